@@ -1,0 +1,128 @@
+"""The additive Gaussian process as a NumPyro model: structure, hyper-parameters and observations."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jax.typing import ArrayLike
+
+from structbo.models.covariance import AdditiveCovariance
+from structbo.models.edges import Structure, edges
+from structbo.models.gp import MarginalGP
+from structbo.models.kernels import Kernel, matern52
+from structbo.models.priors import dimension_scaled
+
+LengthscalePrior = dist.Distribution | Callable[[int], dist.Distribution]
+
+
+class Residual(NamedTuple):
+    """Priors of one more component over all dimensions, for what the structure does not explain.
+
+    Args:
+        rho: its share of the variance, in [0, 1].
+        kappa: the factor by which its lengthscales exceed the shared ones.
+    """
+
+    rho: dist.Distribution = dist.Uniform(0.0, 1.0)
+    kappa: dist.Distribution = dist.LogNormal(1.0, 1.0)
+
+
+class AdditiveGP:
+    """A Gaussian process that is a sum over the components of a random structure.
+
+    An instance is a NumPyro model, ``model(X, y=None, mask=None)``, with the structure's sites and
+    the sites ``lengthscale`` (D,), ``outputscale``, ``noise``, optionally ``relevance`` (D,),
+    ``rho`` and ``kappa``, and the observed site ``y``. It needs 64-bit floats.
+
+    Args:
+        structure: a function from the number of dimensions to a random `Decomposition`.
+        kernel: the one-dimensional correlation function that components multiply.
+        lengthscale: prior of each lengthscale, or a function from D to it.
+        outputscale: prior of the variance of the function.
+        noise: prior of the noise variance.
+        relevance: prior of the relative variance of each dimension, from which component variances
+            are learned; None fixes them in proportion to component sizes.
+        residual: priors of the residual component, or None for none.
+        categorical: indices of categorical dimensions.
+
+    References:
+        Rolland et al. 2018, sections 2, 4 and 5.
+
+    Example:
+        >>> model = AdditiveGP()
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     model(jnp.zeros((3, 2))).shape
+        (3,)
+    """
+
+    def __init__(
+        self,
+        structure: Structure | None = None,
+        kernel: Kernel = matern52,
+        *,
+        lengthscale: LengthscalePrior = dimension_scaled,
+        outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0),
+        noise: dist.Distribution = dist.LogNormal(-4.0, 1.0),
+        relevance: dist.Distribution | None = None,
+        residual: Residual | None = None,
+        categorical: tuple[int, ...] = (),
+    ) -> None:
+        self.structure = edges() if structure is None else structure
+        self.kernel = kernel
+        self.lengthscale = lengthscale
+        self.outputscale = outputscale
+        self.noise = noise
+        self.relevance = relevance
+        self.residual = residual
+        self.categorical = tuple(categorical)
+
+    def __call__(
+        self, X: ArrayLike, y: ArrayLike | None = None, mask: ArrayLike | None = None
+    ) -> Array:
+        """Runs the model.
+
+        Args:
+            X: points of the unit cube, shape (n, D).
+            y: standardized observations, shape (n,); None draws them.
+            mask: which rows are data and not padding, bool, shape (n,). Default: all.
+
+        Returns:
+            The observations, shape (n,).
+        """
+        if not jax.config.jax_enable_x64:
+            raise RuntimeError(
+                "AdditiveGP needs 64-bit floats and jax_enable_x64 is off: call "
+                "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."
+            )
+        X = jnp.asarray(X, float)
+        if X.ndim != 2:
+            raise ValueError(f"X must have shape (n, D), got {X.shape}.")
+        num_dims = X.shape[1]
+        decomposition = self.structure(num_dims)
+        prior = self.lengthscale
+        if not isinstance(prior, dist.Distribution):
+            prior = prior(num_dims)
+        covariance = AdditiveCovariance(
+            decomposition=decomposition,
+            lengthscale=numpyro.sample("lengthscale", _each(prior, num_dims)),
+            outputscale=numpyro.sample("outputscale", self.outputscale),
+            relevance=None
+            if self.relevance is None
+            else numpyro.sample("relevance", _each(self.relevance, num_dims)),
+            rho=None if self.residual is None else numpyro.sample("rho", self.residual.rho),
+            kappa=None if self.residual is None else numpyro.sample("kappa", self.residual.kappa),
+            kernel=self.kernel,
+            categorical=self.categorical,
+        )
+        noise = numpyro.sample("noise", self.noise)
+        rows = None if mask is None else jnp.asarray(mask, bool)
+        observed = None if y is None else jnp.asarray(y, float)
+        return numpyro.sample("y", MarginalGP(covariance, X, noise, rows), obs=observed)
+
+
+def _each(prior: dist.Distribution, num_dims: int) -> dist.Distribution:
+    return prior if prior.event_shape else prior.expand([num_dims]).to_event(1)

@@ -1,0 +1,103 @@
+"""The additive covariance function: weighted product kernels over the components of a decomposition."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from structbo.models.decomposition import Decomposition
+from structbo.models.gram import additive_gram, component_product
+from structbo.models.kernels import Kernel, log_factors
+
+
+@partial(
+    register_dataclass,
+    data_fields=["decomposition", "lengthscale", "outputscale", "relevance", "rho", "kappa"],
+    meta_fields=["kernel", "categorical"],
+)
+@dataclass(frozen=True)
+class AdditiveCovariance:
+    """Covariance of ``f = sum_c f_c (+ residual)`` at fixed values of all parameters.
+
+    The variance at a point is ``outputscale``. A share ``rho`` of it belongs to the residual, one
+    component over all dimensions whose lengthscales are ``kappa`` times the shared ones; the rest is
+    divided among the components in proportion to their weights.
+
+    Args:
+        decomposition: the components.
+        lengthscale: one per dimension, shape (D,).
+        outputscale: total prior variance, a scalar.
+        relevance: relative variance of each dimension, shape (D,); a component's weight is
+            multiplied by the mean over its members. None means ones.
+        rho: the residual's share of the variance, in [0, 1]; None for no residual.
+        kappa: the residual's lengthscale stretch; None for no residual.
+        kernel: the one-dimensional correlation function.
+        categorical: indices of the categorical dimensions.
+    """
+
+    decomposition: Decomposition
+    lengthscale: Array
+    outputscale: Array
+    relevance: Array | None
+    rho: Array | None
+    kappa: Array | None
+    kernel: Kernel
+    categorical: tuple[int, ...] = ()
+
+    @property
+    def num_dims(self) -> int:
+        return int(self.lengthscale.shape[0])
+
+    def relative_weight(self, members: Array, weights: Array) -> Array:
+        """Weights of components before normalization; members are (..., D), weights (...)."""
+        if self.relevance is None:
+            return weights
+        return weights * (members @ self.relevance) / jnp.maximum(members.sum(-1), 1)
+
+    @property
+    def shared_variance(self) -> Array:
+        """What the components divide among themselves: the output scale less the residual's share."""
+        return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
+
+    @property
+    def variances(self) -> Array:
+        """Prior variance of every component, shape (C,)."""
+        weights = self.relative_weight(self.decomposition.members, self.decomposition.weights)
+        return self.shared_variance * weights / weights.sum()
+
+    def log_factors(self, x: Array, other: Array) -> Array:
+        """One-dimensional log correlations, shape (D, n, m)."""
+        return log_factors(self.kernel, x, other, self.lengthscale, self.categorical)
+
+    def residual_gram(self, x: Array, other: Array) -> Array | None:
+        """Covariance of the residual between two sets of points, shape (n, m); None if there is none."""
+        if self.rho is None or self.kappa is None:
+            return None
+        stretched = self.kappa * self.lengthscale
+        logs = log_factors(self.kernel, x, other, stretched, self.categorical)
+        return self.outputscale * self.rho * jnp.exp(logs.sum(0))
+
+    def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
+        """Covariance of one component between two sets of points, shape (n, m)."""
+        factors = jnp.exp(self.log_factors(x, other))
+        members = self.decomposition.members[component]
+        return self.variances[component] * component_product(factors, members)
+
+    def __call__(self, x: Array, other: Array) -> Array:
+        """Covariance of the function between two sets of points.
+
+        Args:
+            x: points of the unit cube, shape (n, D).
+            other: points of the unit cube, shape (m, D).
+
+        Returns:
+            Shape (n, m).
+        """
+        gram = additive_gram(
+            self.log_factors(x, other), self.decomposition.members, self.variances
+        )
+        residual = self.residual_gram(x, other)
+        return gram if residual is None else gram + residual

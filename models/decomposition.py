@@ -1,0 +1,214 @@
+"""Decompositions: which low-dimensional components the additive model is the sum of.
+
+A structure is a random decomposition. Whatever it samples - edges, a partition, an active set - it
+returns the class below, which lists the components and knows *which of them change* between two
+values: that is what makes a structure move cheap.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
+
+Carry = TypeVar("Carry")
+Visit = Callable[[Carry, Array, Array, Array], Carry]
+"""Maps (carry, sign, members, weight) to carry: one component is added (1) or removed (-1)."""
+FlipRule = Callable[[Array, Array, Array, Visit[Any], Any], Any]
+"""Folds a visit over the components that change when edge (i, j) of an edge matrix is flipped."""
+
+
+@partial(
+    register_dataclass,
+    data_fields=["members", "weights", "valid", "edges"],
+    meta_fields=["max_size", "flip_rule"],
+)
+@dataclass(frozen=True)
+class Decomposition:
+    """Components over D dimensions, in a padded table.
+
+    Args:
+        members: which dimensions belong to each component, bool, shape (C, D); rows without members
+            are padding and come last.
+        weights: relative prior variances, shape (C,), zero for padding.
+        valid: whether the structure is inside its bounds; the likelihood is zero where it is not.
+        edges: the edge matrix that the components follow from, if there is one.
+        max_size: the largest number of members that is valid.
+        flip_rule: how the components change when one edge is flipped, if there are edges.
+
+    Example:
+        >>> Decomposition.of(jnp.array([[True, True, False], [False, False, True]])).weights.tolist()
+        [2.0, 1.0]
+    """
+
+    members: Array
+    weights: Array
+    valid: Array
+    edges: Array | None = None
+    max_size: int | None = None
+    flip_rule: FlipRule | None = None
+
+    @classmethod
+    def of(cls, members: Array) -> "Decomposition":
+        """The components with these members, their variances in proportion to their sizes.
+
+        With these weights the share of a component is ``d_c / sum_j d_j`` (Rolland et al. 2018,
+        section 5).
+        """
+        return cls(members, _size(members), jnp.array(True))
+
+    @property
+    def count(self) -> Array:
+        """How many components there are."""
+        return self.members.any(1).sum()
+
+    def fold_changes(self, new: "Decomposition", visit: Visit[Carry], init: Carry) -> Carry:
+        """Folds a function over the components in which two decompositions differ.
+
+        Args:
+            new: the other decomposition, from the same structure.
+            visit: called with (carry, sign, members, weight); the sign is 1 for a component that
+                only ``new`` has and -1 for one that only ``self`` has.
+            init: the first carry.
+
+        Returns:
+            The last carry.
+        """
+        if self.flip_rule is None or self.edges is None or new.edges is None:
+            return _fold_table_changes(self, new, visit, init)
+        rule, num_dims = self.flip_rule, self.edges.shape[0]
+
+        def step(state: tuple[Array, Array, Carry]) -> tuple[Array, Array, Carry]:
+            differ, edges, carry = state
+            i, j = jnp.divmod(jnp.argmax(differ), num_dims)
+            carry = rule(edges, i, j, visit, carry)
+            return differ.at[i, j].set(False), flip_edge(edges, i, j), carry
+
+        differ = jnp.triu(self.edges != new.edges)
+        return jax.lax.while_loop(lambda s: s[0].any(), step, (differ, self.edges, init))[2]
+
+
+def cliques(edges: Array, max_size: int | None = None, capacity: int | None = None) -> Decomposition:
+    """The decomposition whose components are the maximal cliques of a graph.
+
+    Args:
+        edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
+        max_size: graphs with a larger clique get likelihood zero.
+        capacity: graphs with more maximal cliques get likelihood zero; by default ``D (D + 1) / 2``.
+
+    Returns:
+        A decomposition with one component per maximal clique.
+
+    References:
+        Rolland et al. 2018, section 2.
+
+    Example:
+        >>> triangle_and_one = jnp.array([[0, 1, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+        >>> cliques(triangle_and_one).members[:2].astype(int).tolist()
+        [[1, 1, 1, 0], [0, 0, 0, 1]]
+    """
+    edges = edges.astype(bool)
+    capacity = capacity or _triangular(edges.shape[0])
+    members, count = maximal_cliques(edges, capacity)
+    valid = count <= capacity
+    if max_size is not None:
+        valid &= members.sum(1).max() <= max_size
+    return Decomposition(members, _size(members), valid, edges, max_size, _flip_cliques)
+
+
+def pairs(edges: Array) -> Decomposition:
+    """The decomposition into all main effects and one component per edge.
+
+    Args:
+        edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
+
+    Returns:
+        A decomposition with components of one and two members.
+
+    Example:
+        >>> pairs(jnp.array([[0, 1], [1, 0]])).members.astype(int).tolist()
+        [[1, 0], [0, 1], [1, 1]]
+    """
+    edges = edges.astype(bool)
+    num_dims = edges.shape[0]
+    rows, columns = jnp.triu_indices(num_dims, 1)
+    (present,) = jnp.nonzero(edges[rows, columns], size=len(rows), fill_value=len(rows))
+    ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
+    main = jnp.eye(num_dims, dtype=bool)
+    either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
+    members = jnp.concatenate([main, either[ends[0]] | either[ends[1]]])
+    return Decomposition(
+        members, _size(members), jnp.array(True), edges, flip_rule=_flip_pairs
+    )
+
+
+def flip_edge(edges: Array, i: Array, j: Array) -> Array:
+    """The edge matrix with edge (i, j) added if it was absent, removed if it was present."""
+    return edges.at[jnp.array([i, j]), jnp.array([j, i])].set(~edges[i, j])
+
+
+def _flip_pairs(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
+    members = jnp.zeros(edges.shape[0], bool).at[jnp.array([i, j])].set(True)
+    return visit(carry, jnp.where(edges[i, j], -1.0, 1.0), members, jnp.array(2.0))
+
+
+def _flip_cliques(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
+    """Only cliques inside the common neighborhood of i and j change.
+
+    With the edge, {i, j} + M is a maximal clique for every maximal clique M of the common
+    neighborhood. Without it, {i} + M is one unless another neighbor of i is joined to all of M,
+    and {j} + M likewise.
+    """
+    sign = jnp.where(edges[i, j], -1.0, 1.0)
+    edges = edges.at[jnp.array([i, j]), jnp.array([j, i])].set(False)
+    one_i, one_j = (jnp.zeros(edges.shape[0], bool).at[k].set(True) for k in (i, j))
+
+    def each(carry: Carry, core: Array) -> Carry:
+        joined = (edges | ~core).all(1)
+        carry = visit(carry, sign, core | one_i | one_j, core.sum() + 2.0)
+        for end, one in ((i, one_i), (j, one_j)):
+            is_maximal = ~(edges[end] & joined).any()
+            carry = jax.lax.cond(
+                is_maximal,
+                lambda c, one=one: visit(c, -sign, core | one, core.sum() + 1.0),
+                lambda c: c,
+                carry,
+            )
+        return carry
+
+    return fold_maximal_cliques(edges, edges[i] & edges[j], each, carry)
+
+
+def _fold_table_changes(
+    old: Decomposition, new: Decomposition, visit: Visit[Carry], init: Carry
+) -> Carry:
+    def only_in(one: Decomposition, other: Decomposition) -> Array:
+        same = (one.members[:, None] == other.members[None]).all(2)
+        same &= one.weights[:, None] == other.weights[None]
+        return one.members.any(1) & ~same.any(1)
+
+    rows = jnp.concatenate([old.members, new.members])
+    weights = jnp.concatenate([old.weights, new.weights])
+    signs = jnp.repeat(jnp.array([-1.0, 1.0]), jnp.array([len(old.members), len(new.members)]))
+
+    def step(state: tuple[Array, Carry]) -> tuple[Array, Carry]:
+        todo, carry = state
+        row = jnp.argmax(todo)
+        return todo.at[row].set(False), visit(carry, signs[row], rows[row], weights[row])
+
+    changed = jnp.concatenate([only_in(old, new), only_in(new, old)])
+    return jax.lax.while_loop(lambda s: s[0].any(), step, (changed, init))[1]
+
+
+def _size(members: Array) -> Array:
+    return members.sum(1).astype(float)
+
+
+def _triangular(num_dims: int) -> int:
+    return num_dims * (num_dims + 1) // 2

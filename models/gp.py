@@ -1,0 +1,247 @@
+"""The Gaussian process: its marginal likelihood as a NumPyro distribution, and its posterior."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jax import Array
+from jax.tree_util import register_dataclass
+from numpyro.distributions import constraints
+
+from structbo.models.covariance import AdditiveCovariance
+from structbo.models.kernels import spectral_frequencies
+from structbo.models.marginal import log_marginal, masked, safe_cholesky, solve_lower
+
+
+class MarginalGP(dist.Distribution):
+    """Observations of an additive Gaussian process with normal noise, the function integrated out.
+
+    The distribution carries the covariance function, so that a sampler can evaluate a structure
+    move and the posterior can be taken from a traced model without knowing any site by name.
+
+    Args:
+        covariance: the covariance function.
+        x: observed points of the unit cube, shape (n, D).
+        noise: noise variance, a scalar.
+        mask: which rows are data and not padding, bool, shape (n,). Default: all.
+    """
+
+    support = constraints.real_vector
+    pytree_data_fields = ("covariance", "x", "noise", "rows")
+
+    def __init__(
+        self,
+        covariance: AdditiveCovariance,
+        x: Array,
+        noise: Array,
+        mask: Array | None = None,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.x = x
+        self.noise = noise
+        self.rows = jnp.ones(x.shape[0], bool) if mask is None else mask
+        super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
+
+    def with_noise(self, gram: Array) -> Array:
+        """A Gram matrix with the noise added to its diagonal."""
+        return gram + self.noise * jnp.eye(gram.shape[0], dtype=gram.dtype)
+
+    @property
+    def covariance_matrix(self) -> Array:
+        """Covariance of the observations, shape (n, n)."""
+        return self.with_noise(self.covariance(self.x, self.x))
+
+    def log_prob(self, value: Array) -> Array:
+        density = log_marginal(self.covariance_matrix, value, self.rows)
+        return jnp.where(self.covariance.decomposition.valid, density, -jnp.inf)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
+        white = jax.random.normal(key, (*sample_shape, self.x.shape[0]), dtype=cholesky.dtype)
+        return jnp.where(self.rows, white @ cholesky.T, 0.0)
+
+    def condition(self, y: Array) -> "ConditionedGP":
+        """The posterior given the observations, shape (n,)."""
+        cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
+        whitened = solve_lower(cholesky, jnp.where(self.rows, y, 0.0))
+        alpha = solve_lower(cholesky, whitened, transpose=True)
+        return ConditionedGP(
+            self.covariance, self.x, self.rows, self.noise, cholesky, alpha
+        )
+
+
+@partial(
+    register_dataclass,
+    data_fields=["covariance", "x", "mask", "noise", "cholesky", "alpha"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class ConditionedGP:
+    """Posterior of an additive Gaussian process and of each of its components.
+
+    Args:
+        covariance: the prior covariance function.
+        x: observed points, shape (n, D).
+        mask: which rows are data, bool, shape (n,).
+        noise: noise variance, a scalar.
+        cholesky: lower factor of the covariance of the observations, shape (n, n).
+        alpha: that covariance's inverse times the observations, shape (n,).
+
+    References:
+        Rolland et al. 2018, eq. (4).
+    """
+
+    covariance: AdditiveCovariance
+    x: Array
+    mask: Array
+    noise: Array
+    cholesky: Array
+    alpha: Array
+
+    def _to_data(self, gram: Array) -> Array:
+        """Covariances with the observations, those with padding set to zero."""
+        return jnp.where(self.mask, gram, 0.0)
+
+    def _explained(self, one: Array, other: Array) -> Array:
+        """Covariance that the data explain, from covariances with the data (m, n) and (k, n)."""
+        left, right = (solve_lower(self.cholesky, c.T) for c in (one, other))
+        return left.T @ right
+
+    def _moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
+        explained = jnp.square(solve_lower(self.cholesky, to_data.T)).sum(0)
+        return to_data @ self.alpha, jnp.maximum(prior_variance - explained, 0.0)
+
+    def predict(self, x: Array) -> tuple[Array, Array]:
+        """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
+        to_data = self._to_data(self.covariance(x, self.x))
+        return self._moments(to_data, self.covariance.outputscale)
+
+    def covariance_between(self, x: Array, other: Array) -> Array:
+        """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
+        one, two = (self._to_data(self.covariance(p, self.x)) for p in (x, other))
+        return self.covariance(x, other) - self._explained(one, two)
+
+    def predict_component(self, component: Array | int, x: Array) -> tuple[Array, Array]:
+        """Mean and variance of one component at points, shape (m, D): two arrays of shape (m,)."""
+        to_data = self._to_data(self.covariance.component_gram(component, x, self.x))
+        return self._moments(to_data, self.covariance.variances[component])
+
+    def predict_residual(self, x: Array) -> tuple[Array, Array]:
+        """Mean and variance of the residual at points, shape (m, D): two arrays of shape (m,)."""
+        gram = self.covariance.residual_gram(x, self.x)
+        if gram is None or self.covariance.rho is None:
+            return jnp.zeros(x.shape[0]), jnp.zeros(x.shape[0])
+        return self._moments(
+            self._to_data(gram), self.covariance.outputscale * self.covariance.rho
+        )
+
+    def component_covariance_between(
+        self, component: int, x: Array, other_component: int, other: Array
+    ) -> Array:
+        """Posterior covariance of two components between (m, D) and (k, D): shape (m, k).
+
+        Components are independent a priori; the data correlate them.
+        """
+        gram = self.covariance.component_gram
+        one = self._to_data(gram(component, x, self.x))
+        two = self._to_data(gram(other_component, other, self.x))
+        prior = gram(component, x, other) if component == other_component else 0.0
+        return prior - self._explained(one, two)
+
+    def sample_path(self, key: Array, num_features: int = 1024) -> "SamplePath":
+        """Draws one function from the posterior, component by component.
+
+        Prior components are drawn with random Fourier features and corrected by Matheron's rule:
+        ``f_c(.) + k_c(., X) K^-1 (y - f(X) - noise)``.
+
+        Args:
+            key: a JAX random key.
+            num_features: features per component; the prior is exact as it grows.
+
+        Returns:
+            A function of points whose components add up to it exactly.
+
+        References:
+            Wilson et al. 2020, "Efficiently sampling functions from Gaussian process posteriors".
+        """
+        covariance = self.covariance
+        key_frequency, key_residual, key_phase, key_weight, key_noise = jax.random.split(key, 5)
+
+        def frequencies(key: Array, lengthscale: Array) -> Array:
+            return spectral_frequencies(
+                covariance.kernel, key, num_features, lengthscale, covariance.categorical
+            )
+
+        stretch = 1.0 if covariance.kappa is None else covariance.kappa
+        num_components = covariance.decomposition.members.shape[0]
+        shape = (num_components + 1, num_features)
+        path = SamplePath(
+            posterior=self,
+            frequencies=frequencies(key_frequency, covariance.lengthscale),
+            residual_frequencies=frequencies(key_residual, stretch * covariance.lengthscale),
+            phases=jax.random.uniform(key_phase, shape, maxval=2.0 * jnp.pi),
+            weights=jax.random.normal(key_weight, shape) * jnp.sqrt(2.0 / num_features),
+            update=jnp.zeros_like(self.alpha),
+        )
+        noise = jnp.sqrt(self.noise) * jax.random.normal(key_noise, self.alpha.shape)
+        observed = jnp.where(self.mask, path(self.x) + noise, 0.0)
+        whitened = solve_lower(self.cholesky, observed)
+        explained = solve_lower(self.cholesky, whitened, transpose=True)
+        return path._replace(update=self.alpha - explained)
+
+
+class SamplePath(NamedTuple):
+    """One function drawn from the posterior of an additive Gaussian process.
+
+    Args:
+        posterior: where it was drawn from.
+        frequencies: shared by all components, shape (F, D).
+        residual_frequencies: those of the residual, shape (F, D).
+        phases: shape (C + 1, F), the residual's last.
+        weights: shape (C + 1, F), the residual's last.
+        update: the weights of the covariances with the data, shape (n,).
+    """
+
+    posterior: ConditionedGP
+    frequencies: Array
+    residual_frequencies: Array
+    phases: Array
+    weights: Array
+    update: Array
+
+    def _features(self, row: Array | int, projected: Array) -> Array:
+        return jnp.cos(projected + self.phases[row]) @ self.weights[row]
+
+    def component(self, component: Array | int, x: Array) -> Array:
+        """One component at points, shape (m, D): shape (m,)."""
+        covariance = self.posterior.covariance
+        members = covariance.decomposition.members[component]
+        prior = self._features(component, (x * members) @ self.frequencies.T)
+        to_data = self.posterior._to_data(
+            covariance.component_gram(component, x, self.posterior.x)
+        )
+        return jnp.sqrt(covariance.variances[component]) * prior + to_data @ self.update
+
+    def residual(self, x: Array) -> Array:
+        """The residual at points, shape (m, D): shape (m,); zeros if there is none."""
+        covariance = self.posterior.covariance
+        gram = covariance.residual_gram(x, self.posterior.x)
+        if gram is None or covariance.rho is None:
+            return jnp.zeros(x.shape[0])
+        prior = self._features(-1, x @ self.residual_frequencies.T)
+        scale = jnp.sqrt(covariance.outputscale * covariance.rho)
+        return scale * prior + self.posterior._to_data(gram) @ self.update
+
+    def __call__(self, x: Array) -> Array:
+        """The function at points, shape (m, D): shape (m,)."""
+
+        def add(component: Array, total: Array) -> Array:
+            return total + self.component(component, x)
+
+        count = self.posterior.covariance.decomposition.count
+        return jax.lax.fori_loop(0, count, add, self.residual(x))

@@ -1,0 +1,92 @@
+"""Maximal cliques of small graphs, enumerated by JAX without leaving the device.
+
+Sets of vertices are boolean vectors. Enumeration is a fold: the caller's function sees one clique
+at a time, so nothing is stored that is not needed.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+Carry = TypeVar("Carry")
+
+
+def fold_maximal_cliques(
+    edges: Array, vertices: Array, visit: Callable[[Carry, Array], Carry], init: Carry
+) -> Carry:
+    """Folds a function over the maximal cliques of an induced subgraph.
+
+    The algorithm of Bron and Kerbosch (1973) with the pivot of Tomita et al. (2006), its recursion
+    unrolled into a stack. The subgraph without vertices has one maximal clique, the empty set.
+
+    Args:
+        edges: symmetric adjacency matrix with an empty diagonal, bool, shape (D, D).
+        vertices: which vertices belong to the subgraph, bool, shape (D,).
+        visit: maps (carry, clique) to carry; the clique is bool, shape (D,).
+        init: the first carry.
+
+    Returns:
+        The last carry.
+    """
+    num_dims = edges.shape[0]
+    none = jnp.zeros(num_dims, bool)
+
+    def branches(candidates: Array, excluded: Array) -> Array:
+        """Candidates that are not neighbors of the pivot, the vertex with most candidate neighbors."""
+        reach = jnp.where(candidates | excluded, (edges & candidates).sum(1), -1)
+        return candidates & ~edges[jnp.argmax(reach)]
+
+    # One frame per level of the recursion: clique, candidates, excluded, branches still to take.
+    stack = jnp.zeros((num_dims + 1, 4, num_dims), bool)
+    stack = stack.at[0].set(jnp.stack([none, vertices, none, branches(vertices, none)]))
+
+    def step(state: tuple[Array, Array, Carry]) -> tuple[Array, Array, Carry]:
+        level, stack, carry = state
+        clique, candidates, excluded, todo = stack[level]
+        vertex = jnp.argmax(todo)
+        chosen = none.at[vertex].set(True)
+        grown = clique | chosen
+        inner, outer = candidates & edges[vertex], excluded & edges[vertex]
+        stack = stack.at[level].set(
+            jnp.stack([clique, candidates & ~chosen, excluded | chosen, todo & ~chosen])
+        )
+        stack = stack.at[level + 1].set(jnp.stack([grown, inner, outer, branches(inner, outer)]))
+        is_maximal = ~(inner.any() | outer.any())
+        carry = jax.lax.cond(is_maximal, lambda c: visit(c, grown), lambda c: c, carry)
+        level = jnp.where(inner.any(), level + 1, level)
+        # Return from every level whose branches are all taken.
+        alive = stack[:, 3].any(1) & (jnp.arange(num_dims + 1) <= level)
+        return jnp.where(alive, jnp.arange(num_dims + 1), -1).max(), stack, carry
+
+    carry = jax.lax.cond(vertices.any(), lambda c: c, lambda c: visit(c, none), init)
+    level = jnp.where(vertices.any(), 0, -1)
+    return jax.lax.while_loop(lambda s: s[0] >= 0, step, (level, stack, carry))[2]
+
+
+def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
+    """Lists the maximal cliques of a graph in a padded table.
+
+    Args:
+        edges: symmetric adjacency matrix with an empty diagonal, bool, shape (D, D).
+        capacity: the number of rows; cliques beyond it are counted but not stored.
+
+    Returns:
+        The cliques, bool, shape (capacity, D), followed by empty rows; and how many there are.
+
+    Example:
+        >>> path = jnp.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], bool)
+        >>> members, count = maximal_cliques(path, capacity=4)
+        >>> members[:2].astype(int).tolist(), int(count)
+        ([[1, 1, 0], [0, 1, 1]], 2)
+    """
+    num_dims = edges.shape[0]
+
+    def visit(carry: tuple[Array, Array], clique: Array) -> tuple[Array, Array]:
+        members, count = carry
+        return members.at[count].set(clique, mode="drop"), count + 1
+
+    init = (jnp.zeros((capacity, num_dims), bool), jnp.array(0))
+    return fold_maximal_cliques(edges, jnp.ones(num_dims, bool), visit, init)

@@ -1,0 +1,120 @@
+"""The log marginal likelihood of a Gaussian process, exactly masked, with its gradient in closed form.
+
+Data sets are padded to a few sizes so that a growing run compiles a few times only. A padded row is
+an independent standard normal observed at zero: it adds nothing to the quadratic form, nothing to
+the determinant, and is left out of the constant.
+"""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import linalg
+
+LOG_2PI = 1.8378770664093453
+JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
+"""Relative to the mean of the diagonal; tried in turn until the factorization succeeds."""
+
+
+def masked(covariance: Array, mask: Array) -> Array:
+    """The covariance with the rows and columns of padding replaced by those of the identity."""
+    both = mask[:, None] & mask[None, :]
+    return jnp.where(both, covariance, jnp.eye(covariance.shape[0], dtype=covariance.dtype))
+
+
+def safe_cholesky(covariance: Array) -> Array:
+    """Lower Cholesky factor with the least jitter that makes it finite.
+
+    Args:
+        covariance: symmetric positive semi-definite, shape (n, n).
+
+    Returns:
+        Shape (n, n). Not finite only if the input is not, or is far from positive semi-definite.
+    """
+    scale = jnp.trace(covariance) / covariance.shape[0]
+    jitters = jnp.array(JITTERS, covariance.dtype) * scale
+    identity = jnp.eye(covariance.shape[0], dtype=covariance.dtype)
+
+    def factor(jitter: Array) -> Array:
+        return linalg.cholesky(covariance + jitter * identity, symmetrize_input=False)
+
+    def failed(state: tuple[Array, Array]) -> Array:
+        attempt, cholesky = state
+        return ~jnp.isfinite(cholesky[-1, -1]) & (attempt < len(JITTERS))
+
+    def retry(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        attempt, _ = state
+        return attempt + 1, factor(jitters[attempt])
+
+    first = linalg.cholesky(covariance, symmetrize_input=False)
+    return jax.lax.while_loop(failed, retry, (jnp.array(1), first))[1]
+
+
+def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array:
+    """``L^-1 right``, or ``L^-T right``, for a lower factor (n, n) and shape (n,) or (n, m)."""
+    columns = right[:, None] if right.ndim == 1 else right
+    solution = linalg.triangular_solve(
+        cholesky, columns, left_side=True, lower=True, transpose_a=transpose
+    )
+    return solution.reshape(right.shape)
+
+
+@jax.custom_vjp
+def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
+    """Log density of observations under a zero-mean normal.
+
+    Args:
+        covariance: of the observations, noise included, shape (n, n); padding is ignored.
+        y: observations, shape (n,).
+        mask: which rows are data and not padding, bool, shape (n,).
+
+    Returns:
+        A scalar; minus infinity if the covariance cannot be factorized. Its gradient with respect
+        to the covariance is ``(alpha alpha^T - K^-1) / 2`` with ``alpha = K^-1 y``, and minus
+        ``alpha`` with respect to ``y``.
+    """
+    return _marginal_forward(covariance, y, mask)[0]
+
+
+def _marginal_forward(
+    covariance: Array, y: Array, mask: Array
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    cholesky = safe_cholesky(masked(covariance, mask))
+    whitened = solve_lower(cholesky, jnp.where(mask, y, 0.0))
+    value = (
+        -0.5 * whitened @ whitened
+        - jnp.log(jnp.diagonal(cholesky)).sum()
+        - 0.5 * LOG_2PI * mask.sum()
+    )
+    return jnp.where(jnp.isfinite(value), value, -jnp.inf), (cholesky, whitened, mask)
+
+
+def _marginal_backward(
+    residuals: tuple[Array, Array, Array], cotangent: Array
+) -> tuple[Array, Array, None]:
+    cholesky, whitened, mask = residuals
+    alpha = solve_lower(cholesky, whitened, transpose=True)
+    gradient = covariance_gradient(cholesky, alpha, mask)
+    return cotangent * gradient, -cotangent * alpha, None
+
+
+log_marginal.defvjp(_marginal_forward, _marginal_backward)
+
+
+def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
+    """Derivative of the log marginal likelihood with respect to the covariance.
+
+    Args:
+        cholesky: lower factor of the masked covariance, shape (n, n).
+        alpha: ``K^-1 y``, shape (n,).
+        mask: which rows are data, bool, shape (n,).
+
+    Returns:
+        ``(alpha alpha^T - K^-1) / 2`` with zeros for padding, shape (n, n).
+
+    References:
+        Rasmussen and Williams 2006, eq. (5.9).
+    """
+    identity = jnp.eye(cholesky.shape[0], dtype=cholesky.dtype)
+    inverse = solve_lower(cholesky, solve_lower(cholesky, identity), transpose=True)
+    both = mask[:, None] & mask[None, :]
+    return jnp.where(both, 0.5 * (alpha[:, None] * alpha[None, :] - inverse), 0.0)

@@ -1,0 +1,87 @@
+"""Priors of the hyper-parameters, for standardized observations on the unit cube."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from jax import Array
+from jax.typing import ArrayLike
+from numpyro.distributions import constraints
+
+
+def dimension_scaled(num_dims: int, *, loc: float = 2**0.5, scale: float = 3**0.5) -> dist.LogNormal:
+    """The lengthscale prior that grows with the square root of the dimension.
+
+    Args:
+        num_dims: the number of dimensions D.
+        loc: mean of the log lengthscale at D = 1.
+        scale: standard deviation of the log lengthscale.
+
+    Returns:
+        ``LogNormal(loc + log(D) / 2, scale)``.
+
+    References:
+        Hvarfner, Hellsten and Nardi 2024, "Vanilla Bayesian optimization performs great in high
+        dimensions".
+
+    Example:
+        >>> round(float(dimension_scaled(1).loc), 3)
+        1.414
+    """
+    return dist.LogNormal(loc + 0.5 * np.log(num_dims), scale)
+
+
+class _FiniteSet(constraints.Constraint):
+    """Membership of a finite set of numbers."""
+
+    is_discrete = True
+    event_dim = 0
+
+    def __init__(self, values: Array) -> None:
+        self.values = values
+
+    def __call__(self, x: ArrayLike) -> Array:
+        return jnp.isclose(jnp.asarray(x)[..., None], self.values).any(-1)
+
+    def feasible_like(self, prototype: ArrayLike) -> Array:
+        return jnp.full_like(jnp.asarray(prototype), self.values[0])
+
+    def tree_flatten(self) -> tuple[tuple[Array], tuple[tuple[str], dict[str, object]]]:
+        return (self.values,), (("values",), {})
+
+
+class FiniteUniform(dist.Distribution):
+    """Uniform over a finite set of numbers.
+
+    The prior of kernel parameters in Rolland et al. 2018, section 4; `GridGibbs` samples it exactly.
+
+    Args:
+        values: the set, shape (G,).
+
+    Example:
+        >>> float(FiniteUniform([0.1, 0.2, 0.4, 0.8]).log_prob(0.2)) == -np.log(4)
+        True
+    """
+
+    pytree_data_fields = ("values",)
+    has_enumerate_support = True
+
+    def __init__(self, values: ArrayLike, *, validate_args: bool | None = None) -> None:
+        self.values = jnp.sort(jnp.asarray(values, float))
+        if self.values.ndim != 1 or self.values.shape[0] == 0:
+            raise ValueError(f"values must be a list of numbers, got shape {self.values.shape}.")
+        super().__init__(validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        return _FiniteSet(self.values)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        return jax.random.choice(key, self.values, sample_shape)
+
+    def log_prob(self, value: ArrayLike) -> Array:
+        inside = _FiniteSet(self.values)(value)
+        return jnp.where(inside, -jnp.log(float(self.values.shape[0])), -jnp.inf)
+
+    def enumerate_support(self, expand: bool = True) -> Array:
+        return self.values
