@@ -27,7 +27,7 @@ FlipRule = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 @partial(
     register_dataclass,
     data_fields=["members", "weights", "valid", "edges"],
-    meta_fields=["max_size", "flip_rule"],
+    meta_fields=["max_size", "flip_rule", "has_main_effects"],
 )
 @dataclass(frozen=True)
 class Decomposition:
@@ -41,6 +41,7 @@ class Decomposition:
         edges: the edge matrix that the components follow from, if there is one.
         max_size: the largest number of members that is valid.
         flip_rule: how the components change when one edge is flipped, if there are edges.
+        has_main_effects: whether every single dimension is a component, whatever the edges.
 
     Example:
         >>> Decomposition.of(jnp.array([[True, True, False], [False, False, True]])).weights.tolist()
@@ -53,6 +54,7 @@ class Decomposition:
     edges: Array | None = None
     max_size: int | None = None
     flip_rule: FlipRule | None = None
+    has_main_effects: bool = False
 
     @classmethod
     def of(cls, members: Array) -> "Decomposition":
@@ -67,6 +69,14 @@ class Decomposition:
     def count(self) -> Array:
         """How many components there are."""
         return self.members.any(1).sum()
+
+    def fold(self, visit: Visit[Carry], init: Carry) -> Carry:
+        """Folds a function over all components, each added once."""
+
+        def step(c: Array, carry: Carry) -> Carry:
+            return visit(carry, jnp.array(1.0), self.members[c], self.weights[c])
+
+        return jax.lax.fori_loop(0, self.count, step, init)
 
     def fold_changes(self, new: "Decomposition", visit: Visit[Carry], init: Carry) -> Carry:
         """Folds a function over the components in which two decompositions differ.
@@ -144,7 +154,12 @@ def pairs(edges: Array) -> Decomposition:
     either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
     members = jnp.concatenate([main, either[ends[0]] | either[ends[1]]])
     return Decomposition(
-        members, _size(members), jnp.array(True), edges, flip_rule=_flip_pairs
+        members,
+        _size(members),
+        jnp.array(True),
+        edges,
+        flip_rule=_flip_pairs,
+        has_main_effects=True,
     )
 
 
@@ -195,7 +210,7 @@ def _fold_table_changes(
 
     rows = jnp.concatenate([old.members, new.members])
     weights = jnp.concatenate([old.weights, new.weights])
-    signs = jnp.repeat(jnp.array([-1.0, 1.0]), jnp.array([len(old.members), len(new.members)]))
+    signs = jnp.where(jnp.arange(len(rows)) < len(old.members), -1.0, 1.0)
 
     def step(state: tuple[Array, Carry]) -> tuple[Array, Carry]:
         todo, carry = state

@@ -10,6 +10,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions import constraints
+from numpyro.distributions.util import validate_sample
 
 from structbo.models.decomposition import Decomposition, pairs
 
@@ -87,11 +88,11 @@ class EdgeBernoulli(dist.Distribution):
         upper = self._upper(jax.random.bernoulli(key, self.probs, shape).astype(jnp.int32))
         return upper + jnp.swapaxes(upper, -2, -1)
 
+    @validate_sample
     def log_prob(self, value: ArrayLike) -> Array:
-        value = jnp.asarray(value)
-        log_odds_terms = jnp.where(value == 1, jnp.log(self.probs), jnp.log1p(-self.probs))
-        total = self._upper(log_odds_terms).sum((-2, -1))
-        return jnp.where(adjacency(value), total, -jnp.inf)
+        present = jnp.asarray(value) == 1
+        terms = jnp.where(present, jnp.log(self.probs), jnp.log1p(-self.probs))
+        return self._upper(terms).sum((-2, -1))
 
 
 def edges(

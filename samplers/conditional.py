@@ -1,0 +1,154 @@
+"""The log density of a model as a function of one structure site, everything else held fixed.
+
+Every structure sampler moves through this one engine. Where the likelihood is a `MarginalGP` a move
+re-runs only the structure part of the model, adds and subtracts the products of the components that
+changed, and takes one Cholesky. Where it is not, the full log density is evaluated.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.special import logit
+from numpyro import handlers
+
+from structbo.models.decomposition import Decomposition
+from structbo.models.edges import EdgeBernoulli
+from structbo.models.gp import MarginalGP
+from structbo.models.gram import component_product
+from structbo.models.marginal import log_marginal
+
+Trace = dict[str, dict[str, Any]]
+
+
+class Point(NamedTuple):
+    """A value of the site, and what a move away from it needs.
+
+    Args:
+        value: of the structure site.
+        log_density: log joint density of the model.
+        gram: weighted sum of component products before normalization, shape (n, n).
+        total: sum of the relative weights, a scalar.
+        count: how many components there are.
+    """
+
+    value: Array
+    log_density: Array
+    gram: Array
+    total: Array
+    count: Array
+
+
+class Conditional:
+    """Evaluates a model at values of one of its sites.
+
+    Args:
+        model: a NumPyro model whose other latent sites are conditioned on.
+        site: the name of the structure site.
+        value: its current value.
+        args: arguments of the model.
+        kwargs: keyword arguments of the model.
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        site: str,
+        value: Array,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self._run = lambda new: handlers.trace(
+            handlers.substitute(handlers.seed(model, 0), data={site: new})
+        ).get_trace(*args, **kwargs)
+        trace = self._run(value)
+        self._likelihood_site = _marginal_gp_site(trace)
+        if self._likelihood_site is not None:
+            likelihood: MarginalGP = trace[self._likelihood_site]["fn"]
+            self.likelihood = likelihood
+            self.y: Array = trace[self._likelihood_site]["value"]
+            covariance = likelihood.covariance
+            self.covariance = covariance
+            self.factors = jnp.exp(covariance.log_factors(likelihood.x, likelihood.x))
+            residual = covariance.residual_gram(likelihood.x, likelihood.x)
+            prior = trace[site]["fn"]
+            self.edge_log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
+            self._fixed = likelihood.with_noise(
+                jnp.zeros_like(self.factors[0]) if residual is None else residual
+            )
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether the likelihood is a `MarginalGP`, so that moves touch only what changes."""
+        return self._likelihood_site is not None
+
+    def covariance_matrix(self, point: Point) -> Array:
+        """Covariance of the observations at a point, shape (n, n)."""
+        return self._fixed + self.covariance.shared_variance / point.total * point.gram
+
+    def start(self, value: Array) -> Point:
+        """Evaluates a value from scratch."""
+        trace = self._run(value)
+        if not self.is_incremental:
+            none = jnp.zeros(())
+            return Point(value, _log_density(trace), none, none, none)
+        decomposition = self._decomposition(trace)
+        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), jnp.array(True))
+        state = decomposition.fold(self._visit(decomposition), nothing)
+        return self._point(value, trace, state)
+
+    def move(self, point: Point, value: Array) -> Point:
+        """Evaluates a value near a point that is already evaluated."""
+        if not self.is_incremental:
+            return self.start(value)
+        trace = self._run(value)
+        old, new = self._decomposition(self._run(point.value)), self._decomposition(trace)
+        state = (point.gram, point.total, point.count, jnp.array(True))
+        return self._point(value, trace, old.fold_changes(new, self._visit(new), state))
+
+    def _decomposition(self, trace: Trace) -> Decomposition:
+        likelihood: MarginalGP = trace[self._likelihood_site or ""]["fn"]
+        return likelihood.covariance.decomposition
+
+    def _visit(self, decomposition: Decomposition) -> Callable[..., Any]:
+        def visit(
+            state: tuple[Array, Array, Array, Array], sign: Array, members: Array, weight: Array
+        ) -> tuple[Array, Array, Array, Array]:
+            gram, total, count, valid = state
+            weight = sign * self.covariance.relative_weight(members, weight)
+            if decomposition.max_size is not None:
+                valid &= (sign < 0) | (members.sum() <= decomposition.max_size)
+            gram = gram + weight * component_product(self.factors, members)
+            return gram, total + weight, count + sign.astype(count.dtype), valid
+
+        return visit
+
+    def _point(
+        self, value: Array, trace: Trace, state: tuple[Array, Array, Array, Array]
+    ) -> Point:
+        gram, total, count, valid = state
+        point = Point(value, jnp.array(0.0), gram, total, count)
+        capacity = self._decomposition(trace).members.shape[0]
+        marginal = log_marginal(self.covariance_matrix(point), self.y, self.likelihood.rows)
+        inside = valid & (count <= capacity)
+        rest = _log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
+        return point._replace(log_density=jnp.where(inside, marginal, -jnp.inf) + rest)
+
+
+def _marginal_gp_site(trace: Trace) -> str | None:
+    sites = [
+        name
+        for name, site in trace.items()
+        if site["type"] == "sample" and site["is_observed"] and isinstance(site["fn"], MarginalGP)
+    ]
+    return sites[0] if len(sites) == 1 and trace[sites[0]]["scale"] is None else None
+
+
+def _log_density(trace: Trace) -> Array:
+    total = jnp.array(0.0)
+    for site in trace.values():
+        if site["type"] == "sample":
+            log_prob = jnp.sum(site["fn"].log_prob(site["value"]))
+            total += log_prob if site["scale"] is None else site["scale"] * log_prob
+    return total

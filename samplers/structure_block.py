@@ -1,0 +1,128 @@
+"""What every structure sampler shares: being a block of `numpyro.infer.Gibbs`."""
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from numpyro.distributions.constraints import Constraint
+from numpyro.infer.gibbs import latent_sample_sites
+from numpyro.infer.mcmc import MCMCKernel
+
+from structbo.samplers.conditional import Conditional
+
+Model = Callable[..., Any]
+
+
+class BlockState(NamedTuple):
+    """State of a structure block.
+
+    Args:
+        z: values of the block's sites.
+        accept_prob: mean probability that a move of the last step changed the structure.
+        rng_key: for the next step.
+    """
+
+    z: dict[str, Array]
+    accept_prob: Array
+    rng_key: Array
+
+
+class StructureBlock(MCMCKernel):
+    """A block kernel that updates structure sites one at a time, given all others.
+
+    Subclasses say which support they sample and how to update one site.
+
+    Args:
+        model: the NumPyro model.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @abstractmethod
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        """One Markov transition of one site: its new value, and the mean acceptance probability."""
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    @property
+    def sample_field(self) -> str:
+        return "z"
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        return ("z",)
+
+    def get_diagnostics_str(self, state: BlockState) -> str:
+        return f"{type(self).__name__} acc. prob={state.accept_prob:.2f}"
+
+    def init(
+        self,
+        rng_key: Array,
+        num_warmup: int,
+        init_params: dict[str, Array] | None,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> BlockState:
+        if not init_params:
+            raise ValueError(
+                f"{type(self).__name__} needs initial values: use it as a block of "
+                "numpyro.infer.Gibbs, for example the one that default_sampler(model) builds."
+            )
+        values = {name: jnp.asarray(value) for name, value in init_params.items()}
+        return BlockState(values, jnp.array(0.0), rng_key)
+
+    def sample(
+        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> BlockState:
+        rng_key, key_update = jax.random.split(state.rng_key)
+        z, accept = dict(state.z), []
+        for name, key in zip(z, jax.random.split(key_update, len(z)), strict=True):
+            others = {other: z[other] for other in z if other != name}
+            model = _fixed(self._model, others)
+            conditional = Conditional(model, name, z[name], model_args, model_kwargs or {})
+            z[name], prob = self.update(key, conditional, z[name])
+            accept.append(prob)
+        return BlockState(z, jnp.stack(accept).mean(), rng_key)
+
+    def refresh(
+        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> BlockState:
+        """Nothing is cached between steps."""
+        return state
+
+    def wrap_model(self, wrapper: Callable[[Model], Model]) -> Self:
+        kernel = copy.copy(self)
+        kernel._model = wrapper(self._model)
+        return kernel
+
+    def get_constrain_fn(
+        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> Callable[[Any], Any]:
+        """The values are already constrained."""
+        return lambda z: z
+
+
+def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
+    """A selector of latent sites by the class of their support, for the blocks of `Gibbs`."""
+
+    def select(trace: Any) -> Sequence[str]:
+        return [
+            name
+            for name in latent_sample_sites(trace)
+            if isinstance(trace[name]["fn"].support, support)
+        ]
+
+    return select
+
+
+def _fixed(model: Model, values: dict[str, Array]) -> Model:
+    from numpyro.handlers import condition
+
+    return condition(model, data=values) if values else model
