@@ -1,0 +1,30 @@
+"""What we believe about a function: kernels, decompositions, structure priors, Gaussian processes."""
+
+from structbo.models.additive import AdditiveGP, Residual
+from structbo.models.covariance import AdditiveCovariance
+from structbo.models.decomposition import Decomposition, cliques, pairs
+from structbo.models.edges import EdgeBernoulli, adjacency, edges
+from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
+from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
+from structbo.models.priors import FiniteUniform, dimension_scaled
+
+__all__ = [
+    "AdditiveCovariance",
+    "AdditiveGP",
+    "ConditionedGP",
+    "Decomposition",
+    "EdgeBernoulli",
+    "FiniteUniform",
+    "Kernel",
+    "MarginalGP",
+    "Residual",
+    "SamplePath",
+    "adjacency",
+    "cliques",
+    "dimension_scaled",
+    "edges",
+    "matern32",
+    "matern52",
+    "pairs",
+    "squared_exponential",
+]

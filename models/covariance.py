@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from functools import partial
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.gram import additive_gram, component_product
-from structbo.models.kernels import Kernel, log_factors
+from structbo.models.gram import additive_gram, component_product, product_gram
+from structbo.models.kernels import Kernel, correlation_factors
 
 
 @partial(
@@ -63,28 +62,32 @@ class AdditiveCovariance:
         return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
 
     @property
+    def shares(self) -> Array:
+        """Every component's share of the shared variance, shape (C,)."""
+        weights = self.relative_weight(self.decomposition.members, self.decomposition.weights)
+        return weights / weights.sum()
+
+    @property
     def variances(self) -> Array:
         """Prior variance of every component, shape (C,)."""
-        weights = self.relative_weight(self.decomposition.members, self.decomposition.weights)
-        return self.shared_variance * weights / weights.sum()
+        return self.shared_variance * self.shares
 
-    def log_factors(self, x: Array, other: Array) -> Array:
-        """One-dimensional log correlations, shape (D, n, m)."""
-        return log_factors(self.kernel, x, other, self.lengthscale, self.categorical)
+    def factors(self, x: Array, other: Array) -> Array:
+        """One-dimensional correlations, shape (D, n, m)."""
+        return correlation_factors(self.kernel, self.categorical, x, other, self.lengthscale)
 
     def residual_gram(self, x: Array, other: Array) -> Array | None:
         """Covariance of the residual between two sets of points, shape (n, m); None if there is none."""
         if self.rho is None or self.kappa is None:
             return None
         stretched = self.kappa * self.lengthscale
-        logs = log_factors(self.kernel, x, other, stretched, self.categorical)
-        return self.outputscale * self.rho * jnp.exp(logs.sum(0))
+        factors = correlation_factors(self.kernel, self.categorical, x, other, stretched)
+        return self.outputscale * self.rho * product_gram(factors)
 
     def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
         """Covariance of one component between two sets of points, shape (n, m)."""
-        factors = jnp.exp(self.log_factors(x, other))
         members = self.decomposition.members[component]
-        return self.variances[component] * component_product(factors, members)
+        return self.variances[component] * component_product(self.factors(x, other), members)
 
     def __call__(self, x: Array, other: Array) -> Array:
         """Covariance of the function between two sets of points.
@@ -96,8 +99,7 @@ class AdditiveCovariance:
         Returns:
             Shape (n, m).
         """
-        gram = additive_gram(
-            self.log_factors(x, other), self.decomposition.members, self.variances
-        )
+        factors, members = self.factors(x, other), self.decomposition.members
+        gram = self.shared_variance * additive_gram(factors, members, self.shares)
         residual = self.residual_gram(x, other)
         return gram if residual is None else gram + residual

@@ -104,7 +104,9 @@ class Decomposition:
         return jax.lax.while_loop(lambda s: s[0].any(), step, (differ, self.edges, init))[2]
 
 
-def cliques(edges: Array, max_size: int | None = None, capacity: int | None = None) -> Decomposition:
+def cliques(
+    edges: Array, max_size: int | None = None, capacity: int | None = None
+) -> Decomposition:
     """The decomposition whose components are the maximal cliques of a graph.
 
     Args:

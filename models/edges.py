@@ -18,7 +18,7 @@ Structure = Callable[[int], Decomposition]
 """A NumPyro sub-program: from the number of dimensions to a random decomposition."""
 
 
-class _Adjacency(constraints.Constraint):
+class Adjacency(constraints.Constraint):
     """Symmetric 0/1 matrices with an empty diagonal."""
 
     is_discrete = True
@@ -37,7 +37,7 @@ class _Adjacency(constraints.Constraint):
         return (), ((), {})
 
 
-adjacency = _Adjacency()
+adjacency = Adjacency()
 """The support of edge matrices; samplers find their sites by it."""
 
 

@@ -70,9 +70,7 @@ class MarginalGP(dist.Distribution):
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
         whitened = solve_lower(cholesky, jnp.where(self.rows, y, 0.0))
         alpha = solve_lower(cholesky, whitened, transpose=True)
-        return ConditionedGP(
-            self.covariance, self.x, self.rows, self.noise, cholesky, alpha
-        )
+        return ConditionedGP(self.covariance, self.x, self.rows, self.noise, cholesky, alpha)
 
 
 @partial(
@@ -136,9 +134,7 @@ class ConditionedGP:
         gram = self.covariance.residual_gram(x, self.x)
         if gram is None or self.covariance.rho is None:
             return jnp.zeros(x.shape[0]), jnp.zeros(x.shape[0])
-        return self._moments(
-            self._to_data(gram), self.covariance.outputscale * self.covariance.rho
-        )
+        return self._moments(self._to_data(gram), self.covariance.outputscale * self.covariance.rho)
 
     def component_covariance_between(
         self, component: int, x: Array, other_component: int, other: Array
@@ -222,9 +218,7 @@ class SamplePath(NamedTuple):
         covariance = self.posterior.covariance
         members = covariance.decomposition.members[component]
         prior = self._features(component, (x * members) @ self.frequencies.T)
-        to_data = self.posterior._to_data(
-            covariance.component_gram(component, x, self.posterior.x)
-        )
+        to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
         return jnp.sqrt(covariance.variances[component]) * prior + to_data @ self.update
 
     def residual(self, x: Array) -> Array:

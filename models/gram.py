@@ -1,13 +1,15 @@
 """Gram matrices of additive product kernels, touching only the components that exist.
 
 Components are looped over with a trip count that is known at run time only, so padding costs
-nothing. Such loops have no automatic reverse derivative; it is written out here, in terms of the
-log factors: ``d gram / d log k_d = sum of w_c K_c over the components c that contain d``.
+nothing. Such loops have no automatic reverse derivative; it is written out here:
+``d gram / d log k_d`` is the sum of ``w_c K_c`` over the components c that contain d.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+
+TINY = 1e-290
 
 
 def component_product(factors: Array, members: Array) -> Array:
@@ -32,24 +34,23 @@ def component_product(factors: Array, members: Array) -> Array:
 
 
 @jax.custom_vjp
-def additive_gram(log_factors: Array, members: Array, weights: Array) -> Array:
+def additive_gram(factors: Array, members: Array, weights: Array) -> Array:
     """Weighted sum of component products.
 
     Args:
-        log_factors: one-dimensional log correlations, shape (D, n, m).
+        factors: one-dimensional correlations, shape (D, n, m).
         members: components, bool, shape (C, D), padding last.
         weights: component variances, shape (C,).
 
     Returns:
-        ``sum_c w_c prod_{d in c} exp(log_factors[d])``, shape (n, m).
+        ``sum_c w_c prod_{d in c} factors[d]``, shape (n, m).
     """
-    return _gram_forward(log_factors, members, weights)[0]
+    return _gram_forward(factors, members, weights)[0]
 
 
 def _gram_forward(
-    log_factors: Array, members: Array, weights: Array
+    factors: Array, members: Array, weights: Array
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    factors = jnp.exp(log_factors)
 
     def add(c: Array, gram: Array) -> Array:
         return gram + weights[c] * component_product(factors, members[c])
@@ -78,7 +79,34 @@ def _gram_backward(
 
     init = (jnp.zeros_like(factors), jnp.zeros_like(weights))
     by_factor, by_weight = jax.lax.fori_loop(0, members.any(1).sum(), add, init)
-    return by_factor, None, by_weight
+    return _divided(by_factor, factors), None, by_weight
 
 
 additive_gram.defvjp(_gram_forward, _gram_backward)
+
+
+@jax.custom_vjp
+def product_gram(factors: Array) -> Array:
+    """Product over all dimensions, shape (D, n, m) to (n, m)."""
+    return factors.prod(0)
+
+
+def _product_forward(factors: Array) -> tuple[Array, tuple[Array, Array]]:
+    product = product_gram(factors)
+    return product, (factors, product)
+
+
+def _product_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array]:
+    factors, product = residuals
+    return (_divided(cotangent * product, factors),)
+
+
+product_gram.defvjp(_product_forward, _product_backward)
+
+
+def _divided(by_log: Array, factors: Array) -> Array:
+    """From derivatives with respect to log factors to those with respect to factors.
+
+    A factor that has underflowed contributes nothing.
+    """
+    return jnp.where(factors > TINY, by_log / factors, 0.0)

@@ -9,7 +9,9 @@ from jax.typing import ArrayLike
 from numpyro.distributions import constraints
 
 
-def dimension_scaled(num_dims: int, *, loc: float = 2**0.5, scale: float = 3**0.5) -> dist.LogNormal:
+def dimension_scaled(
+    num_dims: int, *, loc: float = 2**0.5, scale: float = 3**0.5
+) -> dist.LogNormal:
     """The lengthscale prior that grows with the square root of the dimension.
 
     Args:
@@ -31,7 +33,7 @@ def dimension_scaled(num_dims: int, *, loc: float = 2**0.5, scale: float = 3**0.
     return dist.LogNormal(loc + 0.5 * np.log(num_dims), scale)
 
 
-class _FiniteSet(constraints.Constraint):
+class FiniteSet(constraints.Constraint):
     """Membership of a finite set of numbers."""
 
     is_discrete = True
@@ -74,13 +76,13 @@ class FiniteUniform(dist.Distribution):
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
     def support(self) -> constraints.Constraint:
-        return _FiniteSet(self.values)
+        return FiniteSet(self.values)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         return jax.random.choice(key, self.values, sample_shape)
 
     def log_prob(self, value: ArrayLike) -> Array:
-        inside = _FiniteSet(self.values)(value)
+        inside = FiniteSet(self.values)(value)
         return jnp.where(inside, -jnp.log(float(self.values.shape[0])), -jnp.inf)
 
     def enumerate_support(self, expand: bool = True) -> Array:

@@ -1,0 +1,16 @@
+"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`."""
+
+from structbo.samplers.default import default_sampler
+from structbo.samplers.edge_gibbs import EdgeGibbs
+from structbo.samplers.grid_gibbs import GridGibbs
+from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.structure_block import StructureBlock, sites_with_support
+
+__all__ = [
+    "EdgeGibbs",
+    "GridGibbs",
+    "InformedEdges",
+    "StructureBlock",
+    "default_sampler",
+    "sites_with_support",
+]

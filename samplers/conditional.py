@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
-from jax.scipy.special import logit
 from numpyro import handlers
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.edges import EdgeBernoulli
 from structbo.models.gp import MarginalGP
 from structbo.models.gram import component_product
 from structbo.models.marginal import log_marginal
@@ -63,6 +61,7 @@ class Conditional:
             handlers.substitute(handlers.seed(model, 0), data={site: new})
         ).get_trace(*args, **kwargs)
         trace = self._run(value)
+        self.prior = trace[site]["fn"]
         self._likelihood_site = _marginal_gp_site(trace)
         if self._likelihood_site is not None:
             likelihood: MarginalGP = trace[self._likelihood_site]["fn"]
@@ -70,10 +69,8 @@ class Conditional:
             self.y: Array = trace[self._likelihood_site]["value"]
             covariance = likelihood.covariance
             self.covariance = covariance
-            self.factors = jnp.exp(covariance.log_factors(likelihood.x, likelihood.x))
+            self.factors = covariance.factors(likelihood.x, likelihood.x)
             residual = covariance.residual_gram(likelihood.x, likelihood.x)
-            prior = trace[site]["fn"]
-            self.edge_log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
             self._fixed = likelihood.with_noise(
                 jnp.zeros_like(self.factors[0]) if residual is None else residual
             )
@@ -83,16 +80,20 @@ class Conditional:
         """Whether the likelihood is a `MarginalGP`, so that moves touch only what changes."""
         return self._likelihood_site is not None
 
+    def log_density(self, value: Array) -> Array:
+        """Log joint density of the model at a value, from scratch."""
+        return _log_density(self._run(value))
+
     def covariance_matrix(self, point: Point) -> Array:
         """Covariance of the observations at a point, shape (n, n)."""
         return self._fixed + self.covariance.shared_variance / point.total * point.gram
 
     def start(self, value: Array) -> Point:
         """Evaluates a value from scratch."""
-        trace = self._run(value)
         if not self.is_incremental:
             none = jnp.zeros(())
-            return Point(value, _log_density(trace), none, none, none)
+            return Point(value, self.log_density(value), none, none, none)
+        trace = self._run(value)
         decomposition = self._decomposition(trace)
         nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), jnp.array(True))
         state = decomposition.fold(self._visit(decomposition), nothing)
@@ -124,9 +125,7 @@ class Conditional:
 
         return visit
 
-    def _point(
-        self, value: Array, trace: Trace, state: tuple[Array, Array, Array, Array]
-    ) -> Point:
+    def _point(self, value: Array, trace: Trace, state: tuple[Array, Array, Array, Array]) -> Point:
         gram, total, count, valid = state
         point = Point(value, jnp.array(0.0), gram, total, count)
         capacity = self._decomposition(trace).members.shape[0]

@@ -1,12 +1,12 @@
 """Locally informed edge moves: the gradient of the evidence says which flips are worth proposing."""
 
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.scipy.special import logit
 
+from structbo.models.edges import EdgeBernoulli
 from structbo.models.marginal import (
     covariance_gradient,
     masked,
@@ -109,4 +109,6 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
     change, total = sign * weight, jnp.maximum(point.total + sign * weight, 1e-6)
     overall = (gradient * point.gram).sum() / point.total
     gain = covariance.shared_variance / total * (sign * inner - change * overall)
-    return gain + sign * conditional.edge_log_odds
+    prior = conditional.prior
+    log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
+    return gain + sign * log_odds

@@ -1,0 +1,60 @@
+"""The sampler that fits a model's sites."""
+
+import jax
+import numpy as np
+from numpyro.infer import HMC, Gibbs
+from numpyro.infer.gibbs import latent_sample_sites, prototype_trace
+from numpyro.infer.mcmc import MCMCKernel
+
+from structbo.models.edges import Adjacency
+from structbo.models.priors import FiniteSet
+from structbo.samplers.grid_gibbs import GridGibbs
+from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.structure_block import Model, sites_with_support
+
+BLOCKS = {Adjacency: InformedEdges, FiniteSet: GridGibbs}
+"""Which block samples the sites of which support."""
+
+
+def default_sampler(
+    model: Model, *, num_dims: int = 2, remainder: MCMCKernel | None = None
+) -> Gibbs:
+    """Composes a Gibbs sampler from the supports of a model's sites.
+
+    Edge matrices get `InformedEdges`, parameters on finite sets `GridGibbs`, and all continuous
+    sites together a short Hamiltonian trajectory.
+
+    Args:
+        model: a NumPyro model of the form ``model(X, y=None)``.
+        num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
+        remainder: the kernel for the continuous sites, built on the same model; by default
+            ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
+            and more expensive choice.
+
+    Returns:
+        A kernel for `numpyro.infer.MCMC`.
+
+    Example:
+        >>> from structbo.models import AdditiveGP
+        >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
+        ['InformedEdges', 'HMC']
+    """
+    with jax.enable_x64(True):
+        trace = prototype_trace(model, jax.random.key(0), (np.full((2, num_dims), 0.5),), None)
+    blocks = [
+        (block(model), select)
+        for support, block in BLOCKS.items()
+        if (select := sites_with_support(support))(trace)
+    ]
+    is_continuous = [not trace[s]["fn"].support.is_discrete for s in latent_sample_sites(trace)]
+    if any(is_continuous):
+        if remainder is None:
+            remainder = HMC(
+                model,
+                num_steps=5,
+                trajectory_length=None,
+                step_size=0.1,
+                adapt_mass_matrix=False,
+            )
+        blocks.append((remainder, None))
+    return Gibbs(blocks)

@@ -1,0 +1,39 @@
+"""Exact Gibbs sampling of parameters that live on finite sets."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.samplers.conditional import Conditional
+from structbo.samplers.structure_block import StructureBlock
+
+
+class GridGibbs(StructureBlock):
+    """Draws every element of a finite-set site from its full conditional, one after the other.
+
+    Each value of the set costs one evaluation of the log density: ``p(L_i = l | rest)`` is
+    proportional to the joint density at ``l``.
+
+    Args:
+        model: the NumPyro model; its sites must have finite support, such as `FiniteUniform`.
+
+    References:
+        Rolland et al. 2018, eq. (8).
+    """
+
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        levels = conditional.prior.enumerate_support(expand=False).reshape(-1)
+        elements = value.size
+
+        def visit(i: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            value, moved = state
+
+            def at(level: Array) -> Array:
+                return value.ravel().at[i].set(level).reshape(value.shape)
+
+            densities = jax.lax.map(lambda level: conditional.log_density(at(level)), levels)
+            level = levels[jax.random.categorical(jax.random.fold_in(key, i), densities)]
+            return at(level), moved + (level != value.ravel()[i])
+
+        value, moved = jax.lax.fori_loop(0, elements, visit, (value, jnp.array(0.0)))
+        return value, moved / elements
