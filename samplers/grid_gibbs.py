@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpyro.distributions as dist
 from jax import Array
 
 from structbo.samplers.conditional import Conditional
@@ -22,7 +23,9 @@ class GridGibbs(StructureBlock):
     """
 
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        levels = conditional.prior.enumerate_support(expand=False).reshape(-1)
+        prior = conditional.prior
+        element = prior.base_dist if isinstance(prior, dist.Independent) else prior
+        levels = element.enumerate_support(expand=False).reshape(-1)
         elements = value.size
 
         def visit(i: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:

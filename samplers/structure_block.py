@@ -110,16 +110,23 @@ class StructureBlock(MCMCKernel):
 
 
 def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
-    """A selector of latent sites by the class of their support, for the blocks of `Gibbs`."""
+    """A selector of latent sites by the class of their support, for the blocks of `Gibbs`.
+
+    A site of independent elements is found by the support of one element.
+    """
 
     def select(trace: Any) -> Sequence[str]:
         return [
             name
             for name in latent_sample_sites(trace)
-            if isinstance(trace[name]["fn"].support, support)
+            if isinstance(_of_element(trace[name]["fn"].support), support)
         ]
 
     return select
+
+
+def _of_element(support: Constraint) -> Constraint:
+    return getattr(support, "base_constraint", support)
 
 
 def _fixed(model: Model, values: dict[str, Array]) -> Model:
