@@ -1,0 +1,152 @@
+"""Posterior draws for a growing data set: one Markov chain, compiled once per padded size."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpyro import handlers
+from numpyro.infer import Gibbs
+from numpyro.infer.gibbs import GibbsState, with_conditioning
+from numpyro.infer.hmc import HMCState
+
+from structbo.models.gp import ConditionedGP, MarginalGP
+from structbo.samplers import default_sampler
+
+Draws = dict[str, Array]
+"""Values of all latent sites, with the draws along the first axis."""
+
+BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
+ADAPTATION_SWEEPS = 8
+SWEEPS_PER_DRAW = 2
+
+
+class Data(NamedTuple):
+    """Observations, padded so that few shapes are ever compiled.
+
+    Args:
+        x: points of the unit cube, shape (n, D).
+        y: standardized observations, to be maximized, shape (n,).
+        mask: which rows are data, bool, shape (n,).
+    """
+
+    x: Array | np.ndarray
+    y: Array | np.ndarray
+    mask: Array | np.ndarray
+
+    @classmethod
+    def padded(cls, x: np.ndarray, y: np.ndarray) -> "Data":
+        """Pads with rows of zeros up to the next of a few sizes."""
+        n, num_dims = x.shape
+        size = next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
+        rows = np.zeros((size, num_dims))
+        rows[:n] = x
+        values = np.zeros(size)
+        values[:n] = y
+        return cls(rows, values, np.arange(size) < n)
+
+
+class Chain:
+    """A Markov chain over a model's sites that goes on when observations are added.
+
+    Args:
+        model: a NumPyro model, ``model(X, y, mask=mask)``.
+        num_draws: posterior draws per call of `advance`.
+        key: a JAX random key.
+    """
+
+    def __init__(self, model: Callable[..., Any], num_draws: int, key: Array) -> None:
+        self._compiled = compiled_sampler(model)
+        self._num_draws = num_draws
+        self._key = key
+        self._state: GibbsState | None = None
+
+    def advance(self, data: Data) -> Draws:
+        """Continues the chain on the given data; the first call also runs it in.
+
+        Args:
+            data: padded observations.
+
+        Returns:
+            Values of all latent sites, the first axis being the draws.
+        """
+        initialize, sweep = self._compiled
+        num_passes = 1
+        if self._state is None:
+            self._state = initialize(self._key, data)
+            num_passes = 4
+        for _ in range(num_passes):
+            self._state, draws = sweep(self._state, data, self._num_draws)
+        return draws
+
+
+@lru_cache(maxsize=16)
+def compiled_sampler(model: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The compiled start and continuation of a model's default sampler."""
+    kernel = default_sampler(model)
+
+    @jax.jit
+    def initialize(key: Array, data: Data) -> GibbsState:
+        args, kwargs = _arguments(data)
+        return kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs)
+
+    @partial(jax.jit, static_argnums=2)
+    def sweep(state: GibbsState, data: Data, num_draws: int) -> tuple[GibbsState, Draws]:
+        args, kwargs = _arguments(data)
+        thinning = jnp.full(num_draws, SWEEPS_PER_DRAW).at[0].add(ADAPTATION_SWEEPS)
+
+        def draw(state: GibbsState, num_sweeps: Array) -> tuple[GibbsState, Draws]:
+            state = jax.lax.fori_loop(
+                0, num_sweeps, lambda _, s: kernel.sample(s, args, kwargs), state
+            )
+            return state, kernel.get_constrain_fn(args, kwargs)(state.z)
+
+        return jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
+
+    return initialize, sweep
+
+
+def _arguments(data: Data) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return (data.x, data.y), {"mask": data.mask}
+
+
+def _refreshed(
+    kernel: Gibbs, state: GibbsState, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> GibbsState:
+    """The state with everything that depends on the data recomputed, and adaptation switched on."""
+    values = kernel.get_constrain_fn(args, kwargs)(state.z)
+    blocks = []
+    for (block, _), block_state in zip(kernel.blocks, state.block_states, strict=True):
+        own = getattr(block_state, block.sample_field)
+        others = {name: value for name, value in values.items() if name not in own}
+        block_state = block.refresh(block_state, args, with_conditioning(kwargs, others))
+        if isinstance(block_state, HMCState):
+            block_state = block_state._replace(i=jnp.zeros_like(block_state.i))
+        blocks.append(block_state)
+    return state._replace(block_states=tuple(blocks))
+
+
+def condition(model: Callable[..., Any], draws: Draws, data: Data) -> ConditionedGP:
+    """The Gaussian process posterior of every draw.
+
+    Args:
+        model: a NumPyro model with one `MarginalGP` as observed site.
+        draws: values of its latent sites, the first axis being the draws.
+        data: padded observations.
+
+    Returns:
+        A `ConditionedGP` whose arrays have the draws along the first axis.
+    """
+
+    def one(draw: Draws) -> ConditionedGP:
+        run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
+        args, kwargs = _arguments(data)
+        for site in run.get_trace(*args, **kwargs).values():
+            if site["type"] == "sample" and isinstance(site["fn"], MarginalGP):
+                return site["fn"].condition(jnp.asarray(data.y))
+        raise ValueError("the model has no observed site with a MarginalGP distribution")
+
+    return jax.lax.map(one, draws)

@@ -1,0 +1,201 @@
+"""The next points: a joint acquisition maximized from the maxima of additive ones.
+
+Message passing finds where the components agree that it is worth looking, globally; random points
+and perturbations of the best observed points add what lies outside the components. The most
+promising are moved along coordinates, and then by gradient.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from structbo.acquisition import AdditiveUCB, Components, LogEI, half_log
+from structbo.inference import Data, Draws, condition
+from structbo.maximizers import Layout, Levels, coarse_to_fine, make_layout, triangulate
+from structbo.maximizers.junction_tree import dependency_graph
+from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
+from structbo.models.gp import MarginalGP
+
+NUM_GRID = 17
+NUM_ROUNDS = 2
+MAX_WIDTH = 2
+NUM_DRAW_STARTS = 3
+NUM_RANDOM = 256
+NUM_PARENTS = 4
+NUM_COORDINATE_STARTS = 3
+NUM_GRADIENT_STARTS = 8
+
+
+def propose(
+    model: Callable[..., Any],
+    draws: Draws,
+    data: Data,
+    levels: Sequence[np.ndarray | None],
+    num_points: int,
+    seed: int,
+) -> np.ndarray:
+    """Maximizes the expected improvement, averaged over draws, point after point.
+
+    Points after the first are chosen as if the earlier ones had been observed at their posterior
+    means.
+
+    Args:
+        model: the NumPyro model.
+        draws: posterior draws of its sites.
+        data: padded observations.
+        levels: per dimension, its legal coordinates, or None for a continuous one.
+        num_points: how many points to propose.
+        seed: of the random candidates.
+
+    Returns:
+        Legal points of the unit cube, shape (num_points, D).
+    """
+    legal = Levels.of(levels)
+    is_continuous = np.array([level is None for level in levels])
+    components = Components.of(np.asarray(_members(model)(draws, data.x[:1])))
+    layouts = _layouts(components, data.x.shape[1])
+    beta = half_log(float(np.sum(data.mask)))
+    points: list[np.ndarray] = []
+    for key in jax.random.split(jax.random.key(seed), num_points):
+        acquisition, starts = _starts(model)(draws, data, components, layouts, legal, beta, key)
+        polished, values = gradient_ascent(
+            lambda x, acquisition=acquisition: _value_and_gradient(acquisition, x),
+            np.array(starts),
+            is_continuous,
+        )
+        points.append(_first_new(polished[np.argsort(-values)], points, data))
+        if len(points) < num_points:
+            data = _with_fantasy(data, points[-1], acquisition)
+    return np.stack(points)
+
+
+@lru_cache(maxsize=16)
+def _members(model: Callable[..., Any]) -> Callable[[Draws, Array], Array]:
+    """The components of all draws, bool, shape (S, C, D)."""
+
+    @jax.jit
+    def members(draws: Draws, x: Array) -> Array:
+        one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
+        return condition(model, draws, one).covariance.decomposition.members
+
+    return members
+
+
+def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
+    """Junction trees of the union of all draws, and of the first few draws, stacked."""
+
+    def layout(present: Callable[[np.ndarray], np.ndarray]) -> Layout:
+        scopes = tuple(
+            np.where(present(rows)[:, None], group, -1)
+            for group, rows in zip(components.groups, components.rows, strict=True)
+        )
+        tree = triangulate(dependency_graph(scopes, num_dims), max_width=MAX_WIDTH)
+        return make_layout(tree, scopes, num_grid=NUM_GRID, width=MAX_WIDTH)
+
+    union = layout(lambda rows: (rows >= 0).any(0))
+    num_draws = min(NUM_DRAW_STARTS, len(components.rows[0]))
+    single = [layout(lambda rows, s=s: rows[s] >= 0) for s in range(num_draws)]
+    return union, jax.tree.map(lambda *leaves: np.stack(leaves), *single)
+
+
+@lru_cache(maxsize=16)
+def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
+    """The compiled search for points from which a gradient is worth following."""
+
+    @jax.jit
+    def starts(
+        draws: Draws,
+        data: Data,
+        components: Components,
+        layouts: tuple[Layout, Layout],
+        levels: Levels,
+        beta: Array,
+        key: Array,
+    ) -> tuple[LogEI, Array]:
+        key_random, key_parents, key_line = jax.random.split(key, 3)
+        posteriors = condition(model, draws, data)
+        acquisition = LogEI.of(posteriors)
+        top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
+        parents = jnp.asarray(data.x)[top]
+
+        global_maxima = _message_passing_maxima(
+            AdditiveUCB(posteriors, components, beta), layouts, levels, parents[0]
+        )
+        spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
+        children = _perturbed(key_parents, parents, NUM_RANDOM)
+        random = jax.vmap(levels.nearest)(jnp.concatenate([spread, children]))
+        candidates = jnp.concatenate([global_maxima, random, parents])
+        values = acquisition(candidates)
+        ranked = candidates[jnp.argsort(-values)[:NUM_GRADIENT_STARTS]]
+        moved = coordinate_ascent(
+            acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
+        )
+        return acquisition, jnp.concatenate([moved, ranked])
+
+    return starts
+
+
+def _message_passing_maxima(
+    function: AdditiveUCB, layouts: tuple[Layout, Layout], levels: Levels, start: Array
+) -> Array:
+    """Maxima of the acquisition marginalized over draws, and of the first few draws'."""
+    union, single = layouts
+    best, _ = coarse_to_fine(function, union, levels, start, NUM_ROUNDS)
+
+    def of_draw(item: tuple[Array, Layout]) -> Array:
+        draw, layout = item
+        one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[draw][None], function.draws)
+        rows = tuple(jnp.asarray(rows)[draw][None] for rows in function.components.rows)
+        components = Components(function.components.groups, rows)
+        own = AdditiveUCB(one, components, function.beta)
+        return coarse_to_fine(own, layout, levels, start, NUM_ROUNDS)[0]
+
+    num_draws = jax.tree.leaves(single)[0].shape[0]
+    own_best = jax.lax.map(of_draw, (jnp.arange(num_draws), single))
+    return jnp.concatenate([best[None], own_best])
+
+
+def _perturbed(key: Array, parents: Array, number: int) -> Array:
+    """Points that differ from a parent in a few coordinates."""
+    key_parent, key_which, key_step = jax.random.split(key, 3)
+    num_dims = parents.shape[1]
+    chosen = parents[jax.random.randint(key_parent, (number,), 0, len(parents))]
+    moves = jax.random.bernoulli(key_which, min(1.0, 5.0 / num_dims), chosen.shape)
+    return jnp.clip(chosen + moves * 0.2 * jax.random.normal(key_step, chosen.shape), 0.0, 1.0)
+
+
+@jax.jit
+def _value_and_gradient(acquisition: LogEI, x: Array) -> tuple[Array, Array]:
+    def total(x: Array) -> tuple[Array, Array]:
+        values = acquisition(x)
+        return values.sum(), values
+
+    (_, values), gradients = jax.value_and_grad(total, has_aux=True)(jnp.asarray(x))
+    return values, gradients
+
+
+def _first_new(ranked: np.ndarray, chosen: list[np.ndarray], data: Data) -> np.ndarray:
+    """The best point that is neither observed nor chosen; the best of all if there is none."""
+    known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], *(p[None] for p in chosen)])
+    for point in ranked:
+        if np.abs(known - point).max(1).min(initial=np.inf) > 1e-6:
+            return point
+    return ranked[0]
+
+
+def _with_fantasy(data: Data, point: np.ndarray, acquisition: LogEI) -> Data:
+    """The data with one more observation, at the posterior mean."""
+    mean = float(_mean(acquisition, point))
+    rows = np.asarray(data.mask)
+    x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
+    return Data.padded(np.vstack([x, point]), np.append(y, mean))
+
+
+@partial(jax.jit)
+def _mean(acquisition: LogEI, point: Array) -> Array:
+    return jax.lax.map(lambda p: p.predict(point[None])[0][0], acquisition.draws).mean()
