@@ -205,10 +205,14 @@ def _flip_cliques(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: 
 def _fold_table_changes(
     old: Decomposition, new: Decomposition, visit: Visit[Carry], init: Carry
 ) -> Carry:
-    def only_in(one: Decomposition, other: Decomposition) -> Array:
+    def equal(one: Decomposition, other: Decomposition) -> Array:
         same = (one.members[:, None] == other.members[None]).all(2)
-        same &= one.weights[:, None] == other.weights[None]
-        return one.members.any(1) & ~same.any(1)
+        return same & (one.weights[:, None] == other.weights[None])
+
+    def only_in(one: Decomposition, other: Decomposition) -> Array:
+        """Components of one that it has more often than the other."""
+        copies_before = jnp.tril(equal(one, one), -1).sum(1)
+        return one.members.any(1) & (copies_before >= equal(one, other).sum(1))
 
     rows = jnp.concatenate([old.members, new.members])
     weights = jnp.concatenate([old.weights, new.weights])

@@ -95,7 +95,7 @@ class Conditional:
             return Point(value, self.log_density(value), none, none, none)
         trace = self._run(value)
         decomposition = self._decomposition(trace)
-        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), jnp.array(True))
+        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), decomposition.valid)
         state = decomposition.fold(self._visit(decomposition), nothing)
         return self._point(value, trace, state)
 
@@ -105,7 +105,9 @@ class Conditional:
             return self.start(value)
         trace = self._run(value)
         old, new = self._decomposition(self._run(point.value)), self._decomposition(trace)
-        state = (point.gram, point.total, point.count, jnp.array(True))
+        # A flip rule checks the bounds on what changes; a table of components knows its own.
+        valid = new.valid if new.flip_rule is None else jnp.array(True)
+        state = (point.gram, point.total, point.count, valid)
         return self._point(value, trace, old.fold_changes(new, self._visit(new), state))
 
     def _decomposition(self, trace: Trace) -> Decomposition:

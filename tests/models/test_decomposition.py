@@ -1,0 +1,122 @@
+"""Decompositions: their components, weights and bounds, and which components a move changes."""
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import networkx as nx
+import numpy as np
+import pytest
+
+from structbo.models import Decomposition, cliques, pairs
+from structbo.models.gram import component_product
+
+NUM_DIMS = 6
+
+
+def neighborhoods(edges: jax.Array) -> Decomposition:
+    """A user's own table: each dimension with its neighbors, oddly weighted, rows may repeat."""
+    members = edges.astype(bool) | jnp.eye(NUM_DIMS, dtype=bool)
+    return Decomposition(members, 1.0 + members.sum(1) ** 2, jnp.array(True))
+
+
+CONSTRUCTORS: dict[str, Callable[[jax.Array], Decomposition]] = {
+    "cliques": cliques,
+    "bounded cliques": partial(cliques, max_size=3),
+    "pairs": pairs,
+    "table": neighborhoods,
+}
+
+
+@pytest.fixture(scope="module")
+def factors() -> jax.Array:
+    return jnp.array(np.random.default_rng(0).random((NUM_DIMS, 3, 3)))
+
+
+@pytest.fixture(scope="module", params=CONSTRUCTORS.values(), ids=CONSTRUCTORS.keys())
+def moved_and_recomputed(request, factors):
+    """Gram matrix, total weight and count of a graph: from its neighbor, and from scratch."""
+
+    def visit(state, sign, members, weight):
+        gram, total, count = state
+        gram += sign * weight * component_product(factors, members)
+        return gram, total + sign * weight, count + sign
+
+    def both(old_edges, new_edges):
+        old, new = request.param(old_edges), request.param(new_edges)
+        nothing = (jnp.zeros((3, 3)), jnp.array(0.0), jnp.array(0.0))
+        start = old.fold(visit, nothing)
+        return old.fold_changes(new, visit, start), new.fold(visit, nothing)
+
+    return jax.jit(both)
+
+
+@pytest.mark.parametrize("num_changes", [0, 1, 4, 15])
+def test_changes_give_what_recomputation_gives(moved_and_recomputed, random_edges, num_changes):
+    for seed in range(12):
+        old = random_edges(NUM_DIMS, seed, density=(seed % 6) / 5)
+        new, (rows, columns) = old.copy(), np.triu_indices(NUM_DIMS, 1)
+        changed = np.random.default_rng(seed).permutation(len(rows))[:num_changes]
+        new[rows[changed], columns[changed]] ^= True
+        new |= new.T & ~old.T  # added edges
+        new &= new.T | ~old.T  # removed edges
+        new = np.triu(new, 1) | np.triu(new, 1).T
+        assert (np.triu(old != new).sum()) == num_changes
+        moved, recomputed = moved_and_recomputed(jnp.array(old), jnp.array(new))
+        for one, two in zip(moved, recomputed, strict=True):
+            np.testing.assert_allclose(one, two, atol=1e-9)
+
+
+def test_one_flip_of_cliques_touches_few_components():
+    """Flipping an edge of an empty graph removes two singletons and adds one pair, no more."""
+    empty = jnp.zeros((NUM_DIMS, NUM_DIMS), bool)
+    one = empty.at[jnp.array([1, 4]), jnp.array([4, 1])].set(True)
+    visits = cliques(empty).fold_changes(
+        cliques(one), lambda count, sign, members, weight: count + 1, jnp.array(0)
+    )
+    assert int(visits) == 3
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_cliques_are_the_components(random_edges, seed: int):
+    edges = random_edges(NUM_DIMS, seed, density=(seed % 5) / 4)
+    decomposition = cliques(jnp.array(edges, int))
+    expected = list(nx.find_cliques(nx.from_numpy_array(edges)))
+    count = int(decomposition.count)
+    rows = [tuple(np.flatnonzero(row)) for row in np.asarray(decomposition.members[:count])]
+    assert sorted(rows) == sorted(tuple(sorted(clique)) for clique in expected)
+    assert decomposition.weights[:count].tolist() == [float(len(row)) for row in rows]
+    assert not decomposition.weights[count:].any()
+    assert decomposition.valid
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pairs_are_main_effects_and_edges(random_edges, seed: int):
+    edges = random_edges(NUM_DIMS, seed, density=(seed % 5) / 4)
+    decomposition = pairs(jnp.array(edges, int))
+    count = int(decomposition.count)
+    rows = [tuple(np.flatnonzero(row)) for row in np.asarray(decomposition.members[:count])]
+    present = list(zip(*np.nonzero(np.triu(edges)), strict=True))
+    assert rows == [(d,) for d in range(NUM_DIMS)] + present
+    assert decomposition.weights[:count].tolist() == [float(len(row)) for row in rows]
+    assert not decomposition.members[count:].any()
+    assert not decomposition.weights[count:].any()
+    assert decomposition.has_main_effects
+
+
+def test_user_table_weights_follow_sizes():
+    members = jnp.array([[1, 1, 1], [0, 1, 0], [0, 0, 0]], bool)
+    assert Decomposition.of(members).weights.tolist() == [3.0, 1.0, 0.0]
+    assert int(Decomposition.of(members).count) == 2
+
+
+@pytest.mark.parametrize(
+    ("max_size", "capacity", "is_valid"),
+    [(None, None, True), (3, None, True), (2, None, False), (None, 4, True), (None, 3, False)],
+)
+def test_bounds_of_cliques(max_size, capacity, is_valid):
+    """A triangle and three single vertices: largest clique 3, four cliques."""
+    edges = np.zeros((NUM_DIMS, NUM_DIMS), bool)
+    edges[:3, :3] = ~np.eye(3, dtype=bool)
+    assert bool(cliques(jnp.array(edges), max_size, capacity).valid) == is_valid
