@@ -1,0 +1,1 @@
+"""Bayesian optimization that learns the structure of the objective, as NumPyro models."""

@@ -55,13 +55,13 @@ class Chain:
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
         num_draws: posterior draws per call of `advance`.
-        key: a JAX random key.
+        seed: of the chain.
     """
 
-    def __init__(self, model: Callable[..., Any], num_draws: int, key: Array) -> None:
+    def __init__(self, model: Callable[..., Any], num_draws: int, seed: int) -> None:
         self._compiled = compiled_sampler(model)
         self._num_draws = num_draws
-        self._key = key
+        self._seed = seed
         self._state: GibbsState | None = None
 
     def advance(self, data: Data) -> Draws:
@@ -76,7 +76,7 @@ class Chain:
         initialize, sweep = self._compiled
         num_passes = 1
         if self._state is None:
-            self._state = initialize(self._key, data)
+            self._state = initialize(jax.random.key(self._seed), data)
             num_passes = 4
         for _ in range(num_passes):
             self._state, draws = sweep(self._state, data, self._num_draws)

@@ -6,7 +6,7 @@ promising are moved along coordinates, and then by gradient.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -19,7 +19,6 @@ from structbo.inference import Data, Draws, condition
 from structbo.maximizers import Layout, Levels, coarse_to_fine, make_layout, triangulate
 from structbo.maximizers.junction_tree import dependency_graph
 from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
-from structbo.models.gp import MarginalGP
 
 NUM_GRID = 17
 NUM_ROUNDS = 2
@@ -38,11 +37,11 @@ def propose(
     levels: Sequence[np.ndarray | None],
     num_points: int,
     seed: int,
-) -> np.ndarray:
+    pending: np.ndarray,
+) -> list[np.ndarray]:
     """Maximizes the expected improvement, averaged over draws, point after point.
 
-    Points after the first are chosen as if the earlier ones had been observed at their posterior
-    means.
+    Pending points, and points after the first, count as observed at their posterior means.
 
     Args:
         model: the NumPyro model.
@@ -51,27 +50,30 @@ def propose(
         levels: per dimension, its legal coordinates, or None for a continuous one.
         num_points: how many points to propose.
         seed: of the random candidates.
+        pending: points being evaluated, shape (p, D).
 
     Returns:
-        Legal points of the unit cube, shape (num_points, D).
+        For each point its candidates in the unit cube, best first, shape (K, D).
     """
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
     components = Components.of(np.asarray(_members(model)(draws, data.x[:1])))
     layouts = _layouts(components, data.x.shape[1])
     beta = half_log(float(np.sum(data.mask)))
-    points: list[np.ndarray] = []
+    if len(pending):
+        data = _with_fantasies(model, draws, data, pending)
+    ranked: list[np.ndarray] = []
     for key in jax.random.split(jax.random.key(seed), num_points):
+        if ranked:
+            data = _with_fantasies(model, draws, data, ranked[-1][:1])
         acquisition, starts = _starts(model)(draws, data, components, layouts, legal, beta, key)
-        polished, values = gradient_ascent(
+        points, values = gradient_ascent(
             lambda x, acquisition=acquisition: _value_and_gradient(acquisition, x),
             np.array(starts),
             is_continuous,
         )
-        points.append(_first_new(polished[np.argsort(-values)], points, data))
-        if len(points) < num_points:
-            data = _with_fantasy(data, points[-1], acquisition)
-    return np.stack(points)
+        ranked.append(points[np.argsort(-values)])
+    return ranked
 
 
 @lru_cache(maxsize=16)
@@ -179,23 +181,23 @@ def _value_and_gradient(acquisition: LogEI, x: Array) -> tuple[Array, Array]:
     return values, gradients
 
 
-def _first_new(ranked: np.ndarray, chosen: list[np.ndarray], data: Data) -> np.ndarray:
-    """The best point that is neither observed nor chosen; the best of all if there is none."""
-    known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], *(p[None] for p in chosen)])
-    for point in ranked:
-        if np.abs(known - point).max(1).min(initial=np.inf) > 1e-6:
-            return point
-    return ranked[0]
-
-
-def _with_fantasy(data: Data, point: np.ndarray, acquisition: LogEI) -> Data:
-    """The data with one more observation, at the posterior mean."""
-    mean = float(_mean(acquisition, point))
+def _with_fantasies(
+    model: Callable[..., Any], draws: Draws, data: Data, points: np.ndarray
+) -> Data:
+    """The data with more observations, at their posterior means."""
     rows = np.asarray(data.mask)
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
-    return Data.padded(np.vstack([x, point]), np.append(y, mean))
+    padded = Data.padded(points, np.zeros(len(points)))
+    means = np.asarray(_mean(model)(draws, data, padded.x))[: len(points)]
+    return Data.padded(np.concatenate([x, points]), np.concatenate([y, means]))
 
 
-@partial(jax.jit)
-def _mean(acquisition: LogEI, point: Array) -> Array:
-    return jax.lax.map(lambda p: p.predict(point[None])[0][0], acquisition.draws).mean()
+@lru_cache(maxsize=16)
+def _mean(model: Callable[..., Any]) -> Callable[[Draws, Data, Array], Array]:
+    """The posterior mean at points, averaged over draws."""
+
+    @jax.jit
+    def mean(draws: Draws, data: Data, x: Array) -> Array:
+        return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)
+
+    return mean

@@ -30,7 +30,7 @@ from structbo.maximizers.message_passing import (
 )
 
 # Finest first. More points cost time and bring nothing once refined; fewer may miss the best basin.
-_GRIDS = (33, 25, 21, 17, 13, 11, 9)
+_GRIDS = (33, 25, 17, 13, 11, 9)
 _COARSE = 17
 # Blocks of width 3 on 17 points take some 30 ms; small grids are for factors of many variables.
 _BLOCK_GRIDS = (17, 13, 9, 5, 3)

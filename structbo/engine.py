@@ -1,0 +1,151 @@
+"""The engine behind `suggest` and `Optimizer`: the unit cube, and values to be maximized."""
+
+import itertools
+from collections.abc import Iterator
+from functools import lru_cache
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+from numpy.typing import NDArray
+from scipy.stats import qmc
+from threadpoolctl import threadpool_limits
+
+from structbo.inference import Chain, Data
+from structbo.models import AdditiveGP, Residual, edges
+from structbo.proposal import propose
+from structbo.space import Space
+
+FloatArray = NDArray[np.float64]
+
+NUM_DRAWS = 6
+ENUMERABLE = 100_000
+"""Finite spaces up to this size are listed when a new point is hard to find."""
+
+
+class SpaceExhausted(ValueError):
+    """A finite space has no more new points."""
+
+
+@lru_cache(maxsize=32)
+def default_model(categorical: tuple[int, ...] = ()) -> AdditiveGP:
+    """The model of `suggest`: main effects, a random graph of pairs, and a residual.
+
+    The same arguments give the same object, whose compiled samplers are then shared.
+
+    Args:
+        categorical: indices of categorical dimensions.
+
+    Example:
+        >>> default_model() is default_model()
+        True
+    """
+    return AdditiveGP(
+        edges(),
+        lengthscale=_lengthscale,
+        noise=dist.LogNormal(-5.0, 1.5),
+        residual=Residual(),
+        categorical=categorical,
+    )
+
+
+def _lengthscale(num_dims: int) -> dist.LogNormal:
+    return dist.LogNormal(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10), 1.0)
+
+
+def standardized(values: FloatArray) -> FloatArray:
+    """Values with mean 0 and deviation 1; failures, which are not finite, become the worst value."""
+    finite = np.isfinite(values)
+    filled = np.where(finite, values, values[finite].min())
+    scale = filled.std()
+    return (filled - filled.mean()) / (scale if scale > 0 else 1.0)
+
+
+class Engine:
+    """Proposes points, keeping the Markov chain between calls.
+
+    Args:
+        space: the search space.
+        model: a NumPyro model, or None for `default_model`.
+        num_initial: how many finite values are needed before the model is used; None for twice the
+            number of dimensions, between 4 and 20.
+        seed: of everything random.
+    """
+
+    def __init__(
+        self, space: Space, model: AdditiveGP | None, num_initial: int | None, seed: int
+    ) -> None:
+        self.space = space
+        categorical = tuple(np.flatnonzero(space.is_categorical).tolist())
+        self.model = default_model(categorical) if model is None else model
+        default_initial = int(np.clip(2 * space.num_dims, 4, 20))
+        self.num_initial = default_initial if num_initial is None else num_initial
+        self._seed = seed
+        self._chain = Chain(self.model, NUM_DRAWS, seed)
+
+    def propose(self, x: FloatArray, y: FloatArray, pending: FloatArray, n: int) -> FloatArray:
+        """The next points.
+
+        Args:
+            x: evaluated points, shape (m, D).
+            y: their values, shape (m,); those of failed evaluations are not finite.
+            pending: points being evaluated, shape (p, D).
+            n: how many points to propose.
+
+        Returns:
+            Legal points, shape (n, D), different from each other and from all those given.
+
+        Raises:
+            SpaceExhausted: if a finite space has fewer than n other points.
+        """
+        known = np.concatenate([x, pending])
+        if np.isfinite(y).sum() < max(self.num_initial, 1):
+            return self._new_points(known, n)
+        # Threads of a linear algebra library wait for each other longer than they compute here.
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            data = Data.padded(x, standardized(y))
+            draws = self._chain.advance(data)
+            seed = self._seed + len(known)
+            ranked = propose(self.model, draws, data, self.space.levels, n, seed, pending)
+        points = np.empty((0, self.space.num_dims))
+        for candidates in ranked:
+            taken = {row.tobytes() for row in np.concatenate([known, points])}
+            new = [row for row in self.space.snap(candidates) if row.tobytes() not in taken]
+            point = new[0] if new else self._new_points(np.concatenate([known, points]), 1)[0]
+            points = np.concatenate([points, point[None]])
+        return points
+
+    def _new_points(self, known: FloatArray, n: int) -> FloatArray:
+        """Quasi-random points that are not known yet."""
+        taken = {row.tobytes() for row in self.space.snap(known)}
+        points: list[FloatArray] = []
+        for row in self._quasi_random(skip=len(known), number=256 + 4 * n):
+            if len(points) < n and row.tobytes() not in taken:
+                taken.add(row.tobytes())
+                points.append(row)
+        if len(points) < n and (self.space.num_points or np.inf) <= ENUMERABLE:
+            levels = [level for level in self.space.levels if level is not None]
+            rest = (np.array(row) for row in itertools.product(*levels))
+            new = (row for row in rest if row.tobytes() not in taken)
+            points += itertools.islice(new, n - len(points))
+        if len(points) < n:
+            raise SpaceExhausted(
+                f"{n} new points were asked for, but the space has {self.space.num_points} points "
+                f"in all and {len(known)} of them are evaluated or pending; ask for fewer."
+            )
+        return np.stack(points)
+
+    def _quasi_random(self, skip: int, number: int) -> Iterator[FloatArray]:
+        """Points of a scrambled Sobol sequence, moved to the nearest legal ones."""
+        sequence = qmc.Sobol(self.space.num_dims, seed=self._seed)
+        start = sequence.random_base2((skip + number - 1).bit_length())
+        yield from self.space.snap(_even(start[skip : skip + number], self.space))
+
+
+def _even(points: FloatArray, space: Space) -> FloatArray:
+    """Uniform coordinates with every level of a discrete variable equally likely."""
+    even = points.copy()
+    for dim, levels in enumerate(space.levels):
+        if levels is not None:
+            even[:, dim] = levels[(points[:, dim] * len(levels)).astype(int)]
+    return even

@@ -1,0 +1,186 @@
+"""Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structbo.engine import Engine, standardized
+from structbo.models import AdditiveGP
+from structbo.posterior import Posterior, fit
+from structbo.space import Space
+from structbo.suggest import Direction, direction_sign, observed_values, unit_points
+
+State = Literal["pending", "complete", "failed"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point and what is known of it.
+
+    Args:
+        number: counts trials from 0.
+        params: the point: a dict by name, or an array (D,) for a plain box.
+        state: "pending" until a value is told; "failed" if the value was not finite.
+        value: the objective there, or None.
+    """
+
+    number: int
+    params: Any
+    state: State = "pending"
+    value: float | None = None
+
+
+class Optimizer:
+    """Bayesian optimization by ask and tell.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good, "minimize" or "maximize".
+        seed: of everything random; the same seed and tells give the same asks.
+        model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
+        num_initial: how many quasi-random points come first; by default twice the number of
+            dimensions, between 4 and 20.
+
+    Example:
+        >>> optimizer = Optimizer({"x": (-1.0, 1.0)}, seed=0)
+        >>> for _ in range(3):
+        ...     trial = optimizer.ask()
+        ...     trial = optimizer.tell(trial, trial.params["x"] ** 2)
+        >>> optimizer.best.value == min(t.value for t in optimizer.trials)
+        True
+    """
+
+    def __init__(
+        self,
+        space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        direction: Direction = "minimize",
+        *,
+        seed: int = 0,
+        model: AdditiveGP | None = None,
+        num_initial: int | None = None,
+    ) -> None:
+        self.space = Space(space)
+        self.direction = direction
+        self._sign = direction_sign(direction)
+        self._seed = seed
+        self._engine = Engine(self.space, model, num_initial, seed)
+        self._trials: list[Trial] = []
+        self._posterior: tuple[int, Posterior] | None = None
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Everything asked and told, in order."""
+        return tuple(self._trials)
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Proposes points, which are pending until they are told.
+
+        Args:
+            n: how many; by default one.
+
+        Returns:
+            A trial, or a list of n trials if n is given.
+
+        Raises:
+            SpaceExhausted: if a finite space has too few new points.
+        """
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+            raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
+        told = [t for t in self._trials if t.state != "pending"]
+        pending = [t.params for t in self._trials if t.state == "pending"]
+        x, y = self._table(told)
+        points = self._engine.propose(x, y, unit_points(self.space, pending), n or 1)
+        first = len(self._trials)
+        rows = self.space.from_unit(points)
+        self._trials += [Trial(first + i, params) for i, params in enumerate(rows)]
+        return self._trials[first] if n is None else self._trials[first:]
+
+    def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
+        """Reports the objective at a point.
+
+        Args:
+            trial: a trial that was asked for, its number, or any point of the space in the format
+                of ``params``.
+            value: the objective; None, NaN or infinite for a failed evaluation.
+
+        Returns:
+            The trial as it is kept.
+
+        Raises:
+            ValueError: if the trial is unknown or already told, the point is outside the space, or
+                the value is not a number. Nothing told before is lost.
+        """
+        number = self._number(trial)
+        known = np.nan if value is None else observed_values([value])[0]
+        state: State = "complete" if np.isfinite(known) else "failed"
+        if number is None:
+            params = self.space.from_unit(self.space.to_unit([trial]))[0]
+            number = len(self._trials)
+            self._trials.append(Trial(number, params))
+        told = replace(
+            self._trials[number], state=state, value=float(known) if state == "complete" else None
+        )
+        self._trials[number] = told
+        return told
+
+    @property
+    def best(self) -> Trial:
+        """The complete trial with the best value told.
+
+        Raises:
+            ValueError: if no trial is complete.
+        """
+        complete = [t for t in self._trials if t.state == "complete"]
+        if not complete:
+            raise ValueError(
+                f"there is no best trial yet: none of {len(self._trials)} trials is complete."
+            )
+        return max(complete, key=lambda t: self._sign * (t.value or 0.0))
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior draws of structure and hyper-parameters given everything told so far.
+
+        Two chains are run with `fit` at the first access after new tells, on standardized values
+        turned so that larger is better.
+
+        Raises:
+            ValueError: if fewer than two trials are complete.
+        """
+        told = [t for t in self._trials if t.state != "pending"]
+        if sum(t.state == "complete" for t in told) < 2:
+            raise ValueError("the posterior needs at least two complete trials; tell more values.")
+        if self._posterior is None or self._posterior[0] != len(told):
+            x, y = self._table(told)
+            result = fit(
+                self._engine.model, x, standardized(y), seed=self._seed, names=self.space.names
+            )
+            self._posterior = len(told), result
+        return self._posterior[1]
+
+    def _table(self, told: list[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Points of the unit cube, and values to be maximized."""
+        x = unit_points(self.space, [t.params for t in told])
+        y = np.array([np.nan if t.value is None else t.value for t in told], float)
+        return x, self._sign * y
+
+    def _number(self, trial: Any) -> int | None:
+        """The number of a pending trial, or None for a point that was not asked for."""
+        if isinstance(trial, Trial):
+            number = trial.number
+        elif isinstance(trial, int | np.integer) and not isinstance(trial, bool):
+            number = int(trial)
+        else:
+            return None
+        if not 0 <= number < len(self._trials):
+            raise ValueError(f"trial {number} is unknown: this optimizer has {len(self._trials)}.")
+        if self._trials[number].state != "pending":
+            raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
+        return number

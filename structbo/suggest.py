@@ -1,0 +1,90 @@
+"""From a table of past evaluations to the next points, without any state."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structbo.engine import Engine, FloatArray
+from structbo.models import AdditiveGP
+from structbo.space import Points, Space
+
+Direction = Literal["minimize", "maximize"]
+
+
+def suggest(
+    space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+    X: Any,
+    y: ArrayLike,
+    n: int = 1,
+    *,
+    direction: Direction = "minimize",
+    seed: int = 0,
+    pending: Any = None,
+    model: AdditiveGP | None = None,
+    num_initial: int | None = None,
+) -> Points:
+    """Proposes the next points to evaluate, from all evaluations so far.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        X: evaluated points: a list of dicts, a DataFrame, or an array (m, D).
+        y: their values, shape (m,). NaN and infinite values mark failed evaluations: those points
+            are taken to be as bad as the worst value seen.
+        n: how many points to propose.
+        direction: whether small or large values are good, "minimize" or "maximize".
+        seed: the same table and seed give the same points.
+        pending: points being evaluated, in the format of X.
+        model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
+        num_initial: with fewer finite values than this, points are quasi-random; by default twice
+            the number of dimensions, between 4 and 20.
+
+    Returns:
+        n new points: a list of dicts by name, or an array (n, D) for a plain box.
+
+    Raises:
+        ValueError: if shapes do not match, a point is outside the space, or a finite space has
+            fewer than n new points.
+
+    Example:
+        >>> suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)  # doctest: +ELLIPSIS
+        [{'x': ..., 'k': ...}, {'x': ..., 'k': ...}]
+    """
+    space = Space(space)
+    sign = direction_sign(direction)
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
+    x, values = unit_points(space, X), observed_values(y)
+    if len(x) != len(values):
+        raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
+    waiting = unit_points(space, pending)
+    engine = Engine(space, model, num_initial, seed)
+    return space.from_unit(engine.propose(x, sign * values, waiting, int(n)))
+
+
+def direction_sign(direction: Direction) -> float:
+    """1 for "maximize", -1 for "minimize"."""
+    if direction not in ("minimize", "maximize"):
+        raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
+    return 1.0 if direction == "maximize" else -1.0
+
+
+def unit_points(space: Space, points: Any) -> FloatArray:
+    """Points in the unit cube, shape (m, D); None and empty tables have none."""
+    if points is None or (hasattr(points, "__len__") and len(points) == 0):
+        return np.empty((0, space.num_dims))
+    return space.to_unit(points)
+
+
+def observed_values(y: ArrayLike) -> FloatArray:
+    """Values as an array (m,); a column (m, 1) is flattened."""
+    try:
+        values = np.asarray(y, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers, got {y!r}.") from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y must have shape (m,), got {values.shape}.")
+    return values
