@@ -1,0 +1,226 @@
+"""The posterior of the function and of its components against dense formulas."""
+
+from itertools import combinations_with_replacement, product
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP
+
+NOISE = 0.05
+NUM_COMPONENTS = 3
+"""Of the covariance of the fixture; one more row is padding."""
+
+RESIDUAL = {"rho": jnp.array(0.3), "kappa": jnp.array(1.5)}
+OPTIONS = {
+    "plain": {},
+    "residual and relevance": {"relevance": jnp.array([0.2, 1.0, 2.0, 0.5]), **RESIDUAL},
+    "categorical": {"categorical": (1,), **RESIDUAL},
+}
+
+
+class Case(NamedTuple):
+    """A posterior, what it says about new points, and everything a dense formula needs."""
+
+    covariance: AdditiveCovariance
+    posterior: ConditionedGP
+    answers: dict[str, Any]
+    x: jax.Array
+    y: jax.Array
+    new: jax.Array
+
+
+@jax.jit
+def answers(posterior: ConditionedGP, x: jax.Array, y: jax.Array, new: jax.Array) -> dict[str, Any]:
+    """Everything the tests ask, compiled once for every option."""
+    each = jnp.arange(NUM_COMPONENTS)
+    path = posterior.sample_path(jax.random.key(0), num_features=64)
+    exact = MarginalGP(posterior.covariance, x, jnp.array(1e-8)).condition(y)
+    repeated = MarginalGP(posterior.covariance, jnp.concatenate([x, x]), jnp.array(0.0))
+
+    def append(parts, residual):
+        return jax.tree.map(lambda a, b: jnp.concatenate([a, b[None]]), parts, residual)
+
+    return {
+        "prior": posterior.covariance(new, x),
+        "prior_variance": posterior.covariance(x, x).diagonal(),
+        "joint": posterior.predict(new),
+        "between": posterior.covariance_between(new, new),
+        "parts": append(
+            jax.vmap(lambda c: posterior.predict_component(c, new))(each),
+            posterior.predict_residual(new),
+        ),
+        "pairs": {
+            (i, j): posterior.component_covariance_between(i, new, j, new)
+            for i, j in combinations_with_replacement(range(NUM_COMPONENTS), 2)
+        },
+        "path": path(new),
+        "path_parts": append(jax.vmap(lambda c: path.component(c, new))(each), path.residual(new)),
+        "interpolated": exact.sample_path(jax.random.key(2), num_features=64)(x),
+        "repeated": repeated.condition(jnp.tile(y, 2)).predict(jnp.concatenate([x, new])),
+    }
+
+
+@pytest.fixture(scope="module", params=OPTIONS.values(), ids=OPTIONS.keys())
+def case(request, make_covariance) -> Case:
+    """Seven observations and a padded row; three new points."""
+    rng = np.random.default_rng(3)
+    x, y, new = rng.random((8, 4)), rng.normal(size=8), rng.random((3, 4))
+    x[:, 1], new[:, 1] = rng.integers(0, 3, 8) / 2, rng.integers(0, 3, 3) / 2
+    mask = jnp.arange(8) < 7
+    covariance = make_covariance(**request.param)
+    data, observed, points = jnp.array(x[:7]), jnp.array(y[:7]), jnp.array(new)
+    likelihood = MarginalGP(covariance, jnp.array(x), jnp.array(NOISE), mask)
+    posterior = jax.jit(MarginalGP.condition)(likelihood, jnp.array(y))
+    known = answers(posterior, data, observed, points)
+    return Case(covariance, posterior, known, data, observed, points)
+
+
+def dense_covariance(k: AdditiveCovariance, x, other) -> list[np.ndarray]:
+    """Prior covariance of every component and of the residual, written out with NumPy loops."""
+    members, lengthscale = np.asarray(k.decomposition.members), np.asarray(k.lengthscale)
+    relevance = np.ones(len(lengthscale)) if k.relevance is None else np.asarray(k.relevance)
+    rho = 0.0 if k.rho is None else float(k.rho)
+    rows = [row for row in members if row.any()]
+    weights = np.array([relevance[row].sum() for row in rows])  # d_c times the mean relevance
+
+    def correlation(row, stretch):
+        gram = np.ones((len(x), len(other)))
+        for d in np.flatnonzero(row):
+            gap = np.abs(np.subtract.outer(np.asarray(x)[:, d], np.asarray(other)[:, d]))
+            gap = 1.0 * (gap > 0) if d in k.categorical else gap
+            s = np.sqrt(5) * gap / (stretch * lengthscale[d])
+            gram *= (1 + s + s**2 / 3) * np.exp(-s)
+        return gram
+
+    shares = (1 - rho) * weights / weights.sum()
+    grams = [share * correlation(row, 1.0) for share, row in zip(shares, rows, strict=True)]
+    residual = rho * correlation(np.ones(len(lengthscale), bool), float(k.kappa or 1.0))
+    return [float(k.outputscale) * gram for gram in (*grams, residual)]
+
+
+def inverse(case: Case) -> np.ndarray:
+    total = sum(dense_covariance(case.covariance, case.x, case.x))
+    return np.linalg.inv(total + NOISE * np.eye(len(case.x)))
+
+
+def component_covariance(case: Case, i: int, j: int) -> np.ndarray:
+    """Posterior covariance of two components (the last one is the residual) at the new points."""
+    prior = dense_covariance(case.covariance, case.new, case.new)
+    to_data = dense_covariance(case.covariance, case.new, case.x)
+    return (i == j) * prior[i] - to_data[i] @ inverse(case) @ to_data[j].T
+
+
+def test_prior_covariance_is_the_dense_sum(case: Case):
+    expected = sum(dense_covariance(case.covariance, case.new, case.x))
+    np.testing.assert_allclose(case.answers["prior"], expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        case.answers["prior_variance"], case.covariance.outputscale, rtol=1e-12
+    )
+
+
+def test_joint_moments_are_the_dense_ones(case: Case):
+    to_data = sum(dense_covariance(case.covariance, case.new, case.x))
+    expected = sum(dense_covariance(case.covariance, case.new, case.new))
+    expected = expected - to_data @ inverse(case) @ to_data.T
+    mean, variance = case.answers["joint"]
+    np.testing.assert_allclose(mean, to_data @ inverse(case) @ case.y, rtol=1e-9)
+    np.testing.assert_allclose(variance, np.diag(expected), rtol=1e-9)
+    np.testing.assert_allclose(case.answers["between"], expected, rtol=1e-8, atol=1e-12)
+
+
+def test_component_moments_are_the_dense_ones(case: Case):
+    to_data = dense_covariance(case.covariance, case.new, case.x)
+    for c, (mean, variance) in enumerate(zip(*case.answers["parts"], strict=True)):
+        np.testing.assert_allclose(mean, to_data[c] @ inverse(case) @ case.y, atol=1e-10)
+        expected = np.diag(component_covariance(case, c, c))
+        np.testing.assert_allclose(variance, expected, rtol=1e-8, atol=1e-12)
+    for pair, covariance in case.answers["pairs"].items():
+        np.testing.assert_allclose(covariance, component_covariance(case, *pair), atol=1e-11)
+
+
+def test_components_add_up_to_the_joint_posterior(case: Case):
+    """Means add up; covariances do when the pairs with the residual are counted too."""
+    (means, variances), (mean, variance) = case.answers["parts"], case.answers["joint"]
+    np.testing.assert_allclose(means.sum(0), mean, atol=1e-12)
+    with_residual = [
+        component_covariance(case, i, j)
+        for i, j in product(range(NUM_COMPONENTS + 1), repeat=2)
+        if NUM_COMPONENTS in (i, j)
+    ]
+    total = sum(with_residual)
+    for (i, j), covariance in case.answers["pairs"].items():
+        total = total + (covariance if i == j else covariance + covariance.T)
+    np.testing.assert_allclose(total, case.answers["between"], atol=1e-11)
+    assert (jnp.sqrt(variance) <= jnp.sqrt(variances).sum(0) + 1e-12).all()
+
+
+def test_sample_path_is_the_sum_of_its_components(case: Case):
+    parts = case.answers["path_parts"]
+    np.testing.assert_allclose(case.answers["path"], parts.sum(0), atol=1e-12)
+    assert parts[-1].any() == (case.covariance.rho is not None)
+
+
+def test_sample_paths_have_the_posterior_moments(case: Case):
+    """z-scores over 5000 paths: of 3 means, 6 covariances, 3 means and variances of a component.
+
+    Few features are enough: the first two moments of a path are exact for any number.
+    """
+    num_paths = 5000
+
+    @jax.jit
+    def draw(posterior, new, keys):
+        def one(key):
+            path = posterior.sample_path(key, num_features=16)
+            return path(new), path.component(0, new)
+
+        return jax.lax.map(one, keys, batch_size=100)
+
+    keys = jax.random.split(jax.random.key(1), num_paths)
+    joint, first = draw(case.posterior, case.new, keys)
+    mean, _ = case.answers["joint"]
+    first_mean, first_variance = (moment[0] for moment in case.answers["parts"])
+    centered = joint - mean
+    for draws, expected in (
+        (joint, mean),
+        (centered[:, :, None] * centered[:, None, :], case.answers["between"]),
+        (first, first_mean),
+        ((first - first_mean) ** 2, first_variance),
+    ):
+        error = draws.std(0) / np.sqrt(num_paths)
+        assert (jnp.abs(draws.mean(0) - expected) < 4 * error).all()
+
+
+def test_sample_paths_interpolate_nearly_exact_data(case: Case):
+    np.testing.assert_allclose(case.answers["interpolated"], case.y, atol=1e-3)
+
+
+def test_repeated_points_without_noise_stay_finite(case: Case):
+    mean, variance = case.answers["repeated"]
+    assert np.isfinite(mean).all()
+    assert (variance >= 0).all()
+    np.testing.assert_allclose(mean[:7], case.y, atol=1e-3)
+
+
+def test_observations_have_the_marginal_distribution(case: Case):
+    """Density by SciPy; sample covariance of 20000 draws entry by entry."""
+
+    def draw(likelihood, key):
+        y = likelihood.sample(key, (20_000,))
+        return y, likelihood.log_prob(y[0])
+
+    mask = jnp.arange(8) < 7
+    x = jnp.concatenate([case.x, jnp.full((1, 4), 0.5)])
+    likelihood = MarginalGP(case.covariance, x, jnp.array(NOISE), mask)
+    y, density = jax.jit(draw)(likelihood, jax.random.key(3))
+    assert not y[:, 7:].any()
+    covariance = sum(dense_covariance(case.covariance, case.x, case.x)) + NOISE * np.eye(7)
+    expected = multivariate_normal.logpdf(y[0, :7], cov=covariance)
+    np.testing.assert_allclose(density, expected, rtol=1e-10)
+    products = y[:, :7, None] * y[:, None, :7]
+    error = products.std(0) / np.sqrt(len(y))
+    assert (jnp.abs(products.mean(0) - covariance) < 4.5 * error).all()
