@@ -1,7 +1,7 @@
-"""The additive Gaussian process as a NumPyro model: structure, hyper-parameters and observations."""
+"""The additive Gaussian process as a NumPyro model."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from structbo.models.gp import MarginalGP
 from structbo.models.kernels import Kernel, matern52
 from structbo.models.priors import dimension_scaled
 
-LengthscalePrior = dist.Distribution | Callable[[int], dist.Distribution]
+LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 
 
 class Residual(NamedTuple):
@@ -93,7 +93,7 @@ class AdditiveGP:
         Returns:
             The observations, shape (n,).
         """
-        if not jax.config.jax_enable_x64:
+        if not jax.config.read("jax_enable_x64"):
             raise RuntimeError(
                 "AdditiveGP needs 64-bit floats and jax_enable_x64 is off: call "
                 "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."

@@ -44,7 +44,7 @@ class Decomposition:
         has_main_effects: whether every single dimension is a component, whatever the edges.
 
     Example:
-        >>> Decomposition.of(jnp.array([[True, True, False], [False, False, True]])).weights.tolist()
+        >>> Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 1]], bool)).weights.tolist()
         [2.0, 1.0]
     """
 
@@ -112,7 +112,8 @@ def cliques(
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
         max_size: graphs with a larger clique get likelihood zero.
-        capacity: graphs with more maximal cliques get likelihood zero; by default ``D (D + 1) / 2``.
+        capacity: graphs with more maximal cliques get likelihood zero; by default
+            ``D (D + 1) / 2``.
 
     Returns:
         A decomposition with one component per maximal clique.

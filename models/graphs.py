@@ -35,7 +35,7 @@ def fold_maximal_cliques(
     none = jnp.zeros(num_dims, bool)
 
     def branches(candidates: Array, excluded: Array) -> Array:
-        """Candidates that are not neighbors of the pivot, the vertex with most candidate neighbors."""
+        """Candidates not joined to the pivot, the vertex with the most candidate neighbors."""
         reach = jnp.where(candidates | excluded, (edges & candidates).sum(1), -1)
         return candidates & ~edges[jnp.argmax(reach)]
 

@@ -1,4 +1,4 @@
-"""The log marginal likelihood of a Gaussian process, exactly masked, with its gradient in closed form.
+"""The masked log marginal likelihood of a Gaussian process, with its gradient in closed form.
 
 Data sets are padded to a few sizes so that a growing run compiles a few times only. A padded row is
 an independent standard normal observed at zero: it adds nothing to the quadratic form, nothing to

@@ -55,7 +55,7 @@ class FiniteSet(constraints.Constraint):
 class FiniteUniform(dist.Distribution):
     """Uniform over a finite set of numbers.
 
-    The prior of kernel parameters in Rolland et al. 2018, section 4; `GridGibbs` samples it exactly.
+    The prior of kernel parameters in Rolland et al. 2018, section 4, which `GridGibbs` samples.
 
     Args:
         values: the set, shape (G,).

@@ -211,7 +211,7 @@ class LogEI:
 
     @classmethod
     def of(cls, draws: ConditionedGP) -> "LogEI":
-        """Improvement on the best posterior mean among the observed points, which noise cannot fool."""
+        """Improvement on the best posterior mean at an observed point: noise cannot fool it."""
 
         def best_mean(posterior: ConditionedGP) -> Array:
             noise_free = posterior.covariance(posterior.x, posterior.x)

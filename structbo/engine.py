@@ -54,7 +54,7 @@ def _lengthscale(num_dims: int) -> dist.LogNormal:
 
 
 def standardized(values: FloatArray) -> FloatArray:
-    """Values with mean 0 and deviation 1; failures, which are not finite, become the worst value."""
+    """Values with mean 0 and deviation 1; failures, not finite, become the worst value."""
     finite = np.isfinite(values)
     filled = np.where(finite, values, values[finite].min())
     scale = filled.std()

@@ -119,7 +119,7 @@ def maximize(
     """Maximizes a function; arguments and result are those of `minimize`.
 
     Example:
-        >>> result = maximize(lambda p: -p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)
+        >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)
         >>> result.best_value <= 0
         True
     """

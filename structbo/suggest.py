@@ -48,8 +48,9 @@ def suggest(
             fewer than n new points.
 
     Example:
-        >>> suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)  # doctest: +ELLIPSIS
-        [{'x': ..., 'k': ...}, {'x': ..., 'k': ...}]
+        >>> points = suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)
+        >>> sorted(points[0])
+        ['k', 'x']
     """
     space = Space(space)
     sign = direction_sign(direction)

@@ -1,6 +1,6 @@
 """Maximization of a joint acquisition: from many starting points, by coordinate and by gradient."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -75,7 +75,11 @@ def gradient_ascent(
         usable = np.isfinite(values)[:, None] & np.isfinite(gradients) & is_continuous
         return -float(values[np.isfinite(values)].sum()), -np.where(usable, gradients, 0.0).ravel()
 
-    bounds = [(0.0, 1.0) if c else (x, x) for row in starts for x, c in zip(row, is_continuous)]
+    bounds = [
+        (0.0, 1.0) if c else (x, x)
+        for row in starts
+        for x, c in zip(row, is_continuous, strict=True)
+    ]
     minimize(
         objective,
         starts.ravel(),
