@@ -28,14 +28,14 @@ class Point(NamedTuple):
         log_density: log joint density of the model.
         gram: weighted sum of component products before normalization, shape (n, n).
         total: sum of the relative weights, a scalar.
-        count: how many components there are.
+        num_components: how many components there are.
     """
 
     value: Array
     log_density: Array
     gram: Array
     total: Array
-    count: Array
+    num_components: Array
 
 
 class Conditional:

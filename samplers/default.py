@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 from numpyro.infer import HMC, Gibbs
-from numpyro.infer.gibbs import latent_sample_sites, prototype_trace
+from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.edges import Adjacency
@@ -41,7 +41,7 @@ def default_sampler(
     """
     with jax.enable_x64(True):
         trace = prototype_trace(model, jax.random.key(0), (np.full((2, num_dims), 0.5),), None)
-    blocks = [
+    blocks: list[tuple[MCMCKernel, SitesSpec]] = [
         (block(model), select)
         for support, block in BLOCKS.items()
         if (select := sites_with_support(support))(trace)

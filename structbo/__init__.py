@@ -1,1 +1,34 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
+
+from structbo import models, samplers
+from structbo.engine import SpaceExhausted, default_model
+from structbo.minimize import Result, maximize, minimize
+from structbo.optimizer import Optimizer, Trial
+from structbo.plots import plot_convergence, plot_interactions
+from structbo.posterior import Posterior, fit
+from structbo.space import Categorical, Integer, Ordinal, Real, Space
+from structbo.suggest import suggest
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Categorical",
+    "Integer",
+    "Optimizer",
+    "Ordinal",
+    "Posterior",
+    "Real",
+    "Result",
+    "Space",
+    "SpaceExhausted",
+    "Trial",
+    "default_model",
+    "fit",
+    "maximize",
+    "minimize",
+    "models",
+    "plot_convergence",
+    "plot_interactions",
+    "samplers",
+    "suggest",
+]

@@ -47,8 +47,8 @@ class Components:
             draw lacks it.
     """
 
-    groups: tuple[np.ndarray, ...]
-    rows: tuple[np.ndarray, ...]
+    groups: tuple[np.ndarray | Array, ...]
+    rows: tuple[np.ndarray | Array, ...]
 
     @classmethod
     def of(cls, members: np.ndarray) -> "Components":

@@ -6,7 +6,7 @@ promising are moved along coordinates, and then by gradient.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -68,16 +68,14 @@ def propose(
             data = _with_fantasies(model, draws, data, ranked[-1][:1])
         acquisition, starts = _starts(model)(draws, data, components, layouts, legal, beta, key)
         points, values = gradient_ascent(
-            lambda x, acquisition=acquisition: _value_and_gradient(acquisition, x),
-            np.array(starts),
-            is_continuous,
+            partial(_value_and_gradient, acquisition), np.array(starts), is_continuous
         )
         ranked.append(points[np.argsort(-values)])
     return ranked
 
 
 @lru_cache(maxsize=16)
-def _members(model: Callable[..., Any]) -> Callable[[Draws, Array], Array]:
+def _members(model: Callable[..., Any]) -> Callable[..., Array]:
     """The components of all draws, bool, shape (S, C, D)."""
 
     @jax.jit
@@ -91,7 +89,7 @@ def _members(model: Callable[..., Any]) -> Callable[[Draws, Array], Array]:
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
     """Junction trees of the union of all draws, and of the first few draws, stacked."""
 
-    def layout(present: Callable[[np.ndarray], np.ndarray]) -> Layout:
+    def layout(present: Callable[[np.ndarray], Any]) -> Layout:
         scopes = tuple(
             np.where(present(rows)[:, None], group, -1)
             for group, rows in zip(components.groups, components.rows, strict=True)
@@ -101,8 +99,12 @@ def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
 
     union = layout(lambda rows: (rows >= 0).any(0))
     num_draws = min(NUM_DRAW_STARTS, len(components.rows[0]))
-    single = [layout(lambda rows, s=s: rows[s] >= 0) for s in range(num_draws)]
+    single = [layout(partial(_has_component, draw)) for draw in range(num_draws)]
     return union, jax.tree.map(lambda *leaves: np.stack(leaves), *single)
+
+
+def _has_component(draw: int, rows: np.ndarray) -> np.ndarray:
+    return rows[draw] >= 0
 
 
 @lru_cache(maxsize=16)
@@ -172,7 +174,7 @@ def _perturbed(key: Array, parents: Array, number: int) -> Array:
 
 
 @jax.jit
-def _value_and_gradient(acquisition: LogEI, x: Array) -> tuple[Array, Array]:
+def _value_and_gradient(acquisition: LogEI, x: Array | np.ndarray) -> tuple[Array, Array]:
     def total(x: Array) -> tuple[Array, Array]:
         values = acquisition(x)
         return values.sum(), values
@@ -193,7 +195,7 @@ def _with_fantasies(
 
 
 @lru_cache(maxsize=16)
-def _mean(model: Callable[..., Any]) -> Callable[[Draws, Data, Array], Array]:
+def _mean(model: Callable[..., Any]) -> Callable[..., Array]:
     """The posterior mean at points, averaged over draws."""
 
     @jax.jit

@@ -48,7 +48,7 @@ def coordinate_ascent(
 
 
 def gradient_ascent(
-    value_and_gradient: Callable[[Array], tuple[Array, Array]],
+    value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
     starts: np.ndarray,
     is_continuous: np.ndarray,
     max_iterations: int = 60,
