@@ -91,7 +91,7 @@ def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
 
     def layout(present: Callable[[np.ndarray], Any]) -> Layout:
         scopes = tuple(
-            np.where(present(rows)[:, None], group, -1)
+            np.where(present(np.asarray(rows))[:, None], group, -1)
             for group, rows in zip(components.groups, components.rows, strict=True)
         )
         tree = triangulate(dependency_graph(scopes, num_dims), max_width=MAX_WIDTH)

@@ -17,6 +17,7 @@ from jax import Array
 
 from structbo.maximizers.junction_tree import (
     JunctionTree,
+    Layout,
     dependency_graph,
     make_layout,
     table_bytes,
@@ -26,6 +27,7 @@ from structbo.maximizers.message_passing import (
     AdditiveFunction,
     Levels,
     coarse_to_fine,
+    max_sum,
     rounds_needed,
 )
 
@@ -36,9 +38,9 @@ _COARSE = 17
 _BLOCK_GRIDS = (17, 13, 9, 5, 3)
 _BLOCK_WIDTHS = (3, 2, 1, 0)
 _MAX_BLOCKS = 50
-_PATIENCE = 6
+_PATIENCE = 3
 _TOLERANCE = 1e-6
-_NUM_STARTS = 4
+_NUM_STARTS = 8
 _NUM_RANDOM_POINTS = 1024
 
 
@@ -71,11 +73,13 @@ def maximize_additive(
 ) -> Maximum:
     """Maximizes an additive function over the unit cube, discrete variables over their levels.
 
-    Where the tables of the function's junction tree fit the memory budget, message passing from
-    coarse to fine on the finest grid that fits. Where not even 9 points per variable fit, block
-    coordinate ascent: variables are clamped until the treewidth is at most 3, the others are
-    maximized by message passing, and other variables are clamped next, until 6 blocks in a row
-    bring nothing. An answer from fewer than 17 points per variable is improved in this way, too.
+    Where the tables of the function's junction tree fit the memory budget with 17 points per
+    variable or more: message passing from coarse to fine. Elsewhere block coordinate ascent:
+    variables are clamped until the treewidth is at most 3, the others are maximized by message
+    passing, and other variables are clamped next, until 3 blocks in a row bring nothing. This is
+    done from several starts, among them the answer on 9 to 13 points where their tables fit; then
+    message passing finds the best combination of all answers' coordinates, from which a last
+    ascent starts.
 
     Args:
         function: the additive function.
@@ -83,8 +87,8 @@ def maximize_additive(
         num_grid: grid points per variable, by default as many as fit, at most 33.
         num_rounds: number of ever finer grids, by default down to steps of 0.001.
         memory_budget: bound in bytes on the factor tables, messages and largest clique table.
-        start: points to start from, shape (D,) or (S, D); the value is not below theirs. Block
-            ascent is repeated from each; without it, from 4 good ones of 1024 random points.
+        start: points to start from, shape (D,) or (S, D); the value is not below theirs. By
+            default, block ascent starts from the best of 1024 random points, 8 starts in all.
         seed: of the random points.
 
     Returns:
@@ -130,13 +134,17 @@ def maximize_additive(
             if num_grid is not None or points >= _COARSE:
                 return Maximum(np.asarray(x), value, tree.treewidth, exact=True)
             starts = [x, *starts]
-        elif start is None:
+        if start is None:
             random = np.random.default_rng(seed).uniform(size=(_NUM_RANDOM_POINTS, num_dims))
-            starts = _best_first(function, legal, random)[:_NUM_STARTS]
+            starts = (starts + _best_first(function, legal, random))[:_NUM_STARTS]
         points, width = blocks
-        solve_block = partial(solve, points=points, width=width)
-        answers = [_block_ascent(graph, width, solve_block, x) for x in starts]
-        x, value = max(answers, key=lambda answer: answer[1])
+        ascend = partial(_block_ascent, graph, width, partial(solve, points=points, width=width))
+        answers = sorted(map(ascend, starts), key=lambda answer: -answer[1])
+        x, value = answers[0]
+        if crossing := finest(range(len(answers), 1, -1), [tree.treewidth]):
+            layout = make_layout(tree, scopes, num_grid=crossing[0])
+            parents = jnp.stack([x for x, _ in answers[: crossing[0]]])
+            x, value = ascend(_recombine(function, layout, parents))
         return Maximum(np.asarray(x), value, tree.treewidth, exact=whole is not None)
 
 
@@ -144,6 +152,13 @@ def _best_first(function: AdditiveFunction, levels: Levels, points: np.ndarray) 
     """The legal points nearest to points (D,) or (S, D), best first."""
     legal = jax.vmap(levels.nearest)(jnp.atleast_2d(jnp.asarray(points)))
     return list(legal[jnp.argsort(-function(legal))])
+
+
+@jax.jit
+def _recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Array:
+    """The best of all points that take each coordinate from one of G parents (G, D)."""
+    _, index = max_sum(function.tables(parents.T), layout)
+    return jnp.take_along_axis(parents, index[None], axis=0)[0]
 
 
 def _block_ascent(

@@ -1,0 +1,412 @@
+"""Posterior draws with their diagnostics: ArviZ groups, edge probabilities, summaries, predictions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+from numpyro import handlers
+from numpyro.infer import HMC, MCMC, Gibbs
+from numpyro.infer.gibbs import prototype_trace
+from numpyro.infer.mcmc import MCMCKernel
+
+from structbo.inference import Data, condition
+from structbo.models import ConditionedGP
+from structbo.models.edges import Adjacency
+from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
+from structbo.samplers import default_sampler
+from structbo.samplers.structure_block import StructureBlock, sites_with_support
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Model = Callable[..., Any]
+FloatArray = NDArray[np.float64]
+
+HMC_STATISTICS = {
+    "acceptance_rate": "accept_prob",
+    "diverging": "diverging",
+    "energy": "energy",
+    "n_steps": "num_steps",
+    "step_size": "adapt_state.step_size",
+}
+"""What is kept of a Hamiltonian block: ArviZ's names, and the fields of NumPyro's state."""
+
+
+class EdgeProbabilities(NamedTuple):
+    """Posterior probability of every edge, and how well the draws determine it.
+
+    Args:
+        mean: share of draws with the edge, shape (D, D).
+        mcse: Monte Carlo standard error of that share, shape (D, D), zero on the diagonal.
+    """
+
+    mean: FloatArray
+    mcse: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws from the posterior of a model, and the data that they are conditioned on.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
+            `MarginalGP`.
+        X: points of the unit cube, shape (n, D).
+        y: observations, on the scale that the model saw, shape (n,).
+        draws: values of all latent sites, each of shape (chains, draws, ...).
+        sample_stats: statistics of the sampler, each of shape (chains, draws).
+        names: of the D dimensions; by default x0, x1, ...
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+
+    model: Model
+    X: FloatArray
+    y: FloatArray
+    draws: dict[str, NDArray[Any]]
+    sample_stats: dict[str, NDArray[Any]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        X, y = _checked_data(self.X, self.y)
+        names = tuple(self.names) or tuple(f"x{d}" for d in range(X.shape[1]))
+        if len(names) != X.shape[1] or len(set(names)) != len(names):
+            raise ValueError(f"names must be {X.shape[1]} different names, got {names}.")
+        draws = {name: np.asarray(value) for name, value in self.draws.items()}
+        if len({value.shape[:2] for value in draws.values()}) != 1:
+            shapes = {name: value.shape for name, value in draws.items()}
+            raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
+        for name, value in (("X", X), ("y", y), ("draws", draws), ("names", names)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def num_chains(self) -> int:
+        """How many Markov chains there are."""
+        return int(next(iter(self.draws.values())).shape[0])
+
+    @property
+    def num_draws(self) -> int:
+        """How many draws there are in all chains together."""
+        chains, draws = next(iter(self.draws.values())).shape[:2]
+        return int(chains * draws)
+
+    def edge_probabilities(self) -> EdgeProbabilities:
+        """Posterior probabilities of the edges, with Monte Carlo errors.
+
+        With k of S draws showing an edge and an effective sample size E, the error is
+        ``sqrt(p (1 - p) / E)`` at ``p = (k + 1/2) / (S + 1)``, which is not zero for an edge that
+        all draws agree on. Such an edge tells nothing about how fast it mixes, so it gets the
+        smallest E of the edges that did move (S if none did).
+
+        Raises:
+            ValueError: if the model has no site, or several sites, of edge matrices.
+
+        References:
+            Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat",
+            for the effective sample size.
+        """
+        import arviz as az
+
+        edges, (rows, columns) = self._edges()
+        present = edges.mean((0, 1))
+        draws = az.convert_to_dataset({"edge": edges.astype(float)})
+        effective = np.asarray(az.ess(draws, method="mean")["edge"], float)
+        moved = (present > 0.0) & (present < 1.0)
+        effective[~moved] = effective[moved].min(initial=self.num_draws)
+        smoothed = (present * self.num_draws + 0.5) / (self.num_draws + 1.0)
+        mean, mcse = np.zeros((2, len(self.names), len(self.names)))
+        mean[rows, columns] = present
+        mcse[rows, columns] = np.sqrt(smoothed * (1.0 - smoothed) / effective)
+        return EdgeProbabilities(mean + mean.T, mcse + mcse.T)
+
+    def summary(self) -> "pd.DataFrame":
+        """ArviZ's table of means, intervals, Monte Carlo errors, effective sizes and R-hat.
+
+        Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
+        A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
+        effective sample size of those that did. With one chain R-hat is NaN.
+        """
+        import arviz as az
+
+        sites, dims, coords = dict(self.draws), self._dims(self.draws), self._coords()
+        edge_site = self._edge_sites()
+        if len(edge_site) == 1:
+            edges, pairs = self._edges()
+            sites[edge_site[0]], dims[edge_site[0]] = edges, ["edge"]
+            labels = [f"{self.names[a]},{self.names[b]}" for a, b in zip(*pairs, strict=True)]
+            coords["edge"] = labels
+        data = _to_arviz({"posterior": sites}, dims, coords)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table = az.summary(data, round_to="none").astype(float)
+        if len(edge_site) == 1:
+            rows = [f"{edge_site[0]}[{label}]" for label in labels]
+            table.loc[rows, "mcse_mean"] = self.edge_probabilities().mcse[pairs]
+        still = table["sd"] == 0.0
+        for size in ("ess_bulk", "ess_tail"):
+            table.loc[still, size] = table.loc[~still, size].min() if not still.all() else np.nan
+        table.loc[still, "mcse_sd"] = 0.0
+        table.loc[still, "r_hat"] = 1.0
+        return table
+
+    def predict(self, x: ArrayLike, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the function, averaged over draws by the law of total variance.
+
+        Args:
+            x: points of the unit cube, shape (m, D).
+            max_draws: how many draws to average over; more are thinned evenly.
+
+        Returns:
+            Two arrays of shape (m,), on the scale of y.
+        """
+        points = _checked_points("x", x)
+        if points.shape[1] != len(self.names):
+            raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
+        kept = np.linspace(0, self.num_draws - 1, min(max_draws, self.num_draws)).astype(int)
+        with jax.enable_x64(True):
+            means, variances = self._map(lambda gp, _: gp.predict(jnp.asarray(points)), kept)
+        return means.mean(0), variances.mean(0) + means.var(0)
+
+    def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
+        """All that ArviZ works with, in one object.
+
+        The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
+        prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
+        ``dim`` and ``dim_other``, with the names as coordinates.
+
+        The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
+        ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
+        repeat the evaluations of the *same* function at X: one repetition per draw. Prior draws
+        outside the structure's hard bounds, where the likelihood is zero, are left out.
+
+        Args:
+            num_prior_draws: how many draws from the prior to try.
+            seed: of the draws from the prior and of the predictive observations.
+
+        Returns:
+            An `arviz.InferenceData` (ArviZ 0.23) or an `xarray.DataTree` (ArviZ 1).
+
+        References:
+            Rasmussen and Williams 2006, eq. (5.10)-(5.12); Buerkner, Gabry and Vehtari 2021,
+            "Efficient leave-one-out cross-validation for Bayesian non-factorized normal and
+            Student-t models".
+        """
+        with jax.enable_x64(True):
+            key_prior, key_predictive = jax.random.split(jax.random.key(seed))
+            prior = _prior_draws(self.model, self.X, key_prior, num_prior_draws)
+            y = jnp.asarray(self.y)
+
+            def pointwise(gp: ConditionedGP, key: Array) -> tuple[Array, Array]:
+                return _leave_one_out(gp, y), _replicate(gp, y, key)
+
+            log_likelihood, replicated = (
+                values.reshape(self.num_chains, -1, len(self.y))
+                for values in self._map(pointwise, np.arange(self.num_draws), key_predictive)
+            )
+        groups = {
+            "posterior": self.draws,
+            "sample_stats": self.sample_stats,
+            "log_likelihood": {"y": log_likelihood},
+            "posterior_predictive": {"y": replicated},
+            "prior": {name: value for name, value in prior.items() if name != "y"},
+            "prior_predictive": {"y": prior["y"]},
+            "observed_data": {"y": self.y},
+        }
+        return _to_arviz(groups, self._dims(self.draws), self._coords())
+
+    def _map(
+        self,
+        function: Callable[[ConditionedGP, Array], tuple[Array, Array]],
+        kept: NDArray[np.intp],
+        key: Array | None = None,
+    ) -> Iterator[FloatArray]:
+        """Applies a function of the conditioned process to some draws, one after the other.
+
+        One at a time because the factors of all of them together may not fit into memory.
+        """
+        data = Data(self.X, self.y, np.ones(len(self.y), bool))
+        flat = {
+            name: value.reshape(-1, *value.shape[2:])[kept] for name, value in self.draws.items()
+        }
+        keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
+
+        def one(draw_and_key: tuple[dict[str, Array], Array]) -> tuple[Array, Array]:
+            draw, draw_key = draw_and_key
+            batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), data)
+            return function(jax.tree.map(lambda v: v[0], batch), draw_key)
+
+        return map(np.asarray, jax.lax.map(one, (flat, keys)))
+
+    def _edge_sites(self) -> Sequence[str]:
+        with jax.enable_x64(True):
+            trace = prototype_trace(self.model, jax.random.key(0), (self.X,), None)
+        return sites_with_support(Adjacency)(trace)
+
+    def _edges(self) -> tuple[NDArray[Any], tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
+        sites = self._edge_sites()
+        if len(sites) != 1:
+            raise ValueError(
+                f"the model must have exactly one site of edge matrices, it has {list(sites)}; "
+                "use draws for the values of all sites."
+            )
+        rows, columns = np.triu_indices(len(self.names), 1)
+        return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
+
+    def _dims(self, sites: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
+        size = len(self.names)
+        named = {(size,): ["dim"], (size, size): ["dim", "dim_other"]}
+        shapes = {name: value.shape[2:] for name, value in sites.items()}
+        known = {name: named[shape] for name, shape in shapes.items() if shape in named}
+        return {**known, "y": ["observation"]}
+
+    def _coords(self) -> dict[str, list[str]]:
+        return {"dim": list(self.names), "dim_other": list(self.names)}
+
+
+def fit(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    num_warmup: int = 200,
+    num_samples: int = 250,
+    num_chains: int = 2,
+    sampler: MCMCKernel | None = None,
+    seed: int = 0,
+    progress_bar: bool = False,
+    names: Sequence[str] = (),
+) -> Posterior:
+    """Draws from the posterior of a model with NumPyro's MCMC, for inference rather than search.
+
+    Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
+    y first if it is not. Nothing is padded either: every call compiles anew anyway, and fewer rows
+    are faster.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``.
+        X: points of the unit cube, shape (n, D).
+        y: observations, shape (n,).
+        num_warmup: steps of each chain that adapt the sampler and are thrown away.
+        num_samples: draws of each chain.
+        num_chains: how many chains to run, one after the other.
+        sampler: a kernel for `numpyro.infer.MCMC`; `default_sampler` if None.
+        seed: of all chains.
+        progress_bar: whether to show one.
+        names: of the D dimensions; by default x0, x1, ...
+
+    Returns:
+        The draws, with the sampler's statistics.
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+    X, y = _checked_data(X, y)
+    kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
+    statistics = dict(_statistics(kernel))
+    with jax.enable_x64(True):
+        mcmc = MCMC(
+            kernel,
+            num_warmup=num_warmup,
+            num_samples=num_samples,
+            num_chains=num_chains,
+            chain_method="sequential",
+            progress_bar=progress_bar,
+        )
+        fields = tuple(statistics.values())
+        mcmc.run(jax.random.key(seed), jnp.asarray(X), jnp.asarray(y), extra_fields=fields)
+        draws = jax.tree.map(np.asarray, mcmc.get_samples(group_by_chain=True))
+        extra = mcmc.get_extra_fields(group_by_chain=True)
+        stats = {name: np.asarray(extra[path]) for name, path in statistics.items()}
+    return Posterior(model, X, y, draws, stats, tuple(names))
+
+
+def _statistics(kernel: MCMCKernel) -> Iterator[tuple[str, str]]:
+    """Names of a kernel's statistics and their places in its state."""
+    blocks = [("", kernel)]
+    if isinstance(kernel, Gibbs):
+        blocks = [(f"block_states.{i}.", block) for i, (block, _) in enumerate(kernel.blocks)]
+    for path, block in blocks:
+        if isinstance(block, HMC):
+            yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
+        elif isinstance(block, StructureBlock):
+            yield f"acceptance_rate_{type(block).__name__}", f"{path}accept_prob"
+
+
+def _leave_one_out(gp: ConditionedGP, y: Array) -> Array:
+    """``log p(y_i | y_-i)`` of every observation, shape (n,)."""
+    whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
+    precision = jnp.square(whitener).sum(0)
+    return 0.5 * (jnp.log(precision) - LOG_2PI - jnp.square(gp.alpha) / precision)
+
+
+def _replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:
+    """New observations of the same function at the same points, shape (n,)."""
+    identity = jnp.eye(y.shape[0], dtype=y.dtype)
+    covariance = gp.covariance_between(gp.x, gp.x) + gp.noise * identity
+    white = jax.random.normal(key, y.shape, y.dtype)
+    return y - gp.noise * gp.alpha + safe_cholesky(covariance) @ white
+
+
+def _prior_draws(
+    model: Model, X: FloatArray, key: Array, num_draws: int
+) -> dict[str, NDArray[Any]]:
+    """Draws of all sites from the prior inside its hard bounds, shapes (1, draws, ...)."""
+
+    def one(key: Array) -> tuple[dict[str, Array], Array]:
+        trace = handlers.trace(handlers.seed(model, key)).get_trace(jnp.asarray(X))
+        values = {
+            name: jnp.asarray(site["value"])
+            for name, site in trace.items()
+            if site["type"] in ("sample", "deterministic")
+        }
+        return values, trace["y"]["fn"].covariance.decomposition.valid
+
+    values, valid = jax.lax.map(one, jax.random.split(key, num_draws))
+    return {name: np.asarray(value)[None, np.asarray(valid)] for name, value in values.items()}
+
+
+def _to_arviz(
+    groups: Mapping[str, Mapping[str, Any]],
+    dims: Mapping[str, Sequence[str]],
+    coords: Mapping[str, Sequence[str]],
+) -> Any:
+    """Builds ArviZ's container: nested groups in ArviZ 1, keyword arguments before."""
+    import arviz as az
+
+    filled = {name: dict(group) for name, group in groups.items() if group}
+    if int(az.__version__.partition(".")[0]) >= 1:
+        return az.from_dict(filled, dims=dims, coords=coords)
+    return az.from_dict(**filled, dims=dims, coords=coords)
+
+
+def _checked_points(name: str, points: ArrayLike) -> FloatArray:
+    array = np.asarray(points, float)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (n, D), got {array.shape}.")
+    bad = ~((array >= 0.0) & (array <= 1.0))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name} must lie in the unit cube, got {name}[{row}, {column}] = "
+            f"{array[row, column]}; map points with Space.to_unit first."
+        )
+    return array
+
+
+def _checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    points, values = _checked_points("X", X), np.asarray(y, float)
+    if values.shape != points.shape[:1] or values.size == 0:
+        raise ValueError(
+            f"y must have one value per row of X, at least one: X has shape {points.shape}, "
+            f"y has shape {values.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(f"y must be finite, got y[{bad[0]}] = {values[bad[0]]}; drop failed runs.")
+    return points, values
