@@ -107,7 +107,7 @@ class Conditional:
         old, new = self._decomposition(self._run(point.value)), self._decomposition(trace)
         # A flip rule checks the bounds on what changes; a table of components knows its own.
         valid = new.valid if new.flip_rule is None else jnp.array(True)
-        state = (point.gram, point.total, point.count, valid)
+        state = (point.gram, point.total, point.num_components, valid)
         return self._point(value, trace, old.fold_changes(new, self._visit(new), state))
 
     def _decomposition(self, trace: Trace) -> Decomposition:
