@@ -69,9 +69,10 @@ class FiniteUniform(dist.Distribution):
     has_enumerate_support = True
 
     def __init__(self, values: ArrayLike, *, validate_args: bool | None = None) -> None:
-        self.values = jnp.sort(jnp.asarray(values, float))
-        if self.values.ndim != 1 or self.values.shape[0] == 0:
-            raise ValueError(f"values must be a list of numbers, got shape {self.values.shape}.")
+        values = jnp.asarray(values, float)
+        if values.ndim != 1 or values.shape[0] == 0:
+            raise ValueError(f"values must be a list of numbers, got shape {values.shape}.")
+        self.values = jnp.sort(values)
         super().__init__(validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

@@ -1,0 +1,131 @@
+"""Edge matrices as random variables."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpyro import handlers
+from numpyro.infer import Predictive
+
+from structbo.models import EdgeBernoulli, adjacency, cliques, edges, pairs
+
+NUM_DIMS = 4
+UPPER = np.triu_indices(NUM_DIMS, 1)
+
+MATRIX = np.zeros((NUM_DIMS, NUM_DIMS))
+MATRIX[UPPER] = [0.05, 0.2, 0.35, 0.5, 0.7, 0.95]
+MATRIX += MATRIX.T
+
+each_probability = pytest.mark.parametrize("probs", [0.3, MATRIX], ids=["number", "matrix"])
+
+
+@each_probability
+def test_frequencies(probs):
+    num_draws = 20_000
+    Z = EdgeBernoulli(NUM_DIMS, probs).sample(jax.random.key(0), (num_draws,))
+    assert Z.shape == (num_draws, NUM_DIMS, NUM_DIMS)
+    assert adjacency(Z).all()
+    each = np.broadcast_to(probs, MATRIX.shape)[UPPER]
+    edge_draws = np.asarray(Z)[:, UPPER[0], UPPER[1]]
+    error = np.sqrt(each * (1 - each) / num_draws)
+    assert (np.abs(edge_draws.mean(0) - each) < 4 * error).all()
+    correlation = np.corrcoef(edge_draws.T) - np.eye(len(each))
+    assert np.abs(correlation).max() < 4.5 / np.sqrt(num_draws)
+
+
+@each_probability
+def test_log_prob_is_the_product_over_pairs(probs):
+    prior = EdgeBernoulli(NUM_DIMS, probs)
+    Z = prior.sample(jax.random.key(1), (5,))
+    each = np.broadcast_to(probs, MATRIX.shape)[UPPER]
+    present = np.asarray(Z)[:, UPPER[0], UPPER[1]] == 1
+    expected = np.log(np.where(present, each, 1 - each)).sum(1)
+    np.testing.assert_allclose(prior.log_prob(Z), expected, rtol=1e-12)
+    np.testing.assert_allclose(prior.log_prob(Z[0]), expected[0], rtol=1e-12)
+
+
+def test_probabilities_sum_to_one_over_all_graphs():
+    """Also with impossible and certain edges, whose densities are zero and one."""
+    matrix = jnp.array([[0, 0.3, 0.0], [0.3, 0, 1.0], [0.0, 1.0, 0]])
+    bits = jnp.array(np.indices((2, 2, 2)).reshape(3, -1).T)
+    upper = jnp.zeros((8, 3, 3), int).at[:, jnp.array([0, 0, 1]), jnp.array([1, 2, 2])].set(bits)
+    graphs = upper + jnp.swapaxes(upper, 1, 2)
+    for probs in (0.2, matrix):
+        density = jnp.exp(EdgeBernoulli(3, probs).log_prob(graphs))
+        np.testing.assert_allclose(density.sum(), 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "is_inside"),
+    [
+        ([[0, 1], [1, 0]], True),
+        ([[0, 1], [0, 0]], False),
+        ([[1, 0], [0, 0]], False),
+        ([[0, 2], [2, 0]], False),
+        ([[0.0, 0.5], [0.5, 0.0]], False),
+    ],
+)
+def test_support(matrix, is_inside):
+    assert bool(adjacency(jnp.array(matrix))) == is_inside
+    assert adjacency.is_discrete
+    assert adjacency.event_dim == 2
+
+
+@pytest.mark.parametrize(
+    ("probs", "message"),
+    [
+        (np.full((3, 3), 0.5), r"probs must be a number or a matrix of shape \(4, 4\), got .*3, 3"),
+        (1.2, r"probs must be in \[0, 1\], got 1.2"),
+        (np.full((4, 4), -0.1), r"probs must be in \[0, 1\]"),
+        (np.nan, r"probs must be in \[0, 1\], got nan"),
+    ],
+)
+def test_errors_name_the_argument(probs, message):
+    with pytest.raises(ValueError, match=message):
+        EdgeBernoulli(NUM_DIMS, probs)
+
+
+def test_distribution_passes_through_jit_and_vmap():
+    Z = jnp.zeros((3, 3), int)
+    priors = jax.vmap(lambda p: EdgeBernoulli(3, p))(jnp.array([0.1, 0.6]))
+    densities = jax.jit(jax.vmap(lambda prior: prior.log_prob(Z)))(priors)
+    np.testing.assert_allclose(densities, 3 * np.log([0.9, 0.4]), rtol=1e-12)
+
+
+def test_random_probability_makes_edges_exchangeable():
+    """Edges are Beta-Bernoulli: P(edge) = a / (a + b), P(two edges) = a(a+1) / ((a+b)(a+b+1))."""
+    num_draws = 20_000
+    structure = edges(dist.Beta(1.0, 3.0))
+    draws = Predictive(lambda: structure(3), num_samples=num_draws)(jax.random.key(2))
+    assert set(draws) == {"edge_probability", "Z"}
+    first, second = draws["Z"][:, 0, 1], draws["Z"][:, 1, 2]
+    for observed, expected in ((first, 1 / 4), (first * second, 2 / 20)):
+        error = np.sqrt(expected * (1 - expected) / num_draws)
+        assert abs(observed.mean() - expected) < 4 * error
+
+
+@pytest.mark.parametrize("num_dims", [1, 2, 3, 10])
+def test_default_probability_expects_at_most_half_an_edge_per_dimension(num_dims: int):
+    with handlers.seed(rng_seed=0), handlers.trace() as trace:
+        edges()(num_dims)
+    expected_edges = trace["Z"]["fn"].probs * num_dims * (num_dims - 1) / 2
+    assert expected_edges <= num_dims / 2
+
+
+@pytest.mark.parametrize("components", [pairs, cliques])
+def test_structure_returns_the_components_of_its_edges(components):
+    structure = edges(MATRIX, components=components)
+    Z = jnp.array(MATRIX > 0.3, int)
+    with handlers.seed(rng_seed=0), handlers.substitute(data={"Z": Z}):
+        got = structure(NUM_DIMS)
+    np.testing.assert_array_equal(got.members, components(Z).members)
+
+
+def test_invalid_value_warns_under_validation():
+    with (
+        numpyro.validation_enabled(),
+        pytest.warns(UserWarning, match="Out-of-support values"),
+    ):
+        EdgeBernoulli(2, 0.5).log_prob(jnp.ones((2, 2)))
