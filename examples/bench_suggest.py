@@ -1,0 +1,73 @@
+"""Time of one suggestion: warm, and as the first call of a fresh process.
+
+python examples/bench_suggest.py
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+SIZES = ((10, 100, 1.0), (20, 200, 3.0), (50, 300, 10.0))
+FIRST_CALL = """
+import time
+start = time.perf_counter()
+import numpy as np, structbo as sb
+rng = np.random.default_rng(0)
+x = rng.random((100, 10))
+sb.suggest(sb.Space.box([[0, 1]] * 10), x, np.sin(5 * x[:, 0] * x[:, 1]) + x[:, 2])
+print(time.perf_counter() - start)
+"""
+
+
+def warm(num_dims: int, n: int) -> float:
+    """Median seconds per ask of an optimizer that has already asked once."""
+    import structbo as sb
+
+    rng = np.random.default_rng(0)
+    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0)
+    for point in rng.random((n, num_dims)):
+        optimizer.tell(point, float(np.sin(5 * point[0] * point[1]) + point[2]))
+    times = []
+    for _ in range(6):
+        start = time.perf_counter()
+        trial = optimizer.ask()
+        times.append(time.perf_counter() - start)
+        point = trial.params
+        optimizer.tell(trial, float(np.sin(5 * point[0] * point[1]) + point[2]))
+    print(f"  first ask {times[0]:.1f} s, then {np.round(times[1:], 2)}", flush=True)
+    return float(np.median(times[1:]))
+
+
+def first_call(cache: str | None) -> float:
+    """Seconds from starting Python's imports to the first suggestion at D = 10, n = 100."""
+    environment = dict(os.environ)
+    if cache is not None:
+        environment |= {
+            "JAX_COMPILATION_CACHE_DIR": cache,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+        }
+    command = [sys.executable, "-c", FIRST_CALL]
+    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return float(output.stdout.split()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.parse_args()
+    print(f"first call, cold cache:       {first_call(None):6.1f} s   (goal 25 s)", flush=True)
+    with tempfile.TemporaryDirectory() as cache:
+        first_call(cache)
+        print(f"first call, persistent cache: {first_call(cache):6.1f} s   (goal  8 s)", flush=True)
+    for num_dims, n, goal in SIZES:
+        seconds = warm(num_dims, n)
+        print(f"D = {num_dims:>2}, n = {n}: {seconds:.2f} s per suggestion (goal {goal:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()
