@@ -251,7 +251,8 @@ def log_improvement(z: Array) -> Array:
     ratio = jnp.exp(norm.logcdf(middle) - log_pdf)
     near = log_pdf + jnp.log1p(middle * ratio)
     far = jnp.minimum(z, -25.0)
-    tail = -0.5 * far * far - LOG_SQRT_2PI - 2.0 * jnp.log(-far) + jnp.log1p(-3.0 / (far * far))
+    series = jnp.log1p((15.0 / (far * far) - 3.0) / (far * far))
+    tail = -0.5 * far * far - LOG_SQRT_2PI - 2.0 * jnp.log(-far) + series
     return jnp.where(z < -25.0, tail, jnp.where(z > 20.0, jnp.log(jnp.maximum(z, 20.0)), near))
 
 
