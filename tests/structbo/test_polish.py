@@ -1,0 +1,97 @@
+"""Polishing of candidates: values never fall, and points stay legal."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from structbo.maximizers import Levels
+from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
+
+LEVELS = [None, np.array([0.0, 0.2, 1.0]), None, np.linspace(0.0, 1.0, 7)]
+IS_CONTINUOUS = np.array([True, False, True, False])
+NUM_GRID = 9
+
+
+def legal_starts(seed: int, number: int = 6) -> jax.Array:
+    points = np.random.default_rng(seed).random((number, len(LEVELS)))
+    return jax.vmap(Levels.of(LEVELS).nearest)(jnp.asarray(points))
+
+
+def rugged(x: jax.Array) -> jax.Array:
+    return jnp.sin(17.0 * x).sum(-1) + jnp.prod(jnp.cos(9.0 * x + 1.0), -1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coordinate_ascent_never_falls_and_stays_legal(seed: int) -> None:
+    starts = legal_starts(seed)
+    ascend = jax.jit(lambda x, key: coordinate_ascent(rugged, x, Levels.of(LEVELS), key, NUM_GRID))
+    points = np.asarray(ascend(starts, jax.random.key(seed)))
+    assert (rugged(points) >= rugged(starts)).all()
+    assert (rugged(points) > rugged(starts)).any()
+    assert ((points >= 0.0) & (points <= 1.0)).all()
+    for dim, levels in enumerate(LEVELS):
+        if levels is not None:
+            assert np.isin(points[:, dim], levels).all()
+
+
+def test_coordinate_ascent_finds_the_best_level_of_every_discrete_variable() -> None:
+    """A sum over coordinates is maximized coordinate by coordinate; 9 positions hold all levels."""
+    target = jnp.array([0.3, 0.2, 0.6, 5 / 6])
+
+    def separable(x: jax.Array) -> jax.Array:
+        return -jnp.square(x - target).sum(-1)
+
+    points = coordinate_ascent(
+        separable, legal_starts(0), Levels.of(LEVELS), jax.random.key(1), NUM_GRID
+    )
+    assert np.allclose(points[:, ~IS_CONTINUOUS], target[~IS_CONTINUOUS])
+    assert np.abs(points - target)[:, IS_CONTINUOUS].max() <= 0.5 / NUM_GRID + 1e-9
+
+
+def test_coordinate_ascent_leaves_the_basin_of_its_start() -> None:
+    def two_peaks(x: jax.Array) -> jax.Array:
+        return (jnp.exp(-200.0 * (x - 0.2) ** 2) + 2.0 * jnp.exp(-200.0 * (x - 0.8) ** 2)).sum(-1)
+
+    levels = Levels.of([None, None])
+    points = coordinate_ascent(two_peaks, jnp.full((1, 2), 0.2), levels, jax.random.key(0), 17)
+    assert (jnp.abs(points - 0.8) < 0.1).all()
+
+
+def value_and_gradient(function):
+    """Values and gradients of a batch, as `gradient_ascent` wants them."""
+    return jax.jit(jax.vmap(jax.value_and_grad(function)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient_ascent_never_falls_stays_in_the_box_and_leaves_discrete(seed: int) -> None:
+    starts = np.array(legal_starts(seed))
+    before = starts.copy()
+    points, values = gradient_ascent(value_and_gradient(rugged), starts, IS_CONTINUOUS)
+    assert (starts == before).all()
+    assert np.allclose(values, rugged(points))
+    assert (values >= rugged(starts)).all()
+    assert (values > rugged(starts) + 1e-3).any()
+    assert ((points >= 0.0) & (points <= 1.0)).all()
+    assert (points[:, ~IS_CONTINUOUS] == starts[:, ~IS_CONTINUOUS]).all()
+
+
+def test_gradient_ascent_reaches_maxima_inside_and_on_the_boundary() -> None:
+    target = jnp.array([0.37, 0.5, 1.6, 0.5])
+    points, _ = gradient_ascent(
+        value_and_gradient(lambda x: -jnp.square(x - target).sum()),
+        np.array(legal_starts(0)),
+        IS_CONTINUOUS,
+    )
+    assert np.allclose(points[:, 0], 0.37, atol=1e-5)
+    assert np.allclose(points[:, 2], 1.0)
+
+
+def test_a_point_without_a_value_does_not_stop_the_others() -> None:
+    def half_defined(x: jax.Array) -> jax.Array:
+        return jnp.where(x[0] < 0.5, jnp.nan, -jnp.square(x[0] - 0.8))
+
+    starts = np.array([[0.1], [0.6], [0.9]])
+    points, values = gradient_ascent(value_and_gradient(half_defined), starts, np.array([True]))
+    assert points[0] == starts[0] and values[0] == -np.inf
+    assert np.allclose(points[1:], 0.8, atol=1e-4)
