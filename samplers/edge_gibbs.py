@@ -39,7 +39,7 @@ class EdgeGibbs(StructureBlock):
             point, accepted = state
             i, j = rows[chosen[k]], columns[chosen[k]]
             new = conditional.move(point, flip_value(point.value, i, j))
-            prob = jax.nn.sigmoid(new.log_density - point.log_density)
+            prob = jax.nn.sigmoid(log_gain(new, point))
             return choose(thresholds[k] < prob, new, point), accepted + prob
 
         if len(rows) == 0:
@@ -52,6 +52,16 @@ class EdgeGibbs(StructureBlock):
 def flip_value(value: Array, i: Array, j: Array) -> Array:
     """An edge matrix of the site's own dtype with one edge flipped."""
     return flip_edge(value.astype(bool), i, j).astype(value.dtype)
+
+
+def log_gain(new: Point, old: Point) -> Array:
+    """Log ratio of two densities; where both are zero, fewer edges are better.
+
+    So a chain that starts outside the bounds of its structure walks towards the empty graph.
+    """
+    both_outside = jnp.isneginf(new.log_density) & jnp.isneginf(old.log_density)
+    towards_empty = jnp.where(new.value.sum() < old.value.sum(), jnp.inf, -jnp.inf)
+    return jnp.where(both_outside, towards_empty, new.log_density - old.log_density)
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:

@@ -14,7 +14,7 @@ from structbo.models.marginal import (
     solve_lower,
 )
 from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.edge_gibbs import choose, flip_value
+from structbo.samplers.edge_gibbs import choose, flip_value, log_gain
 from structbo.samplers.structure_block import Model, StructureBlock
 
 
@@ -60,7 +60,7 @@ class InformedEdges(StructureBlock):
             pair = jax.random.categorical(key_pair, log_probs)
             new = conditional.move(point, flip_value(point.value, rows[pair], columns[pair]))
             new_log_probs = proposals(new)
-            log_ratio = new.log_density - point.log_density + new_log_probs[pair] - log_probs[pair]
+            log_ratio = log_gain(new, point) + new_log_probs[pair] - log_probs[pair]
             prob = jnp.exp(jnp.minimum(jnp.nan_to_num(log_ratio, nan=-jnp.inf), 0.0))
             accept = jax.random.uniform(key_accept) < prob
             log_probs = jnp.where(accept, new_log_probs, log_probs)
