@@ -1,5 +1,6 @@
 """Message passing against brute force, on grids and refined; its fallback; its compilations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -69,6 +70,22 @@ class Waves:
             angle = jnp.einsum("fma,nfa->nfm", omega, x[:, scopes]) + phase
             total += jnp.einsum("fm,nfm->n", weight, jnp.cos(angle))
         return total
+
+
+@partial(register_dataclass, data_fields=["target"], meta_fields=["formula"])
+@dataclass(frozen=True)
+class Formula:
+    """One factor over variables 0 and 1, given by a formula of both and of a target."""
+
+    target: float
+    formula: Callable
+    scopes: ClassVar[tuple] = (np.array([[0, 1]]),)
+
+    def tables(self, grids):
+        return (self.formula(grids[0][:, None], grids[1], self.target)[None],)
+
+    def __call__(self, x):
+        return self.formula(x[:, 0], x[:, 1], self.target)
 
 
 def edge_function(graph, seed=0):
@@ -253,6 +270,32 @@ def test_more_levels_than_grid_points(count):
     assert answer.value == pytest.approx(float(function(np.array(list(product(*near)))).max()))
 
 
+@pytest.mark.parametrize("num_grid", [4, 5])
+def test_windows_of_levels_end_on_adjacent_ones(num_grid):
+    values = np.linspace(0.0, 1.0, 50)
+    for target in values[::3]:
+        function = Formula(target, _valley)
+        answer = maximize_additive(function, levels=[values, values], num_grid=num_grid)
+        assert answer.x.tolist() == [target, target]
+
+
+def _valley(x, y, target):
+    return -((x - target) ** 2) - (y - target) ** 2
+
+
+def test_a_few_levels_stay_on_every_grid():
+    """The best level shows only once the continuous variable is resolved."""
+    function = Formula(0.31, _spike_at_level_0)
+    answer = maximize_additive(function, levels=[np.array([0.0, 0.5, 0.8, 1.0]), None], num_grid=11)
+    assert answer.x[0] == 0.0
+    assert answer.value == pytest.approx(2.0, abs=1e-3)
+
+
+def _spike_at_level_0(x, y, target):
+    spike = 2.0 * jnp.exp(-(((y - target - 0.04) / 0.02) ** 2))
+    return jnp.where(x == 0.0, spike, x - (y - target) ** 2)
+
+
 def test_clamped_variables_stay_and_the_others_are_maximized():
     function, levels = edge_function(nx.cycle_graph(5))
     tree = triangulate(dependency_graph(function.scopes, 5), max_width=1)
@@ -314,6 +357,26 @@ def test_a_coarse_exact_answer_is_improved_by_block_ascent(monkeypatch):
         gains.append(answer.value - coarse.value)
     assert min(gains) >= 0.0
     assert max(gains) > 0.1
+
+
+def test_recombination_is_the_best_mixture_of_the_parents():
+    function, _ = edge_function(nx.grid_2d_graph(2, 3))
+    parents = np.random.default_rng(0).uniform(size=(3, 6))
+    best = additive._recombine(function, layout_for(function.scopes, 6, 3), parents)
+    mixtures = np.array(list(product(*parents.T)))
+    assert function(best[None])[0] == pytest.approx(float(function(mixtures).max()), abs=1e-12)
+
+
+def test_many_starts_are_at_least_as_good_as_each(monkeypatch):
+    monkeypatch.setattr(additive, "_BLOCK_WIDTHS", (1,))
+    small = {"num_grid": 3, "num_rounds": 2, "memory_budget": 2**12}
+    for seed in range(3):
+        function, levels = edge_function(nx.grid_2d_graph(3, 4), seed)
+        starts = np.random.default_rng(seed).uniform(size=(4, 12))
+        each = [maximize_additive(function, levels=levels, start=x, **small) for x in starts]
+        together = maximize_additive(function, levels=levels, start=starts, **small)
+        assert not together.exact
+        assert together.value >= max(answer.value for answer in each) - 1e-12
 
 
 def test_factors_that_cannot_be_tabulated_are_refused():
