@@ -91,7 +91,7 @@ def compiled_sampler(model: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
     @jax.jit
     def initialize(key: Array, data: Data) -> GibbsState:
         args, kwargs = _arguments(data)
-        return kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs)
+        return _strongly_typed(kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
     def sweep(state: GibbsState, data: Data, num_draws: int) -> tuple[GibbsState, Draws]:
@@ -104,13 +104,24 @@ def compiled_sampler(model: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
             )
             return state, kernel.get_constrain_fn(args, kwargs)(state.z)
 
-        return jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
+        state, draws = jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
+        return _strongly_typed(state), draws
 
     return initialize, sweep
 
 
 def _arguments(data: Data) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (data.x, data.y), {"mask": data.mask}
+
+
+def _strongly_typed(state: GibbsState) -> GibbsState:
+    """The state in the types that it keeps, so that its first and later sweeps compile once."""
+
+    def strong(leaf: Array) -> Array:
+        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return leaf if is_key else jax.lax.convert_element_type(leaf, leaf.dtype)
+
+    return jax.tree.map(strong, state)
 
 
 def _refreshed(
