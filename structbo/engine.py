@@ -12,7 +12,7 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from structbo.inference import Chain, Data
-from structbo.models import AdditiveGP, Residual, edges
+from structbo.models import AdditiveGP, Residual, edges, squared_exponential
 from structbo.proposal import propose
 from structbo.space import Space
 
@@ -21,6 +21,9 @@ FloatArray = NDArray[np.float64]
 NUM_DRAWS = 6
 ENUMERABLE = 100_000
 """Finite spaces up to this size are listed when a new point is hard to find."""
+
+ROUND_OFF = 1e-14
+"""Relative to the largest value: a smaller deviation is taken for none."""
 
 
 class SpaceExhausted(ValueError):
@@ -42,6 +45,7 @@ def default_model(categorical: tuple[int, ...] = ()) -> AdditiveGP:
     """
     return AdditiveGP(
         edges(),
+        squared_exponential,
         lengthscale=_lengthscale,
         noise=dist.LogNormal(-5.0, 1.5),
         residual=Residual(),
@@ -54,11 +58,17 @@ def _lengthscale(num_dims: int) -> dist.LogNormal:
 
 
 def standardized(values: FloatArray) -> FloatArray:
-    """Values with mean 0 and deviation 1; failures, not finite, become the worst value."""
+    """Values with mean 0 and deviation 1; failures, not finite, become the worst value.
+
+    Values that differ by no more than round-off are all zero.
+    """
     finite = np.isfinite(values)
     filled = np.where(finite, values, values[finite].min())
-    scale = filled.std()
-    return (filled - filled.mean()) / (scale if scale > 0 else 1.0)
+    largest = np.abs(filled).max()
+    scaled = filled / (largest if largest > 0 else 1.0)
+    centered = scaled - scaled.mean()
+    deviation = centered.std()
+    return centered / deviation if deviation > ROUND_OFF else np.zeros_like(centered)
 
 
 class Engine:
