@@ -1,0 +1,134 @@
+"""The Markov chain behind suggestions: padding, warm starts, reproducible draws."""
+
+import jax
+import numpy as np
+import pytest
+
+from structbo import inference
+from structbo.engine import NUM_DRAWS, default_model
+from structbo.inference import Chain, Data, Draws
+
+NUM_DIMS = 3
+MODEL = default_model((2,))
+SHAPES = {
+    "Z": (NUM_DIMS, NUM_DIMS),
+    "lengthscale": (NUM_DIMS,),
+    "outputscale": (),
+    "noise": (),
+    "rho": (),
+    "kappa": (),
+}
+
+
+def table(num_points: int, noise: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Points and standardized values of a smooth function, or of noise alone."""
+    rng = np.random.default_rng(0)
+    x = rng.random((num_points, NUM_DIMS))
+    x[:, 2] = rng.choice([0.0, 0.5, 1.0], num_points)
+    y = np.sin(5.0 * x[:, 0]) + x[:, 1] * (x[:, 2] == 0.5)
+    y = (1.0 - noise) * y + noise * rng.normal(size=num_points)
+    return x, (y - y.mean()) / y.std()
+
+
+def advance(chain: Chain, data: Data) -> dict[str, np.ndarray]:
+    with jax.enable_x64(True):
+        draws: Draws = chain.advance(data)
+    return {name: np.asarray(value) for name, value in draws.items()}
+
+
+def assert_equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tolerance) -> None:
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_allclose(value, other[name], err_msg=name, **tolerance)
+
+
+@pytest.mark.parametrize(
+    ("n", "size"), [(1, 64), (64, 64), (65, 128), (1024, 1024), (1025, 1536), (1536, 1536)]
+)
+def test_data_are_padded_to_few_sizes_and_keep_their_rows(n: int, size: int) -> None:
+    x, y = table(n) if n > 1 else (np.full((1, NUM_DIMS), 0.5), np.ones(1))
+    data = Data.padded(x, y)
+    assert data.x.shape == (size, NUM_DIMS)
+    assert (data.mask == (np.arange(size) < n)).all()
+    assert (data.x[:n] == x).all() and (data.y[:n] == y).all()
+    assert not data.x[n:].any() and not data.y[n:].any()
+
+
+def test_few_sizes_hold_up_to_a_thousand_points() -> None:
+    sizes = {len(Data.padded(np.zeros((n, 1)), np.zeros(n)).y) for n in range(1, 1025)}
+    assert len(sizes) <= 7
+
+
+@pytest.fixture(scope="module")
+def first_draws() -> dict[str, np.ndarray]:
+    return advance(Chain(MODEL, NUM_DRAWS, seed=3), Data.padded(*table(60)))
+
+
+def test_draws_are_finite_and_stacked(first_draws: dict[str, np.ndarray]) -> None:
+    assert {n: v.shape for n, v in first_draws.items()} == {
+        name: (NUM_DRAWS, *shape) for name, shape in SHAPES.items()
+    }
+    assert all(np.isfinite(value).all() for value in first_draws.values())
+    assert (first_draws["Z"] == first_draws["Z"].transpose(0, 2, 1)).all()
+    assert all((first_draws[name] > 0).all() for name in ("lengthscale", "outputscale", "noise"))
+    assert len(np.unique(first_draws["noise"])) > 1
+
+
+def test_the_seed_decides_the_draws(first_draws: dict[str, np.ndarray]) -> None:
+    data = Data.padded(*table(60))
+    assert_equal(first_draws, advance(Chain(MODEL, NUM_DRAWS, seed=3), data), rtol=0)
+    other = advance(Chain(MODEL, NUM_DRAWS, seed=4), data)
+    assert not np.allclose(first_draws["noise"], other["noise"])
+
+
+def test_padding_changes_draws_by_round_off_alone(first_draws: dict[str, np.ndarray]) -> None:
+    x, y = table(60)
+    wide = Data(
+        np.concatenate([x, np.full((68, NUM_DIMS), 0.5)]),
+        np.concatenate([y, np.full(68, 3.0)]),
+        np.arange(128) < 60,
+    )
+    assert_equal(first_draws, advance(Chain(MODEL, NUM_DRAWS, seed=3), wide), rtol=1e-4)
+
+
+def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is run in once, and what it learned of 64 points it still knows with 65."""
+    initialize, sweep = inference.compiled_sampler(MODEL)
+    passes: list[str] = []
+
+    def counted(name, function):
+        return lambda *args: passes.append(name) or function(*args)
+
+    pair = counted("initialize", initialize), counted("sweep", sweep)
+    monkeypatch.setattr(inference, "compiled_sampler", lambda model: pair)
+    x, y = table(65)
+    small = Data.padded(x[:64], y[:64])
+    chain = Chain(MODEL, NUM_DRAWS, seed=1)
+    before = advance(chain, small)
+    assert passes == ["initialize"] + ["sweep"] * 4
+    after = advance(chain, Data.padded(x, y))
+    assert passes == ["initialize"] + ["sweep"] * 5
+    assert not np.allclose(np.log(before["noise"]), np.log(after["noise"]))
+    # There is no noise. A chain that starts anew does not know it after one pass.
+    with jax.enable_x64(True):
+        _, cold = sweep(initialize(jax.random.key(1), small), small, NUM_DRAWS)
+    assert after["noise"].max() < 1e-5 < np.min(cold["noise"])
+
+
+def test_the_chain_follows_new_observations() -> None:
+    """With the potential energy of a better fit kept, every move would be rejected."""
+    chain = Chain(MODEL, NUM_DRAWS, seed=0)
+    before = advance(chain, Data.padded(*table(64, noise=0.3)))
+    after = advance(chain, Data.padded(*table(64, noise=1.0)))
+    assert np.median(before["noise"]) < 0.3 < 0.6 < np.median(after["noise"])
+
+
+def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
+    """Else its first call and the later ones are compiled separately, some 10 seconds more."""
+    initialize, sweep = inference.compiled_sampler(MODEL)
+    data = Data.padded(*table(60))
+    with jax.enable_x64(True):
+        start = initialize(jax.random.key(3), data)
+        state, _ = sweep(start, data, NUM_DRAWS)
+    types = [[leaf.aval for leaf in jax.tree.leaves(tree)] for tree in (start, state)]
+    assert types[0] == types[1]
