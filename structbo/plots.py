@@ -14,8 +14,8 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7F7F7F"
 FULL_WIDTH = 6.0
 """Line width, in points, of an edge with probability 1."""
 LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
-CHARACTER = 0.08
-"""Width of a character of a label, in inches, a little too large."""
+CHARACTER = 0.075
+"""Typical width of a character of a label, in inches."""
 LABEL_RADIUS = 1.1
 
 
@@ -45,11 +45,11 @@ def plot_interactions(
     """
     learned = _edge_matrix("probabilities", probabilities, len(names))
     if truth is None:
-        axes, keys = _axes(ax, 1, 6.5), {}
+        axes, keys = _axes(ax, 1, 7.4), {}
         _draw_graph(axes[0], learned, names, np.full(learned.shape, BLUE))
     else:
         known = _edge_matrix("truth", truth, len(names)) > 0.5
-        axes, keys = _axes(ax, 2, 6.5), {"in the truth": BLUE, "not in the truth": ORANGE}
+        axes, keys = _axes(ax, 2, 7.4), {"in the truth": BLUE, "not in the truth": ORANGE}
         _draw_graph(axes[0], learned, names, np.where(known, BLUE, ORANGE))
         _draw_graph(axes[1], known.astype(float), names, np.full(known.shape, BLUE))
         axes[1].set_title("true interactions")
@@ -89,7 +89,7 @@ def plot_convergence(
     axes.step(count, best, where="post", color=BLUE, linewidth=2, label="best so far")
     axes.set_xlabel("evaluations")
     axes.set_ylabel(f"value ({direction}d)")
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.locator_params(axis="x", integer=True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return axes
@@ -106,18 +106,20 @@ def _draw_graph(
         p = float(probabilities[a, b])
         if p > 0.0:
             ax.plot(*nodes[[a, b]].T, **_line(p, colours[a, b]), zorder=1 + p)
-    ax.scatter(*nodes.T, s=60, color="white", edgecolors="black", zorder=3)
+    ax.scatter(nodes[:, 0], nodes[:, 1], s=60, color="white", edgecolors="black", zorder=3)
     radius, is_radial = _room_for_labels(ax, names)
     for name, angle in zip(names, angles, strict=True):
         _label(ax, name, angle, is_radial)
-    ax.set(xlim=(-radius, radius), ylim=(-radius, radius), aspect="equal")
+    ax.set(xlim=(-radius, radius), ylim=(-radius, radius))
+    ax.set_aspect("equal")
     ax.set_axis_off()
 
 
 def _room_for_labels(ax: "Axes", names: Sequence[str]) -> tuple[float, bool]:
     """Half the side of the picture, and whether labels must point outwards not to overlap."""
-    box = ax.get_window_extent().transformed(ax.get_figure(root=True).dpi_scale_trans.inverted())
-    share = CHARACTER * max(map(len, names)) / min(box.width, box.height)
+    box = ax.get_window_extent()
+    side = min(box.width, box.height) / ax.figure.dpi
+    share = CHARACTER * max(map(len, names)) / side
     radius = (LABEL_RADIUS + 0.05) / (1.0 - min(2.0 * share, 0.7))
     return radius, 2.0 * radius * share > 2.0 * np.pi * LABEL_RADIUS / len(names)
 

@@ -1,7 +1,8 @@
-"""Posterior draws with their diagnostics: ArviZ groups, edge probabilities, summaries, predictions."""
+"""Posterior draws and their diagnostics: ArviZ, edge probabilities, summaries, predictions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -116,7 +117,7 @@ class Posterior:
         edges, (rows, columns) = self._edges()
         present = edges.mean((0, 1))
         draws = az.convert_to_dataset({"edge": edges.astype(float)})
-        effective = np.asarray(az.ess(draws, method="mean")["edge"], float)
+        effective = np.array(az.ess(draws, method="mean")["edge"], float)
         moved = (present > 0.0) & (present < 1.0)
         effective[~moved] = effective[moved].min(initial=self.num_draws)
         smoothed = (present * self.num_draws + 0.5) / (self.num_draws + 1.0)
@@ -130,26 +131,26 @@ class Posterior:
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
-        effective sample size of those that did. With one chain R-hat is NaN.
+        effective sample size of those that did, at most the number of draws. With one chain R-hat is NaN.
         """
         import arviz as az
 
         sites, dims, coords = dict(self.draws), self._dims(self.draws), self._coords()
-        edge_site = self._edge_sites()
-        if len(edge_site) == 1:
-            edges, pairs = self._edges()
-            sites[edge_site[0]], dims[edge_site[0]] = edges, ["edge"]
+        errors: dict[str, float] = {}
+        if len(self._edge_sites) == 1:
+            (site,) = self._edge_sites
+            sites[site], pairs = self._edges()
             labels = [f"{self.names[a]},{self.names[b]}" for a, b in zip(*pairs, strict=True)]
-            coords["edge"] = labels
+            dims[site], coords["edge"] = ["edge"], labels
+            mcse = self.edge_probabilities().mcse[pairs]
+            errors = {f"{site}[{label}]": e for label, e in zip(labels, mcse, strict=True)}
         data = _to_arviz({"posterior": sites}, dims, coords)
         with np.errstate(divide="ignore", invalid="ignore"):
-            table = az.summary(data, round_to="none").astype(float)
-        if len(edge_site) == 1:
-            rows = [f"{edge_site[0]}[{label}]" for label in labels]
-            table.loc[rows, "mcse_mean"] = self.edge_probabilities().mcse[pairs]
-        still = table["sd"] == 0.0
+            table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
+        table.loc[list(errors), "mcse_mean"] = list(errors.values())
+        still = table["sd"] <= 1e-12 * table["mean"].abs()
         for size in ("ess_bulk", "ess_tail"):
-            table.loc[still, size] = table.loc[~still, size].min() if not still.all() else np.nan
+            table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=self.num_draws)
         table.loc[still, "mcse_sd"] = 0.0
         table.loc[still, "r_hat"] = 1.0
         return table
@@ -242,14 +243,15 @@ class Posterior:
 
         return map(np.asarray, jax.lax.map(one, (flat, keys)))
 
+    @cached_property
     def _edge_sites(self) -> Sequence[str]:
         with jax.enable_x64(True):
-            trace = prototype_trace(self.model, jax.random.key(0), (self.X,), None)
+            trace = prototype_trace(self.model, jax.random.key(0), (self.X[:1],), None)
         return sites_with_support(Adjacency)(trace)
 
     def _edges(self) -> tuple[NDArray[Any], tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
-        sites = self._edge_sites()
+        sites = self._edge_sites
         if len(sites) != 1:
             raise ValueError(
                 f"the model must have exactly one site of edge matrices, it has {list(sites)}; "
@@ -379,7 +381,7 @@ def _to_arviz(
     """Builds ArviZ's container: nested groups in ArviZ 1, keyword arguments before."""
     import arviz as az
 
-    filled = {name: dict(group) for name, group in groups.items() if group}
+    filled: dict[str, Any] = {name: dict(group) for name, group in groups.items() if group}
     if int(az.__version__.partition(".")[0]) >= 1:
         return az.from_dict(filled, dims=dims, coords=coords)
     return az.from_dict(**filled, dims=dims, coords=coords)

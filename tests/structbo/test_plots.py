@@ -1,0 +1,98 @@
+"""The plots show what they were given."""
+
+import sys
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from structbo import plots
+
+matplotlib.use("Agg")
+
+NAMES = ["a", "b", "c", "d"]
+PROBABILITIES = np.array(
+    [[0.0, 0.9, 0.2, 0.0], [0.9, 0.0, 0.0, 0.0], [0.2, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+)
+TRUTH = PROBABILITIES > 0.5
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def test_widths_are_probabilities():
+    (ax,) = plots.plot_interactions(PROBABILITIES, NAMES)
+    widths = [line.get_linewidth() for line in ax.lines]
+    np.testing.assert_allclose(widths, plots.FULL_WIDTH * np.array([0.9, 0.2]))
+    assert [text.get_text() for text in ax.texts] == NAMES
+    legend = ax.get_legend()
+    assert legend is not None
+    for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True):
+        assert line.get_linewidth() == plots.FULL_WIDTH * float(text.get_text())
+
+
+def test_truth_is_beside():
+    learned, true = plots.plot_interactions(PROBABILITIES, NAMES, TRUTH)
+    assert [line.get_color() for line in learned.lines] == [plots.BLUE, plots.ORANGE]
+    assert len(true.lines) == 1
+    assert len(true.texts) == len(NAMES)
+
+
+@pytest.mark.parametrize(("num_dims", "length"), [(1, 3), (6, 10), (22, 2), (22, 14)])
+def test_labels_do_not_overlap_and_fit(num_dims: int, length: int):
+    names = [f"{d}".rjust(length, "n") for d in range(num_dims)]
+    (ax,) = plots.plot_interactions(np.zeros((num_dims, num_dims)), names)
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    picture = ax.get_window_extent()
+    assert all(picture.x0 - 2 <= b.x0 and b.x1 <= picture.x1 + 2 for b in boxes)
+    turned = any(text.get_rotation() for text in ax.texts)
+    assert turned == (num_dims == 22 and length == 14)
+    if not turned:
+        assert all(b.count_overlaps(boxes) == 1 for b in boxes)
+
+
+def test_given_axes_are_used():
+    _, axes = plt.subplots(1, 2)
+    assert plots.plot_interactions(PROBABILITIES, NAMES, TRUTH, ax=axes) == tuple(axes)
+    assert plots.plot_interactions(PROBABILITIES, NAMES, ax=axes[0]) == (axes[0],)
+    assert plots.plot_convergence([1.0], ax=axes[1]) is axes[1]
+    with pytest.raises(ValueError, match="ax must be 2 Axes, got 1"):
+        plots.plot_interactions(PROBABILITIES, NAMES, TRUTH, ax=axes[0])
+
+
+@pytest.mark.parametrize(
+    ("direction", "best"), [("minimize", [3.0, 3.0, 1.0, 1.0]), ("maximize", [3.0, 3.0, 3.0, 5.0])]
+)
+def test_best_so_far(direction, best):
+    ax = plots.plot_convergence([3.0, np.nan, 1.0, 5.0], direction)
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), best)
+    assert direction in ax.get_ylabel()
+
+
+def test_failures_first():
+    ax = plots.plot_convergence([np.nan, 2.0])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [np.nan, 2.0])
+
+
+def test_errors():
+    with pytest.raises(ValueError, match=r"probabilities must have shape \(3, 3\)"):
+        plots.plot_interactions(PROBABILITIES, NAMES[:3])
+    with pytest.raises(ValueError, match=r"probabilities must be in \[0, 1\]"):
+        plots.plot_interactions(2.0 * PROBABILITIES, NAMES)
+    with pytest.raises(ValueError, match="truth must be symmetric"):
+        plots.plot_interactions(PROBABILITIES, NAMES, np.triu(TRUTH))
+    with pytest.raises(ValueError, match="direction must be"):
+        plots.plot_convergence([1.0], "up")
+    with pytest.raises(ValueError, match="values must be a list"):
+        plots.plot_convergence([])
+
+
+def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r'pip install "structbo\[plots\]"'):
+        plots.plot_convergence([1.0])
