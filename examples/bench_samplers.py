@@ -12,6 +12,8 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_paralleli
 
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from typing import Any
 
 import jax
@@ -21,13 +23,12 @@ import numpyro
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.models import AdditiveGP, Residual, cliques, edges, pairs
+from structbo.models import AdditiveGP, Residual, cliques, edges, pairs, squared_exponential
 from structbo.samplers import EdgeGibbs
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.informed_edges import first_order_gains
 
 numpyro.enable_x64()
-NUM_FLIPS = 200
 
 
 def seconds(function: Callable[..., Any], *args: Any, repeats: int = 7) -> float:
@@ -64,70 +65,62 @@ def problem(num_dims: int, n: int) -> tuple[jax.Array, jax.Array, jax.Array]:
     return jnp.asarray(x), jnp.asarray(y), jnp.asarray(graph + graph.T)
 
 
-def parameters(num_dims: int) -> dict[str, Any]:
-    return {
-        "lengthscale": jnp.full(num_dims, 0.5),
-        "outputscale": jnp.array(1.0),
-        "noise": jnp.array(0.01),
-    }
+def conditioned(components: Any, num_dims: int) -> Any:
+    """The additive model with fixed hyper-parameters."""
+    values = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
+    return handlers.condition(AdditiveGP(edges(None, components)), values)
 
 
-def flips() -> None:
-    print("Edge moves. flip: EdgeGibbs, time per edge visited; scores: first order, all flips")
-    print(f"{'components':>10} {'D':>3} {'n':>4} {'flip ms':>8} {'/ chol':>7} {'scores ms':>10}")
-    for components in (pairs, cliques):
-        for num_dims in (10, 20, 50):
-            for n in (128, 256, 512):
-                x, y, graph = problem(num_dims, n)
-                model = handlers.condition(
-                    AdditiveGP(edges(None, components)), parameters(num_dims)
-                )
+def flips(num_dims: int, n: int, components: Any) -> None:
+    """Time per edge that EdgeGibbs visits, and of the first-order scores of all flips."""
+    x, y, graph = problem(num_dims, n)
+    model, key = conditioned(components, num_dims), jax.random.key(0)
 
-                def sweep(
-                    key: Any, z: Any, count: int, model: Any = model, xy: Any = (x, y)
-                ) -> Any:
-                    conditional = Conditional(model, "Z", z, xy, {})
-                    return EdgeGibbs(model, count).update(key, conditional, z)
+    @partial(jax.jit, static_argnums=1)
+    def sweep(graph: Any, num_flips: int) -> Any:
+        conditional = Conditional(model, "Z", graph, (x, y), {})
+        return EdgeGibbs(model, num_flips).update(key, conditional, graph)
 
-                def scores(z: Any, model: Any = model, xy: Any = (x, y)) -> Any:
-                    conditional = Conditional(model, "Z", z, xy, {})
-                    return first_order_gains(conditional, conditional.start(z))
+    @jax.jit
+    def scores(graph: Any) -> Any:
+        conditional = Conditional(model, "Z", graph, (x, y), {})
+        return first_order_gains(conditional, conditional.start(graph))
 
-                compiled = jax.jit(sweep, static_argnums=2)
-                key = jax.random.key(0)
-                few, many = (seconds(compiled, key, graph, k) for k in (10, NUM_FLIPS))
-                flip = (many - few) / (NUM_FLIPS - 10)
-                gains = seconds(jax.jit(scores), graph)
-                print(
-                    f"{components.__name__:>10} {num_dims:>3} {n:>4} {1e3 * flip:>8.3f} "
-                    f"{flip / cholesky_seconds(n):>7.2f} {1e3 * gains:>10.2f}",
-                    flush=True,
-                )
+    flip = (seconds(sweep, graph, 200) - seconds(sweep, graph, 10)) / 190
+    print(
+        f"{components.__name__:>10} {num_dims:>3} {n:>4} {1e3 * flip:>8.3f} "
+        f"{flip / cholesky_seconds(n):>7.2f} {1e3 * seconds(scores, graph):>10.2f}",
+        flush=True,
+    )
 
 
-def gradients() -> None:
-    print("\nValue and gradient of the log density")
-    print(f"{'components':>10} {'residual':>8} {'D':>3} {'n':>4} {'ms':>7} {'/ chol':>7}")
-    for num_dims, n in ((10, 200), (20, 200), (50, 384)):
-        x, y, graph = problem(num_dims, n)
-        for residual in (None, Residual()):
-            for components in (pairs, cliques):
-                model = AdditiveGP(edges(None, components), residual=residual)
-                sites = parameters(num_dims)
-                if residual is not None:
-                    sites |= {"rho": jnp.array(0.3), "kappa": jnp.array(2.0)}
+def gradients(num_dims: int, n: int, components: Any, residual: Residual | None) -> None:
+    """Time of the log density with its gradient by the hyper-parameters."""
+    x, y, graph = problem(num_dims, n)
+    model = AdditiveGP(edges(None, components), squared_exponential, residual=residual)
+    sites = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
+    if residual is not None:
+        sites |= {"rho": 0.3, "kappa": 2.0}
 
-                def density(sites: Any, z: Any, model: Any = model, xy: Any = (x, y)) -> Any:
-                    return log_density(model, xy, {}, sites | {"Z": z})[0]
+    @jax.jit
+    @jax.value_and_grad
+    def density(sites: Any) -> Any:
+        return log_density(model, (x, y), {}, sites | {"Z": graph})[0]
 
-                time_both = seconds(jax.jit(jax.value_and_grad(density)), sites, graph)
-                print(
-                    f"{components.__name__:>10} {residual is not None!s:>8} {num_dims:>3} {n:>4} "
-                    f"{1e3 * time_both:>7.2f} {time_both / cholesky_seconds(n):>7.1f}",
-                    flush=True,
-                )
+    both = seconds(density, sites)
+    print(
+        f"{components.__name__:>10} {residual is not None!s:>8} {num_dims:>3} {n:>4} "
+        f"{1e3 * both:>7.2f} {both / cholesky_seconds(n):>7.1f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
-    flips()
-    gradients()
+    print(f"{'components':>10} {'D':>3} {'n':>4} {'flip ms':>8} {'/ chol':>7} {'scores ms':>10}")
+    for components, num_dims, n in product((pairs, cliques), (10, 20, 50), (128, 256, 512)):
+        flips(num_dims, n, components)
+    print(f"\n{'components':>10} {'residual':>8} {'D':>3} {'n':>4} {'v+g ms':>7} {'/ chol':>7}")
+    for (num_dims, n), residual, components in product(
+        ((10, 200), (20, 200), (50, 384)), (None, Residual()), (pairs, cliques)
+    ):
+        gradients(num_dims, n, components, residual)
