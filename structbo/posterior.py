@@ -131,7 +131,8 @@ class Posterior:
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
-        effective sample size of those that did, at most the number of draws. With one chain R-hat is NaN.
+        effective sample size of those that did, at most the number of draws. With one chain
+        R-hat is NaN.
         """
         import arviz as az
 
