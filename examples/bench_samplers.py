@@ -2,7 +2,7 @@
 
     python examples/bench_samplers.py
 
-One thread; each figure is the best of several repeats, and ratios are taken inside one run.
+One thread; best of several repeats; ratios are taken inside one run.
 """
 
 import os
@@ -65,21 +65,16 @@ def problem(num_dims: int, n: int) -> tuple[jax.Array, jax.Array, jax.Array]:
     return jnp.asarray(x), jnp.asarray(y), jnp.asarray(graph + graph.T)
 
 
-def conditioned(components: Any, num_dims: int) -> Any:
-    """The additive model with fixed hyper-parameters."""
-    values = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
-    return handlers.condition(AdditiveGP(edges(None, components)), values)
-
-
 def flips(num_dims: int, n: int, components: Any) -> None:
     """Time per edge that EdgeGibbs visits, and of the first-order scores of all flips."""
     x, y, graph = problem(num_dims, n)
-    model, key = conditioned(components, num_dims), jax.random.key(0)
+    values = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
+    model = handlers.condition(AdditiveGP(edges(None, components)), values)
 
     @partial(jax.jit, static_argnums=1)
     def sweep(graph: Any, num_flips: int) -> Any:
         conditional = Conditional(model, "Z", graph, (x, y), {})
-        return EdgeGibbs(model, num_flips).update(key, conditional, graph)
+        return EdgeGibbs(model, num_flips).update(jax.random.key(0), conditional, graph)
 
     @jax.jit
     def scores(graph: Any) -> Any:
@@ -87,10 +82,9 @@ def flips(num_dims: int, n: int, components: Any) -> None:
         return first_order_gains(conditional, conditional.start(graph))
 
     flip = (seconds(sweep, graph, 200) - seconds(sweep, graph, 10)) / 190
+    name, ratio = f"{components.__name__:>10} {num_dims:>3} {n:>4}", flip / cholesky_seconds(n)
     print(
-        f"{components.__name__:>10} {num_dims:>3} {n:>4} {1e3 * flip:>8.3f} "
-        f"{flip / cholesky_seconds(n):>7.2f} {1e3 * seconds(scores, graph):>10.2f}",
-        flush=True,
+        f"{name} {1e3 * flip:>8.3f} {ratio:>7.2f} {1e3 * seconds(scores, graph):>10.2f}", flush=True
     )
 
 
@@ -108,11 +102,8 @@ def gradients(num_dims: int, n: int, components: Any, residual: Residual | None)
         return log_density(model, (x, y), {}, sites | {"Z": graph})[0]
 
     both = seconds(density, sites)
-    print(
-        f"{components.__name__:>10} {residual is not None!s:>8} {num_dims:>3} {n:>4} "
-        f"{1e3 * both:>7.2f} {both / cholesky_seconds(n):>7.1f}",
-        flush=True,
-    )
+    name = f"{components.__name__:>10} {residual is not None!s:>8} {num_dims:>3} {n:>4}"
+    print(f"{name} {1e3 * both:>7.2f} {both / cholesky_seconds(n):>7.1f}", flush=True)
 
 
 if __name__ == "__main__":
