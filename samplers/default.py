@@ -40,7 +40,8 @@ def default_sampler(
         ['InformedEdges', 'HMC']
     """
     with jax.enable_x64(True):
-        trace = prototype_trace(model, jax.random.key(0), (np.full((2, num_dims), 0.5),), None)
+        points, y = np.full((2, num_dims), 0.5), np.zeros(2)
+        trace = prototype_trace(model, jax.random.key(0), (points, y), None)
     blocks: list[tuple[MCMCKernel, SitesSpec]] = [
         (block(model), select)
         for support, block in BLOCKS.items()

@@ -1,0 +1,86 @@
+"""The composition that fits a model's sites."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from numpyro import handlers
+from numpyro.infer import HMC, MCMC, NUTS
+
+from structbo.models import AdditiveGP, FiniteUniform, Residual, adjacency, cliques, edges
+from structbo.samplers import GridGibbs, InformedEdges, default_sampler
+
+GRID = [0.2, 0.5, 1.0]
+
+
+def all_fixed_but_edges() -> AdditiveGP:
+    data = {
+        "lengthscale": 0.5 * jnp.ones(2),
+        "outputscale": jnp.array(1.0),
+        "noise": jnp.array(0.1),
+    }
+    return handlers.condition(AdditiveGP(), data=data)
+
+
+@pytest.mark.parametrize(
+    ("model", "blocks"),
+    [
+        (AdditiveGP(), [InformedEdges, HMC]),
+        (AdditiveGP(edges(dist.Beta(1, 4), components=cliques)), [InformedEdges, HMC]),
+        (AdditiveGP(lengthscale=FiniteUniform(GRID)), [InformedEdges, GridGibbs, HMC]),
+        (AdditiveGP(noise=FiniteUniform([0.01, 0.1])), [InformedEdges, GridGibbs, HMC]),
+        (handlers.condition(AdditiveGP(), data={"Z": jnp.zeros((2, 2), int)}), [HMC]),
+        (all_fixed_but_edges(), [InformedEdges]),
+    ],
+    ids=["edges", "cliques", "grid of vectors", "grid of a scalar", "known graph", "only edges"],
+)
+def test_blocks_follow_supports(model, blocks):
+    assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == blocks
+
+
+def test_remainder_may_be_another_kernel():
+    model = AdditiveGP()
+    kernel = default_sampler(model, remainder=NUTS(model))
+    assert [type(block) for block, _ in kernel.blocks] == [InformedEdges, NUTS]
+
+
+def run(model, args, num_samples: int = 25) -> dict[str, jax.Array]:
+    mcmc = MCMC(
+        default_sampler(model, num_dims=args[0].shape[1]),
+        num_warmup=25,
+        num_samples=num_samples,
+        num_chains=2,
+        chain_method=jax.vmap,
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.key(0), *args)
+    return mcmc.get_samples(group_by_chain=True)
+
+
+def test_two_chains_with_every_kind_of_site(data):
+    model = AdditiveGP(edges(dist.Beta(1, 4)), lengthscale=FiniteUniform(GRID), residual=Residual())
+    draws = run(model, data(8, 3))
+    assert {name: draw.shape[2:] for name, draw in draws.items()} == {
+        "Z": (3, 3),
+        "edge_probability": (),
+        "lengthscale": (3,),
+        "outputscale": (),
+        "noise": (),
+        "rho": (),
+        "kappa": (),
+    }
+    assert adjacency(draws["Z"]).all()
+    assert np.isin(draws["lengthscale"], GRID).all()
+    for name, draw in draws.items():
+        assert np.isfinite(draw).all(), name
+        assert (draw.std(1) > 0).any(), name
+
+
+def test_certain_and_impossible_edges_stay_what_they_are(data):
+    """Log odds are infinite there; the proposals must not become NaN and the rest must move."""
+    probs = np.array([[0, 1.0, 0.0], [1.0, 0, 0.5], [0.0, 0.5, 0]])
+    Z = run(AdditiveGP(edges(probs)), data(8, 3), num_samples=60)["Z"]
+    assert Z[..., 0, 1].all()
+    assert not Z[..., 0, 2].any()
+    assert 0 < Z[..., 1, 2].mean() < 1
