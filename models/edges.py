@@ -8,6 +8,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
@@ -74,7 +75,7 @@ class EdgeBernoulli(dist.Distribution):
                 f"probs must be a number or a matrix of shape {(num_dims, num_dims)}, "
                 f"got shape {self.probs.shape}."
             )
-        if not isinstance(self.probs, jax.core.Tracer) and not bool(
+        if not isinstance(self.probs, Tracer) and not bool(
             ((self.probs >= 0) & (self.probs <= 1)).all()
         ):
             raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")

@@ -14,6 +14,7 @@ from numpyro import handlers
 from numpyro.infer import HMC, MCMC, Gibbs
 from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
+from threadpoolctl import threadpool_limits
 
 from structbo.inference import Data, condition
 from structbo.models import ConditionedGP
@@ -170,7 +171,7 @@ class Posterior:
         if points.shape[1] != len(self.names):
             raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
         kept = np.linspace(0, self.num_draws - 1, min(max_draws, self.num_draws)).astype(int)
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
             means, variances = self._map(lambda gp, _: gp.predict(jnp.asarray(points)), kept)
         return means.mean(0), variances.mean(0) + means.var(0)
 
@@ -198,7 +199,7 @@ class Posterior:
             "Efficient leave-one-out cross-validation for Bayesian non-factorized normal and
             Student-t models".
         """
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
             key_prior, key_predictive = jax.random.split(jax.random.key(seed))
             prior = _prior_draws(self.model, self.X, key_prior, num_prior_draws)
             y = jnp.asarray(self.y)
@@ -246,7 +247,7 @@ class Posterior:
 
     @cached_property
     def _edge_sites(self) -> Sequence[str]:
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
             trace = prototype_trace(self.model, jax.random.key(0), (self.X[:1],), None)
         return sites_with_support(Adjacency)(trace)
 
@@ -312,7 +313,7 @@ def fit(
     X, y = _checked_data(X, y)
     kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
     statistics = dict(_statistics(kernel))
-    with jax.enable_x64(True):
+    with jax.enable_x64(True), threadpool_limits(1, "blas"):
         mcmc = MCMC(
             kernel,
             num_warmup=num_warmup,

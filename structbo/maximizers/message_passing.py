@@ -28,12 +28,15 @@ class AdditiveFunction(Protocol):
     @property
     def scopes(self) -> tuple[np.ndarray, ...]:
         """Variables of all factors, groups of shape (F_g, s_g)."""
+        ...
 
     def tables(self, grids: Array) -> tuple[Array, ...]:
         """The factors on grids (D, G): group g has shape (F_g, G, ..., G), axes as in its scope."""
+        ...
 
     def __call__(self, x: Array) -> Array:
         """The sum of all factors at points (m, D), shape (m,)."""
+        ...
 
 
 class Levels(NamedTuple):
