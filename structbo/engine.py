@@ -19,9 +19,6 @@ from structbo.space import Space
 FloatArray = NDArray[np.float64]
 
 NUM_DRAWS = 6
-ENUMERABLE = 100_000
-"""Finite spaces up to this size are listed when a new point is hard to find."""
-
 ROUND_OFF = 1e-14
 """Relative to the largest value: a smaller deviation is taken for none."""
 
@@ -109,6 +106,7 @@ class Engine:
             SpaceExhausted: if a finite space has fewer than n other points.
         """
         known = np.concatenate([x, pending])
+        self._check_room(known, n)
         if np.isfinite(y).sum() < max(self.num_initial, 1):
             return self._new_points(known, n)
         # Threads of a linear algebra library wait for each other longer than they compute here.
@@ -125,6 +123,15 @@ class Engine:
             points = np.concatenate([points, point[None]])
         return points
 
+    def _check_room(self, known: FloatArray, n: int) -> None:
+        num_points = self.space.num_points
+        num_known = len({row.tobytes() for row in known})
+        if num_points is not None and num_points - num_known < n:
+            raise SpaceExhausted(
+                f"{n} new points were asked for, but the space has {num_points} points in all and "
+                f"{num_known} of them are evaluated or pending; ask for fewer."
+            )
+
     def _new_points(self, known: FloatArray, n: int) -> FloatArray:
         """Quasi-random points that are not known yet."""
         taken = {row.tobytes() for row in self.space.snap(known)}
@@ -133,16 +140,11 @@ class Engine:
             if len(points) < n and row.tobytes() not in taken:
                 taken.add(row.tobytes())
                 points.append(row)
-        if len(points) < n and (self.space.num_points or np.inf) <= ENUMERABLE:
+        if len(points) < n and self.space.num_points is not None:
             levels = [level for level in self.space.levels if level is not None]
             rest = (np.array(row) for row in itertools.product(*levels))
             new = (row for row in rest if row.tobytes() not in taken)
             points += itertools.islice(new, n - len(points))
-        if len(points) < n:
-            raise SpaceExhausted(
-                f"{n} new points were asked for, but the space has {self.space.num_points} points "
-                f"in all and {len(known)} of them are evaluated or pending; ask for fewer."
-            )
         return np.stack(points)
 
     def _quasi_random(self, skip: int, number: int) -> Iterator[FloatArray]:
