@@ -1,0 +1,252 @@
+"""From a table to the next points: reproducible, legal, new, whatever the table holds."""
+
+import subprocess
+import sys
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+import pandas as pd
+import pytest
+
+from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
+from structbo.engine import standardized
+
+SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
+FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
+BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+NUM_INITIAL = 6
+"""The default for three dimensions: with fewer values, points are quasi-random."""
+
+
+def table(num_points: int, space: Space = SPACE, seed: int = 0) -> tuple[Any, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    unit = space.snap(rng.random((num_points, space.num_dims)))
+    y = np.sin(4.0 * unit[:, 0]) + unit[:, 1] * (unit[:, -1] == 0.5)
+    return space.from_unit(unit), y
+
+
+def keys(points: Any) -> list[tuple[Any, ...]]:
+    return [tuple(point.values()) for point in points]
+
+
+def assert_legal_and_new(points: Any, known: Any = (), space: Space = SPACE) -> None:
+    space.to_unit(points)
+    assert len({*keys(points), *keys(known)}) == len(points) + len({*keys(known)})
+
+
+@pytest.fixture(scope="module")
+def proposal() -> Any:
+    return suggest(SPACE, *table(10), n=3, seed=1)
+
+
+def test_the_seed_and_the_table_decide_the_points(proposal: Any) -> None:
+    assert suggest(SPACE, *table(10), n=3, seed=1) == proposal
+    assert suggest(SPACE, *table(10), n=3, seed=2) != proposal
+    X, y = table(10)
+    assert suggest(SPACE, X, y[::-1], n=3, seed=1) != proposal
+
+
+def test_several_points_are_legal_new_and_distinct(proposal: Any) -> None:
+    assert len(proposal) == 3
+    assert_legal_and_new(proposal, table(10)[0])
+    assert [type(value) for value in proposal[0].values()] == [float, int, str]
+
+
+def test_maximizing_is_minimizing_the_negative(proposal: Any) -> None:
+    X, y = table(10)
+    assert suggest(SPACE, X, -y, n=3, seed=1, direction="maximize") == proposal
+    assert suggest(SPACE, X, y, n=3, seed=1, direction="maximize") != proposal
+
+
+def test_numpyro_is_not_asked_to_change_the_precision(proposal: Any) -> None:
+    with jax.enable_x64(False):
+        assert suggest(SPACE, *table(10), n=3, seed=1) == proposal
+        assert not jax.config.jax_enable_x64
+
+
+def test_tables_come_in_several_formats(proposal: Any) -> None:
+    X, y = table(10)
+    frame = pd.DataFrame(X)[["act", "lr", "k"]]
+    assert suggest(SPACE, frame, pd.Series(y), n=3, seed=1) == proposal
+    assert suggest(SPACE, [list(p.values()) for p in X], y[:, None], n=3, seed=1) == proposal
+    spec = dict(zip(SPACE.names, SPACE.parameters, strict=True))
+    assert suggest(spec, X, list(y), 3, seed=1) == proposal
+
+
+def test_pending_points_are_not_proposed_again_and_matter(proposal: Any) -> None:
+    X, y = table(10)
+    frame = pd.DataFrame(proposal[:2])
+    others = suggest(SPACE, X, y, n=2, seed=1, pending=frame)
+    assert_legal_and_new(others, [*X, *proposal[:2]])
+    assert suggest(SPACE, X, y, n=2, seed=1, pending=proposal[:2]) == others
+
+
+@pytest.mark.parametrize("failure", [np.nan, np.inf, -np.inf, None])
+def test_failures_are_as_bad_as_the_worst_value(failure: float | None) -> None:
+    X, y = table(10)
+    expected = suggest(SPACE, X, np.append(y[:9], y[:9].max()), seed=0)
+    assert suggest(SPACE, X, [*y[:9], failure], seed=0) == expected
+
+
+@pytest.mark.parametrize("factor", [2.0**900, 2.0**-900])
+def test_the_scale_of_the_values_does_not_matter(proposal: Any, factor: float) -> None:
+    X, y = table(10)
+    assert suggest(SPACE, X, factor * y, n=3, seed=1) == proposal
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.zeros(8),
+        np.full(8, 0.1),
+        np.full(8, -1e308),
+        1.7e308 * np.linspace(-1.0, 1.0, 8),
+        np.linspace(0.0, 5e-324, 8),
+        1e8 + np.linspace(0.0, 1e-6, 8),
+        np.array([1e300, *range(7)]),
+        np.array([np.nan, np.inf, *range(6)]),
+    ],
+    ids=["zero", "constant", "huge constant", "widest", "tiniest", "offset", "outlier", "failures"],
+)
+def test_no_values_break_it(y: np.ndarray) -> None:
+    X, _ = table(8)
+    assert_legal_and_new(suggest(SPACE, X, y), X)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e8, -1e308, 5e-324])
+def test_equal_values_stay_equal_when_standardized(value: float) -> None:
+    """Round-off in their mean is not a signal."""
+    assert not standardized(np.full(7, value)).any()
+
+
+def test_standardized_values_have_mean_zero_and_deviation_one() -> None:
+    y = np.array([3.0, np.nan, 5.0, -1.0, np.inf])
+    expected = np.array([3.0, -1.0, 5.0, -1.0, -1.0]) - 1.0
+    assert np.allclose(standardized(y), expected / expected.std())
+
+
+def test_repeated_points_are_no_problem() -> None:
+    X, y = table(8)
+    assert_legal_and_new(suggest(SPACE, [*X, *X], [*y, *(y + 0.1)]), X)
+    assert_legal_and_new(suggest(SPACE, X[:1] * 8, y), X[:1])
+
+
+@pytest.mark.parametrize("num_points", [0, 1, 2, NUM_INITIAL - 1])
+def test_first_points_are_quasi_random(num_points: int) -> None:
+    """They depend on how many points there are, and on no value."""
+    X, y = table(num_points)
+    points = suggest(SPACE, X, y, n=4)
+    assert_legal_and_new(points, X)
+    assert points == suggest(SPACE, X, -3.0 * y, n=4)
+    assert points != suggest(SPACE, X, y, n=4, seed=1)
+
+
+def test_points_without_any_finite_value_are_quasi_random() -> None:
+    X, _ = table(10)
+    points = suggest(SPACE, X, [np.nan] * 10, n=2)
+    assert_legal_and_new(points, X)
+    assert points == suggest(SPACE, X, [np.inf] * 10, n=2)
+
+
+def test_num_initial_says_when_the_model_takes_over() -> None:
+    X, y = table(10)
+    late = suggest(SPACE, X, y, num_initial=11)
+    assert late == suggest(SPACE, X, -y, num_initial=11)
+    assert late != suggest(SPACE, X, y, num_initial=10)
+    assert_legal_and_new(suggest(SPACE, X[:1], y[:1], num_initial=1), X[:1])
+
+
+def test_first_points_fill_the_space_evenly() -> None:
+    """32 points of a Sobol sequence: every level of a discrete variable has its share."""
+    points = suggest(SPACE, None, [], n=32)
+    for name, levels in (("k", range(1, 6)), ("act", "abc")):
+        counts = [sum(point[name] == level for point in points) for level in levels]
+        assert max(counts) - min(counts) <= 3
+    halves = sum(point["lr"] < 10**-1.5 for point in points)
+    assert halves == 16
+
+
+def test_the_points_of_one_after_the_other_are_those_of_many() -> None:
+    points: Any = []
+    for _ in range(4):
+        points += suggest(SPACE, points, [0.0] * len(points))
+    assert points == suggest(SPACE, [], [], n=4)
+
+
+def every_point() -> list[dict[str, Any]]:
+    return [{"i": i, "k": k, "act": a} for i in range(1, 6) for k in (1, 2) for a in "abc"]
+
+
+@pytest.mark.parametrize("num_initial", [1, 100], ids=["model", "quasi-random"])
+def test_the_last_points_of_a_finite_space_are_found(num_initial: int) -> None:
+    grid = every_point()
+    ask = partial(suggest, FINITE, grid[2:], np.arange(28.0), num_initial=num_initial)
+    assert sorted(keys(ask(n=2))) == sorted(keys(grid[:2]))
+    assert ask(pending=[grid[0]]) == [grid[1]]
+    with pytest.raises(SpaceExhausted, match=r"3 new points .* 30 points in all and 28 of them"):
+        ask(n=3)
+    with pytest.raises(SpaceExhausted, match=r"1 new points .* and 30 of them"):
+        ask(pending=[*grid[:2], grid[0]])
+    assert issubclass(SpaceExhausted, ValueError)
+
+
+def test_the_last_points_of_a_large_finite_space_are_found() -> None:
+    """They are hard to hit at random: here 2 of 200 000."""
+    space = Space([Integer(0, 199_999)])
+    X = np.delete(np.arange(200_000), [77, 123_456])[:, None]
+    points = suggest(space, X, np.full(199_998, np.nan), n=2)
+    assert sorted(point["x0"] for point in points) == [77, 123_456]
+
+
+def test_a_box_has_arrays_for_points() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(*BOX.T, (6, 2))
+    y = (X**2).sum(1)
+    points = suggest(BOX, X, y[:, None], n=2)
+    assert isinstance(points, np.ndarray) and points.shape == (2, 2)
+    assert ((points >= BOX[:, 0]) & (points <= BOX[:, 1])).all()
+    assert np.array_equal(suggest(Space.box(BOX), X.tolist(), y, n=2), points)
+    assert np.array_equal(suggest(BOX, np.empty((0, 2)), [], n=1), suggest(BOX, [], []))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": [1.0]}, "X has 2 points but y has 1 values"),
+        ({"y": [[1.0, 2.0]]}, r"y must have shape \(m,\), got \(1, 2\)"),
+        ({"y": 1.0}, r"y must have shape \(m,\), got \(\)"),
+        ({"y": ["low", "high"]}, "y must be numbers"),
+        ({"n": 0}, "n must be .* at least 1, got 0"),
+        ({"n": 1.5}, "n must be an integer"),
+        ({"n": True}, "n must be an integer"),
+        ({"direction": "min"}, "direction must be .* got 'min'"),
+        ({"X": [{"lr": 2.0, "k": 1, "act": "a"}] * 2}, "'lr'.*2.0"),
+        ({"X": [{"lr": 0.1, "k": 6, "act": "a"}] * 2}, "'k'.*6"),
+        ({"X": [{"lr": 0.1, "k": 1, "act": "d"}] * 2}, "'act'.*'d'"),
+        ({"X": [{"lr": 0.1, "k": 1, "akt": "a"}] * 2}, "unknown 'akt'.*mean 'act'"),
+        ({"X": [[0.1, 1]] * 2}, "must hold 3 values"),
+        ({"pending": [{"lr": 9.0, "k": 1, "act": "a"}]}, "'lr'.*9.0"),
+    ],
+)
+def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
+    X, y = table(2)
+    with pytest.raises(ValueError, match=message):
+        suggest(**{"space": SPACE, "X": X, "y": y, **arguments})
+
+
+FRESH = """
+import jax, structbo
+assert not jax.config.jax_enable_x64
+space = {"x": (0.0, 1.0)}
+result = structbo.minimize(lambda p: (p["x"] - 0.3) ** 2, space, 7, show_progress_bar=False)
+assert not jax.config.jax_enable_x64
+assert jax.numpy.ones(1).dtype == "float32"
+assert abs(result.best_params["x"] - 0.3) < 0.05, result.best_params
+"""
+
+
+def test_a_process_in_single_precision_stays_there() -> None:
+    """Everything is imported and compiled under JAX's default flags, for one variable."""
+    subprocess.run([sys.executable, "-W", "error", "-c", FRESH], check=True)
