@@ -90,8 +90,8 @@ def measure(name: str, graph: nx.Graph) -> None:
         answer, seconds = timed(maximize)
         times.append(seconds)
         random = np.random.default_rng(1).uniform(size=(4096, num_dims))
-        finer = next((g for g in (151, 51, 25, 17, 13) if size(num_grid=g) <= 2**28), None)
-        other = {"num_grid": finer, "memory_budget": 2**28} if finer else {"start": random[:8]}
+        finer = next((g for g in (151, 51, 25, 17, 13) if size(num_grid=g) <= 2**27), None)
+        other = {"num_grid": finer, "memory_budget": 2**27} if finer else {"start": random[:8]}
         known = max(polish(function, x) for x in (answer.x, maximize(**other).x))
         mean = float(function(jnp.asarray(random)).mean())
         gaps.append(100 * (known - answer.value) / (known - mean))

@@ -111,7 +111,7 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
     num_grid, width = layout.num_grid, layout.width
     num_dims = len(layout.order)
     offsets, strides = jnp.asarray(layout.offsets), jnp.asarray(layout.strides)
-    num_factor_entries = sum(table.size for table in tables)
+    message_offset = sum(table.size for table in tables)
     points = jnp.arange(num_grid, dtype=offsets.dtype)
     flat = jnp.concatenate(
         [*(table.ravel() for table in tables), jnp.zeros(num_dims * num_grid**width)]
@@ -135,7 +135,7 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
     def eliminate(flat: Array, step: tuple[Array, ...]) -> tuple[Array, Array]:
         number, size, first, stop = step
         new = jax.lax.switch(size, messages, flat, first, stop)
-        start = num_factor_entries + number * num_grid**width
+        start = message_offset + number * num_grid**width
         return jax.lax.dynamic_update_slice(flat, new, (start,)), jnp.where(size == 0, new[0], 0.0)
 
     numbers = jnp.arange(num_dims)
@@ -164,11 +164,11 @@ def coarse_to_fine(
 ) -> tuple[Array, Array]:
     """Maximizes an additive function by max-sum on ever finer grids.
 
-    The first grid spreads over all positions, both ends included; each later one spreads over a
-    window around the best point so far, 4 steps of the last grid wide to either side where that
-    at least halves it. The grid point nearest to the best point is replaced by it, so that the
-    value never decreases. A discrete variable with at most G levels has all of them on every grid;
-    one with more has a window of them, in the end of adjacent ones.
+    The first grid spreads over all positions, both ends included; each later one over a window
+    around the best point so far, as wide as 4 steps of the last grid and at most half as wide as
+    its window. The grid point nearest to the best point is replaced by it, so that the value never
+    decreases. A discrete variable with at most G levels has all of them on every grid; one with
+    more has a window of them, in the end of adjacent ones.
 
     Args:
         function: the additive function.
