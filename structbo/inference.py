@@ -21,7 +21,10 @@ Draws = dict[str, Array]
 
 BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
 ADAPTATION_SWEEPS = 8
-SWEEPS_PER_DRAW = 2
+RUN_IN_PASSES = 3
+MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 2, 6
+SWEEPS_TIMES_DIMS = 60
+"""Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 
 
 class Data(NamedTuple):
@@ -74,12 +77,11 @@ class Chain:
             Values of all latent sites, the first axis being the draws.
         """
         initialize, sweep = self._compiled
-        num_passes = 1
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
-            num_passes = 4
-        for _ in range(num_passes):
-            self._state, draws = sweep(self._state, data, self._num_draws)
+            for _ in range(RUN_IN_PASSES):
+                self._state, _ = sweep(self._state, data, self._num_draws)
+        self._state, draws = sweep(self._state, data, self._num_draws)
         return draws
 
 
@@ -96,7 +98,9 @@ def compiled_sampler(model: Callable[..., Any]) -> tuple[Callable[..., Any], Cal
     @partial(jax.jit, static_argnums=2)
     def sweep(state: GibbsState, data: Data, num_draws: int) -> tuple[GibbsState, Draws]:
         args, kwargs = _arguments(data)
-        thinning = jnp.full(num_draws, SWEEPS_PER_DRAW).at[0].add(ADAPTATION_SWEEPS)
+        spacing = SWEEPS_TIMES_DIMS // data.x.shape[1]
+        spacing = min(max(spacing, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
+        thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
 
         def draw(state: GibbsState, num_sweeps: Array) -> tuple[GibbsState, Draws]:
             state = jax.lax.fori_loop(
