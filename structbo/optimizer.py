@@ -91,12 +91,12 @@ class Optimizer:
         Raises:
             SpaceExhausted: if a finite space has too few new points.
         """
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
         told = [t for t in self._trials if t.state != "pending"]
         pending = [t.params for t in self._trials if t.state == "pending"]
         x, y = self._table(told)
-        points = self._engine.propose(x, y, unit_points(self.space, pending), n or 1)
+        points = self._engine.propose(x, y, unit_points(self.space, pending), int(n or 1))
         first = len(self._trials)
         rows = self.space.from_unit(points)
         self._trials += [Trial(first + i, params) for i, params in enumerate(rows)]
@@ -106,8 +106,8 @@ class Optimizer:
         """Reports the objective at a point.
 
         Args:
-            trial: a trial that was asked for, its number, or any point of the space in the format
-                of ``params``.
+            trial: a trial that was asked for, its number, its ``params``, or any other point of the
+                space in their format.
             value: the objective; None, NaN or infinite for a failed evaluation.
 
         Returns:
@@ -178,7 +178,10 @@ class Optimizer:
         elif isinstance(trial, int | np.integer) and not isinstance(trial, bool):
             number = int(trial)
         else:
-            return None
+            unit = self.space.to_unit([trial])
+            asked = [t for t in self._trials if t.state == "pending"]
+            same = (t for t in asked if np.array_equal(self.space.to_unit([t.params]), unit))
+            return next((t.number for t in same), None)
         if not 0 <= number < len(self._trials):
             raise ValueError(f"trial {number} is unknown: this optimizer has {len(self._trials)}.")
         if self._trials[number].state != "pending":
