@@ -165,7 +165,8 @@ def _run(
                 running[_submit(executor, objective, trial)] = trial
             if not running:
                 return Result(optimizer)
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda f: (_failed(f), running[f].number)):
                 trial = running.pop(future)
                 try:
                     told = optimizer.tell(trial, future.result())
@@ -199,3 +200,8 @@ def _submit(
     except BaseException as error:
         future.set_exception(error)
     return future
+
+
+def _failed(future: Future[float]) -> bool:
+    """Whether there is no value; values are told first, so that an exception does not lose them."""
+    return future.cancelled() or future.exception() is not None
