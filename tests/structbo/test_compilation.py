@@ -1,0 +1,79 @@
+"""A run of hundreds of evaluations compiles a few functions, once per padded size.
+
+Counted are the compilations that JAX logs, of whatever function, while one engine proposes points
+for a table that grows.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+
+import jax
+import numpy as np
+import pytest
+
+from structbo import Categorical, Integer, Space
+from structbo.engine import Engine
+from structbo.inference import BUCKETS
+
+SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
+SIZES = (20, 40, 63, 64, 65, 100, 128, 129, 200, 220)
+FUNCTIONS = {"initialize", "sweep", "members", "starts", "_value_and_gradient"}
+"""All that is compiled for a suggestion, but for the few primitives that run outside of them."""
+
+
+@pytest.fixture
+def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
+    """Runs something; gives the names of the functions that were compiled meanwhile."""
+
+    def names(run: Callable[[], object]) -> list[str]:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
+            run()
+        found = (
+            re.match(r"Finished XLA compilation of jit\((.*)\) in", r.message)
+            for r in caplog.records
+        )
+        return [match[1] for match in found if match]
+
+    return names
+
+
+def table(num_points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Several seeds have different graphs: parity decides what interacts."""
+    x = SPACE.snap(np.random.default_rng(seed).random((num_points, 3)))
+    pair = x[:, 0] * x[:, 1] if seed % 2 else x[:, 1] * x[:, 2]
+    return x, np.sin(6.0 * x[:, 0]) + 3.0 * pair
+
+
+def test_the_counter_counts(compiled) -> None:
+    def brand_new(x: jax.Array) -> jax.Array:
+        return x + 1.0
+
+    function = jax.jit(brand_new)
+    assert compiled(lambda: function(np.ones(2))) == ["brand_new"]
+    assert compiled(lambda: function(np.ones(2))) == []
+    assert compiled(lambda: function(np.ones(3))) == ["brand_new"]
+
+
+def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
+    engine = Engine(SPACE, None, None, seed=0)
+    x, y = table(max(SIZES), seed=0)
+    total, seen = [], set()
+    for n in SIZES:
+        new = compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1))
+        size = next(b for b in BUCKETS if b >= n)
+        if size in seen:
+            assert new == [], f"compiled again at n = {n}"
+        elif seen:
+            assert len(new) <= 4, f"too much compiled at n = {n}: {new}"
+        seen.add(size)
+        total += [name for name in new if name in FUNCTIONS]
+    print(f"{len(total)} compilations: {total}")
+    assert len(seen) == 3
+    assert len(total) <= 11
+
+    engine = Engine(SPACE, None, None, seed=1)
+    x, y = table(max(SIZES), seed=1)
+    for n in SIZES:
+        assert compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) == []

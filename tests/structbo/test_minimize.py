@@ -1,0 +1,236 @@
+"""The whole loop: how it ends, what it keeps, and that it finds the optimum of easy functions."""
+
+import importlib
+import math
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structbo
+from structbo import Categorical, Integer, Optimizer, Space, Trial
+
+SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
+BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+MANY = 100
+"""More quasi-random points than any test here evaluates: no model, hence fast."""
+
+minimize = partial(structbo.minimize, show_progress_bar=False)
+maximize = partial(structbo.maximize, show_progress_bar=False)
+
+
+@pytest.fixture
+def optimizer() -> Optimizer:
+    return Optimizer(BOX, num_initial=MANY)
+
+
+def bowl(point: np.ndarray) -> float:
+    """At least 0, at (0.3, 6)."""
+    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
+
+
+def failing_at(
+    number: int, error: type[BaseException], objective: Callable[[Any], float] = bowl
+) -> Callable[[Any], float]:
+    """Raises at one call, counted from 0."""
+    calls = iter(range(1000))
+
+    def function(point: Any) -> float:
+        if next(calls) == number:
+            raise error("out of memory")
+        return objective(point)
+
+    return function
+
+
+def test_minimize_comes_near_the_optimum_of_a_bowl() -> None:
+    """The best of as many quasi-random points is at 0.013, and that of the model at 0.0001."""
+    result = minimize(bowl, BOX, 14)
+    assert len(result.trials) == 14
+    assert result.best_value == bowl(result.best_params) == min(t.value for t in result.trials)
+    assert result.best_value < 2e-3
+
+
+def test_maximize_comes_near_the_optimum_of_a_mixed_space() -> None:
+    """The optimum is 0 at lr = 0.03, k = 4, act = b; quasi-random points come to -0.5 at best."""
+
+    def objective(point: dict[str, Any]) -> float:
+        return (
+            -((math.log10(point["lr"] / 0.03)) ** 2)
+            - (point["k"] - 4) ** 2
+            - (2.0 * (point["act"] != "b"))
+        )
+
+    result = maximize(objective, SPACE, 20)
+    assert result.best_value > -0.05
+    assert (result.best_params["k"], result.best_params["act"]) == (4, "b")
+
+
+def test_the_seed_decides_the_run() -> None:
+    runs = [minimize(bowl, BOX, 3, seed=seed, num_initial=MANY) for seed in (0, 0, 1)]
+    values = [[t.value for t in run.trials] for run in runs]
+    assert values[0] == values[1] != values[2]
+
+
+def test_an_exception_is_raised_with_a_note_and_the_trials_are_kept(optimizer: Optimizer) -> None:
+    with pytest.raises(MemoryError, match="out of memory") as caught:
+        minimize(failing_at(2, MemoryError), optimizer=optimizer)
+    assert "trial 2 failed at" in caught.value.__notes__[0]
+    assert "catch=Exception" in caught.value.__notes__[0]
+    assert [t.state for t in optimizer.trials] == ["complete", "complete", "failed"]
+
+
+def test_an_interruption_is_passed_on_and_the_trials_are_kept(optimizer: Optimizer) -> None:
+    """Also with catch=Exception, which an interruption is not."""
+    with pytest.raises(KeyboardInterrupt):
+        minimize(failing_at(2, KeyboardInterrupt), optimizer=optimizer, catch=Exception)
+    assert [t.state for t in optimizer.trials][:2] == ["complete", "complete"]
+    assert len(optimizer.trials) == 3
+    minimize(bowl, None, 2, optimizer=optimizer)
+    assert [t.state for t in optimizer.trials][3:] == ["complete", "complete"]
+
+
+@pytest.mark.parametrize("catch", [ValueError, (KeyError, ValueError), Exception])
+def test_caught_exceptions_are_failures_and_the_run_goes_on(catch: Any) -> None:
+    with pytest.warns(
+        UserWarning, match=r"trial 1 failed: ValueError\('out of memory'\)"
+    ) as warned:
+        result = minimize(failing_at(1, ValueError), BOX, 4, num_initial=MANY, catch=catch)
+    assert [t.state for t in result.trials] == ["complete", "failed", "complete", "complete"]
+    assert [w.filename for w in warned] == [__file__]
+
+
+def test_other_exceptions_than_those_to_catch_are_raised() -> None:
+    with pytest.raises(ValueError, match="out of memory"):
+        minimize(failing_at(1, ValueError), BOX, 4, num_initial=MANY, catch=KeyError)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+def test_values_that_are_not_finite_are_failures(value: Any) -> None:
+    result = minimize(lambda p: value if p[0] < 0 else bowl(p), BOX, 8, num_initial=MANY)
+    for trial in result.trials:
+        assert trial.state == ("failed" if trial.params[0] < 0 else "complete")
+    assert {t.state for t in result.trials} == {"failed", "complete"}
+    assert math.isfinite(result.best_value)
+
+
+def test_values_that_are_no_numbers_are_errors_with_the_trial_named() -> None:
+    with pytest.raises(ValueError, match="y must be numbers") as caught:
+        minimize(lambda p: "low", BOX, 4, num_initial=MANY)
+    assert "trial 0 failed" in caught.value.__notes__[0]
+
+
+def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None:
+    seen: list[Trial] = []
+
+    def callback(given: Optimizer, trial: Trial) -> None:
+        assert given is optimizer and given.trials[-1] is trial
+        seen.append(trial)
+
+    result = minimize(bowl, None, 3, optimizer=optimizer, callbacks=[callback, callback])
+    assert seen == [trial for trial in result.trials for _ in range(2)]
+
+
+def test_an_executor_evaluates_several_points_at_a_time() -> None:
+    """Every evaluation waits until another one runs."""
+    both = threading.Barrier(2, timeout=30.0)
+
+    def objective(point: np.ndarray) -> float:
+        both.wait()
+        return bowl(point)
+
+    with ThreadPoolExecutor(2) as executor:
+        result = minimize(objective, BOX, 6, executor=executor, n_jobs=2, num_initial=MANY)
+    assert [t.state for t in result.trials] == ["complete"] * 6
+    assert all(t.value == bowl(t.params) for t in result.trials)
+    assert len({tuple(t.params) for t in result.trials}) == 6
+
+
+class AtOnce:
+    """An executor that has finished everything by the time it is asked."""
+
+    def submit(self, objective: Callable[[Any], float], point: Any) -> Future[float]:
+        future: Future[float] = Future()
+        try:
+            future.set_result(objective(point))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_values_that_arrive_with_an_exception_are_told(optimizer: Optimizer, number: int) -> None:
+    executor: Any = AtOnce()
+    with pytest.raises(ValueError, match="out of memory"):
+        minimize(
+            failing_at(number, ValueError),
+            None,
+            4,
+            optimizer=optimizer,
+            executor=executor,
+            n_jobs=4,
+        )
+    expected = ["failed" if i == number else "complete" for i in range(4)]
+    assert [t.state for t in optimizer.trials] == expected
+
+
+def test_the_timeout_ends_the_run_after_the_evaluation_at_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter(range(100, 1000))
+    now = [100.0]
+    fake = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(importlib.import_module("structbo.minimize"), "time", fake)
+
+    def objective(point: np.ndarray) -> float:
+        now[0] += 10.0
+        return float(next(clock))
+
+    assert len(minimize(objective, BOX, 50, num_initial=MANY, timeout=35.0).trials) == 4
+    assert minimize(objective, BOX, 50, timeout=0.0).trials == ()
+
+
+def test_a_finite_space_ends_the_run_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="every point of the space is evaluated") as warned:
+        result = minimize(lambda p: p["x0"], [Integer(1, 3)], 10)
+    assert [w.filename for w in warned] == [__file__]
+    assert sorted(t.value for t in result.trials) == [1.0, 2.0, 3.0]
+    assert result.best_params == {"x0": 1}
+
+
+def test_a_run_is_continued_with_its_optimizer() -> None:
+    """Two runs of one optimizer are one run."""
+    whole = minimize(bowl, BOX, 6)
+    half = minimize(bowl, BOX, 3)
+    rest = minimize(bowl, n_trials=3, optimizer=half.optimizer)
+    assert rest.optimizer is half.optimizer
+    assert [t.value for t in rest.trials] == [t.value for t in whole.trials]
+
+
+def test_a_run_needs_a_space_or_an_optimizer_of_its_direction(optimizer: Optimizer) -> None:
+    with pytest.raises(ValueError, match="give a space"):
+        minimize(bowl)
+    with pytest.raises(ValueError, match="optimizer is to minimize"):
+        maximize(bowl, optimizer=optimizer)
+    assert optimizer.trials == ()
+
+
+def test_no_trials_are_no_error() -> None:
+    result = minimize(bowl, BOX, 0)
+    assert result.trials == ()
+    with pytest.raises(ValueError, match="no best trial yet"):
+        _ = result.best_value
+
+
+def test_progress_is_shown_if_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    minimize(bowl, BOX, 2, num_initial=MANY)
+    assert capsys.readouterr() == ("", "")
+    structbo.minimize(lambda p: 2.5, BOX, 2, num_initial=MANY)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "minimize: 100%" in shown.err and "2/2" in shown.err and "best=2.5" in shown.err

@@ -1,0 +1,222 @@
+"""Ask and tell: what an optimizer keeps, and what it refuses."""
+
+import importlib
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from structbo import Categorical, Integer, Optimizer, Posterior, Space, SpaceExhausted, Trial, fit
+from structbo.engine import standardized
+
+SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
+BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+POINT = {"lr": 0.1, "k": 3, "act": "b"}
+
+
+@pytest.fixture
+def optimizer() -> Optimizer:
+    return Optimizer(SPACE)
+
+
+def bowl(point: np.ndarray) -> float:
+    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
+
+
+def keys(trials: Any) -> list[tuple[Any, ...]]:
+    return [tuple(trial.params.values()) for trial in trials]
+
+
+def test_asked_points_are_pending_until_they_are_told(optimizer: Optimizer) -> None:
+    trial = optimizer.ask()
+    assert trial == Trial(0, trial.params, "pending", None)
+    assert optimizer.trials == (trial,)
+    told = optimizer.tell(trial, 2.5)
+    assert told == Trial(0, trial.params, "complete", 2.5)
+    assert optimizer.trials == (told,)
+    SPACE.to_unit(trial.params)
+
+
+def test_ask_gives_one_trial_or_a_list_of_distinct_ones(optimizer: Optimizer) -> None:
+    assert isinstance(optimizer.ask(), Trial)
+    trials = optimizer.ask(np.int64(3)) + optimizer.ask(1)
+    assert [t.number for t in trials] == [1, 2, 3, 4]
+    assert len(set(keys(optimizer.trials))) == 5
+
+
+@pytest.mark.parametrize("how", ["trial", "number", "params", "series"])
+def test_a_trial_is_told_by_itself_its_number_or_its_point(optimizer: Optimizer, how: str) -> None:
+    """Its point told, a trial is no longer pending, and there is no second one."""
+    first, second = optimizer.ask(2)
+    name: Any = {
+        "trial": second,
+        "number": np.int64(1),
+        "params": dict(second.params),
+        "series": pd.Series(second.params),
+    }[how]
+    assert optimizer.tell(name, 1.0).number == 1
+    assert [t.state for t in optimizer.trials] == ["pending", "complete"]
+    assert optimizer.trials[0] is first
+
+
+def test_trials_of_a_box_are_told_by_their_arrays() -> None:
+    optimizer = Optimizer(BOX)
+    first, second = optimizer.ask(2)
+    assert isinstance(first.params, np.ndarray) and first.params.shape == (2,)
+    assert optimizer.tell(second.params.copy(), 1.0).number == 1
+    own = optimizer.tell([0.5, 5.0], 0.5)
+    assert own.number == 2 and np.allclose(own.params, [0.5, 5.0])
+    assert np.array_equal(optimizer.best.params, own.params)
+
+
+def test_points_of_ones_own_become_trials(optimizer: Optimizer) -> None:
+    assert optimizer.tell(POINT, 1.0).number == 0
+    assert optimizer.tell(POINT, 2.0).number == 1, "an evaluation may be repeated"
+    (trial, _) = optimizer.trials
+    assert trial.params == pytest.approx(POINT) and trial.value == 1.0
+    assert optimizer.best is trial
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
+def test_values_that_are_not_finite_are_failures(optimizer: Optimizer, value: Any) -> None:
+    told = optimizer.tell(optimizer.ask(), value)
+    assert (told.state, told.value) == ("failed", None)
+    with pytest.raises(ValueError, match="none of 1 trials is complete"):
+        _ = optimizer.best
+    complete = optimizer.tell(optimizer.ask(), np.array([1.0]))
+    assert optimizer.best is complete and complete.value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 2.0), "trial 0 was already told.*value=1.0"),
+        ((7, 2.0), "trial 7 is unknown: this optimizer has 2"),
+        ((-1, 2.0), "trial -1 is unknown"),
+        ((1, "bad"), "y must be numbers"),
+        ((1, [1.0, 2.0]), "y must have shape"),
+        (({**POINT, "k": 9}, 2.0), "'k'.*9"),
+        (({"lr": 0.1, "k": 1}, 2.0), "missing 'act'"),
+        ((POINT, "bad"), "y must be numbers"),
+    ],
+)
+def test_what_was_told_stays_when_a_tell_is_refused(
+    optimizer: Optimizer, arguments: tuple[Any, Any], message: str
+) -> None:
+    optimizer.tell(optimizer.ask(), 1.0)
+    optimizer.ask()
+    before = optimizer.trials
+    with pytest.raises(ValueError, match=message):
+        optimizer.tell(*arguments)
+    assert optimizer.trials == before
+
+
+def test_telling_a_trial_again_is_refused_also_by_the_old_object(optimizer: Optimizer) -> None:
+    asked = optimizer.ask()
+    told = optimizer.tell(asked, 1.0)
+    for trial in (asked, told):
+        with pytest.raises(ValueError, match="already told"):
+            optimizer.tell(trial, 2.0)
+    assert optimizer.trials == (told,)
+
+
+@pytest.mark.parametrize("n", [0, -1, 1.0, True])
+def test_a_number_of_points_that_is_none_is_refused(optimizer: Optimizer, n: Any) -> None:
+    with pytest.raises(ValueError, match="n must be an integer of at least 1"):
+        optimizer.ask(n)
+    assert optimizer.trials == ()
+
+
+def test_a_direction_is_minimize_or_maximize() -> None:
+    with pytest.raises(ValueError, match="got 'max'"):
+        Optimizer(SPACE, "max")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("direction", "best"), [("minimize", -3.0), ("maximize", 2.0)])
+def test_the_best_is_the_least_or_the_greatest(direction: Any, best: float) -> None:
+    optimizer = Optimizer(SPACE, direction)
+    for value in (1.0, -3.0, np.nan, 0.0, 2.0):
+        optimizer.tell(optimizer.ask(), value)
+    optimizer.ask()
+    assert optimizer.best.value == best
+
+
+def test_an_exhausted_space_refuses_to_be_asked_and_keeps_its_trials() -> None:
+    optimizer = Optimizer([Integer(0, 2)])
+    optimizer.ask(2)
+    with pytest.raises(SpaceExhausted):
+        optimizer.ask(2)
+    assert len(optimizer.trials) == 2
+    assert sorted(t.params["x0"] for t in [*optimizer.trials, optimizer.ask()]) == [0, 1, 2]
+
+
+def run(direction: Any = "minimize", seed: int = 0, num_trials: int = 7) -> Optimizer:
+    optimizer = Optimizer(BOX, direction, seed=seed)
+    sign = 1.0 if direction == "minimize" else -1.0
+    for _ in range(num_trials):
+        trial = optimizer.ask()
+        optimizer.tell(trial, np.nan if trial.number == 2 else sign * bowl(trial.params))
+    return optimizer
+
+
+@pytest.fixture(scope="module")
+def finished() -> Optimizer:
+    """Four quasi-random values and a failure, then two points of the model."""
+    return run()
+
+
+def points(optimizer: Optimizer) -> np.ndarray:
+    return np.stack([trial.params for trial in optimizer.trials])
+
+
+def test_runs_are_reproducible_and_symmetric(finished: Optimizer) -> None:
+    assert np.array_equal(points(run()), points(finished))
+    assert np.array_equal(points(run("maximize")), points(finished))
+    assert not np.array_equal(points(run(seed=1, num_trials=1)), points(finished)[:1])
+
+
+def test_a_pending_trial_is_not_asked_again(finished: Optimizer) -> None:
+    optimizer = run()
+    trials = [optimizer.ask(), *optimizer.ask(2), optimizer.ask()]
+    assert [t.number for t in trials] == [7, 8, 9, 10]
+    assert len(np.unique(points(optimizer), axis=0)) == 11
+    gaps = np.abs(points(optimizer)[7:, None] - points(optimizer)[None, 7:]).max(2)
+    assert gaps[~np.eye(4, dtype=bool)].min() > 1e-3, "near copies teach nothing"
+
+
+def test_the_posterior_is_that_of_everything_told(
+    finished: Optimizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run at the first access, on values turned so that larger is better, and then kept."""
+    calls: list[Any] = []
+    short = partial(fit, num_warmup=5, num_samples=4)
+
+    def recorded(*args: Any, **kwargs: Any) -> Posterior:
+        calls.append((args, kwargs))
+        return short(*args, **kwargs)
+
+    monkeypatch.setattr(importlib.import_module("structbo.optimizer"), "fit", recorded)
+    posterior = finished.posterior
+    assert finished.posterior is posterior and len(calls) == 1
+    told = [t.value for t in finished.trials]
+    expected = standardized(np.array([np.nan if v is None else -v for v in told]))
+    assert np.allclose(posterior.y, expected)
+    assert np.allclose(posterior.X, (points(finished) - BOX[:, 0]) / np.ptp(BOX, axis=1))
+    assert posterior.names == ("x0", "x1")
+    assert posterior.draws["Z"].shape[2:] == (2, 2)
+
+    monkeypatch.setattr(importlib.import_module("structbo.optimizer"), "fit", lambda *a, **k: "new")
+    finished.ask()
+    assert finished.posterior is posterior, "a pending trial changes nothing"
+    finished.tell([0.0, 0.0], 1.0)
+    assert finished.posterior == "new"
+
+
+@pytest.mark.parametrize("values", [(), (1.0,), (1.0, np.nan, None)])
+def test_the_posterior_needs_two_values(optimizer: Optimizer, values: tuple[Any, ...]) -> None:
+    for value in values:
+        optimizer.tell(optimizer.ask(), value)
+    with pytest.raises(ValueError, match="at least two complete trials"):
+        _ = optimizer.posterior
