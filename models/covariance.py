@@ -1,4 +1,4 @@
-"""The additive covariance function: weighted product kernels over the components of a decomposition."""
+"""The additive covariance function: a weighted sum of product kernels over components."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -22,8 +22,8 @@ class AdditiveCovariance:
     """Covariance of ``f = sum_c f_c (+ residual)`` at fixed values of all parameters.
 
     The variance at a point is ``outputscale``. A share ``rho`` of it belongs to the residual, one
-    component over all dimensions whose lengthscales are ``kappa`` times the shared ones; the rest is
-    divided among the components in proportion to their weights.
+    component over all dimensions whose lengthscales are ``kappa`` times the shared ones; the rest
+    is divided among the components in proportion to their weights.
 
     Args:
         decomposition: the components.
@@ -58,7 +58,7 @@ class AdditiveCovariance:
 
     @property
     def shared_variance(self) -> Array:
-        """What the components divide among themselves: the output scale less the residual's share."""
+        """What the components divide among themselves: all but the residual's share."""
         return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
 
     @property
@@ -77,7 +77,7 @@ class AdditiveCovariance:
         return correlation_factors(self.kernel, self.categorical, x, other, self.lengthscale)
 
     def residual_gram(self, x: Array, other: Array) -> Array | None:
-        """Covariance of the residual between two sets of points, shape (n, m); None if there is none."""
+        """Covariance of the residual between points (n, D) and (m, D); None if there is none."""
         if self.rho is None or self.kappa is None:
             return None
         stretched = self.kappa * self.lengthscale

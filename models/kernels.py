@@ -1,6 +1,6 @@
 """One-dimensional correlation functions, the factors of every product kernel.
 
-A kernel is a function from the scaled distance ``r = |x - x'| / lengthscale >= 0`` to a correlation.
+A kernel maps the scaled distance ``r = |x - x'| / lengthscale >= 0`` to a correlation.
 
 Categorical dimensions use the same functions with the distance ``1[x != x']``: every pair of
 different levels is equally correlated, which makes the factor exchangeable.
@@ -126,7 +126,7 @@ def spectral_frequencies(
     lengthscale: Array,
     categorical: tuple[int, ...] = (),
 ) -> Array:
-    """Frequencies whose random cosines have the product of the one-dimensional kernels as covariance.
+    """Frequencies whose random cosines have the product kernel as covariance.
 
     A categorical factor is a constant ``c`` plus ``1 - c`` times the identity of levels, so its
     spectral measure is an atom at zero of mass ``c`` and a part so wide that levels decorrelate.

@@ -1,4 +1,4 @@
-"""Locally informed edge moves: the gradient of the evidence says which flips are worth proposing."""
+"""Locally informed edge moves: the evidence's gradient says which flips to propose."""
 
 import jax
 import jax.numpy as jnp
@@ -21,11 +21,11 @@ from structbo.samplers.structure_block import Model, StructureBlock
 class InformedEdges(StructureBlock):
     """Metropolis-Hastings on edges with proposals weighted by their first-order gain.
 
-    With ``G`` the derivative of the log evidence by the covariance, ``<G, k_i k_j>`` for all pairs is
-    one matrix product and gives the first-order change of the log density under every flip. A flip
-    is proposed with probability proportional to ``t / (1 + t)``, ``t`` the exponential of that
-    change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at the
-    proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
+    With ``G`` the derivative of the log evidence by the covariance, ``<G, k_i k_j>`` for all pairs
+    is one matrix product and gives the first-order change of the log density under every flip. A
+    flip is proposed with probability proportional to ``t / (1 + t)``, ``t`` the exponential of that
+    change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at
+    the proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
 
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.
