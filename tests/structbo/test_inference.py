@@ -116,7 +116,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
 
 
 def test_the_chain_follows_new_observations() -> None:
-    """With the potential energy of a better fit kept, every move would be rejected."""
+    """The same points with noisier values, and no new start."""
     chain = Chain(MODEL, NUM_DRAWS, seed=0)
     before = advance(chain, Data.padded(*table(64, noise=0.3)))
     after = advance(chain, Data.padded(*table(64, noise=1.0)))
