@@ -58,7 +58,6 @@ def edge_model(components, options):
         ("pairs", partial(InformedEdges, num_moves=2)),
         ("cliques", partial(EdgeGibbs, num_flips=3)),
         ("cliques", partial(InformedEdges, num_moves=2)),
-        ("bounded cliques", partial(EdgeGibbs, num_flips=3)),
         ("bounded cliques", partial(InformedEdges, num_moves=2)),
         ("unequal weights", partial(InformedEdges, num_moves=2)),
     ],
