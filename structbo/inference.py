@@ -62,7 +62,7 @@ class Chain:
     """
 
     def __init__(self, model: Callable[..., Any], num_draws: int, seed: int) -> None:
-        self._compiled = compiled_sampler(model)
+        self._model = model
         self._num_draws = num_draws
         self._seed = seed
         self._state: GibbsState | None = None
@@ -76,7 +76,7 @@ class Chain:
         Returns:
             Values of all latent sites, the first axis being the draws.
         """
-        initialize, sweep = self._compiled
+        initialize, sweep = compiled_sampler(self._model, data.x.shape[1])
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
             for _ in range(RUN_IN_PASSES):
@@ -86,9 +86,11 @@ class Chain:
 
 
 @lru_cache(maxsize=16)
-def compiled_sampler(model: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def compiled_sampler(
+    model: Callable[..., Any], num_dims: int
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The compiled start and continuation of a model's default sampler."""
-    kernel = default_sampler(model)
+    kernel = default_sampler(model, num_dims=num_dims)
 
     @jax.jit
     def initialize(key: Array, data: Data) -> GibbsState:

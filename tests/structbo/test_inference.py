@@ -1,5 +1,7 @@
 """The Markov chain behind suggestions: padding, warm starts, reproducible draws."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -20,8 +22,8 @@ SHAPES = {
 }
 
 
-def table(num_points: int, noise: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Points and standardized values of a smooth function, or of noise alone."""
+def table(num_points: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray]:
+    """Points, and standardized values of a smooth function with noise, or of noise alone."""
     rng = np.random.default_rng(0)
     x = rng.random((num_points, NUM_DIMS))
     x[:, 2] = rng.choice([0.0, 0.5, 1.0], num_points)
@@ -71,14 +73,14 @@ def test_draws_are_finite_and_stacked(first_draws: dict[str, np.ndarray]) -> Non
     assert all(np.isfinite(value).all() for value in first_draws.values())
     assert (first_draws["Z"] == first_draws["Z"].transpose(0, 2, 1)).all()
     assert all((first_draws[name] > 0).all() for name in ("lengthscale", "outputscale", "noise"))
-    assert len(np.unique(first_draws["noise"])) > 1
+    assert len(np.unique(first_draws["lengthscale"])) > NUM_DIMS
 
 
 def test_the_seed_decides_the_draws(first_draws: dict[str, np.ndarray]) -> None:
     data = Data.padded(*table(60))
     assert_equal(first_draws, advance(Chain(MODEL, NUM_DRAWS, seed=3), data), rtol=0)
     other = advance(Chain(MODEL, NUM_DRAWS, seed=4), data)
-    assert not np.allclose(first_draws["noise"], other["noise"])
+    assert not np.allclose(first_draws["lengthscale"], other["lengthscale"])
 
 
 def test_padding_changes_draws_by_round_off_alone(first_draws: dict[str, np.ndarray]) -> None:
@@ -92,40 +94,44 @@ def test_padding_changes_draws_by_round_off_alone(first_draws: dict[str, np.ndar
 
 
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is run in once, and what it learned of 64 points it still knows with 65."""
-    initialize, sweep = inference.compiled_sampler(MODEL)
-    passes: list[str] = []
+    """It is run in once; each later call is one pass that starts where the last one ended."""
+    initialize, sweep = inference.compiled_sampler(MODEL, NUM_DIMS)
+    passes: list[tuple[int, Any, Any]] = []
+    starts: list[Any] = []
 
-    def counted(name, function):
-        return lambda *args: passes.append(name) or function(*args)
+    def start(key: jax.Array, data: Data) -> Any:
+        starts.append(initialize(key, data))
+        return starts[-1]
 
-    pair = counted("initialize", initialize), counted("sweep", sweep)
-    monkeypatch.setattr(inference, "compiled_sampler", lambda model: pair)
+    def one_pass(state: Any, data: Data, num_draws: int) -> Any:
+        after, draws = sweep(state, data, num_draws)
+        passes.append((len(data.y), state, after))
+        return after, draws
+
+    monkeypatch.setattr(inference, "compiled_sampler", lambda model, num_dims: (start, one_pass))
     x, y = table(65)
-    small = Data.padded(x[:64], y[:64])
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
-    before = advance(chain, small)
-    assert passes == ["initialize"] + ["sweep"] * 4
+    before = advance(chain, Data.padded(x[:64], y[:64]))
+    num_first = len(passes)
     after = advance(chain, Data.padded(x, y))
-    assert passes == ["initialize"] + ["sweep"] * 5
-    assert not np.allclose(np.log(before["noise"]), np.log(after["noise"]))
-    # There is no noise. A chain that starts anew does not know it after one pass.
-    with jax.enable_x64(True):
-        _, cold = sweep(initialize(jax.random.key(1), small), small, NUM_DRAWS)
-    assert after["noise"].max() < 1e-5 < np.min(cold["noise"])
+    assert num_first > 1 and len(passes) == num_first + 1
+    assert [size for size, _, _ in passes] == [64] * num_first + [128]
+    assert len(starts) == 1 and passes[0][1] is starts[0]
+    assert all(passes[i][1] is passes[i - 1][2] for i in range(1, len(passes)))
+    assert not np.allclose(before["lengthscale"], after["lengthscale"])
 
 
 def test_the_chain_follows_new_observations() -> None:
     """The same points with noisier values, and no new start."""
     chain = Chain(MODEL, NUM_DRAWS, seed=0)
-    before = advance(chain, Data.padded(*table(64, noise=0.3)))
+    before = advance(chain, Data.padded(*table(64)))
     after = advance(chain, Data.padded(*table(64, noise=1.0)))
     assert np.median(before["noise"]) < 0.3 < 0.6 < np.median(after["noise"])
 
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Else its first call and the later ones are compiled separately, some 10 seconds more."""
-    initialize, sweep = inference.compiled_sampler(MODEL)
+    initialize, sweep = inference.compiled_sampler(MODEL, NUM_DIMS)
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)
