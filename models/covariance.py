@@ -8,7 +8,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.gram import additive_gram, component_product, product_gram
+from structbo.models.gram import Components, additive_gram, by_tiles, product_gram
 from structbo.models.kernels import Kernel, correlation_factors
 
 
@@ -80,14 +80,14 @@ class AdditiveCovariance:
         """Covariance of the residual between points (n, D) and (m, D); None if there is none."""
         if self.rho is None or self.kappa is None:
             return None
-        stretched = self.kappa * self.lengthscale
-        factors = correlation_factors(self.kernel, self.categorical, x, other, stretched)
-        return self.outputscale * self.rho * product_gram(factors)
+        points = (x, other, self.kappa * self.lengthscale)
+        return self.outputscale * self.rho * product_gram(self.kernel, self.categorical, points)
 
     def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
         """Covariance of one component between two sets of points, shape (n, m)."""
         members = self.decomposition.members[component]
-        return self.variances[component] * component_product(self.factors(x, other), members)
+        points = (x, other, jnp.where(members, self.lengthscale, jnp.inf))
+        return self.variances[component] * product_gram(self.kernel, self.categorical, points)
 
     def __call__(self, x: Array, other: Array) -> Array:
         """Covariance of the function between two sets of points.
@@ -99,7 +99,13 @@ class AdditiveCovariance:
         Returns:
             Shape (n, m).
         """
-        factors, members = self.factors(x, other), self.decomposition.members
-        gram = self.shared_variance * additive_gram(factors, members, self.shares)
-        residual = self.residual_gram(x, other)
-        return gram if residual is None else gram + residual
+        components = Components.of(self.decomposition.members, self.shares)
+
+        def gram(x: Array, other: Array) -> Array:
+            points = (x, other, self.lengthscale)
+            additive = additive_gram(self.kernel, self.categorical, points, components)
+            residual = self.residual_gram(x, other)
+            gram = self.shared_variance * additive
+            return gram if residual is None else gram + residual
+
+        return by_tiles(gram, x, other)

@@ -5,11 +5,21 @@ nothing. Such loops have no automatic reverse derivative; it is written out here
 ``d gram / d log k_d`` is the sum of ``w_c K_c`` over the components c that contain d.
 """
 
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
-TINY = 1e-290
+from structbo.models.kernels import Distances, Kernel, correlation_factors, total
+
+TILE = 64
+"""Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
+Points = tuple[Array, Array, Array]
+"""Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
 
 
 def component_product(factors: Array, members: Array) -> Array:
@@ -33,80 +43,188 @@ def component_product(factors: Array, members: Array) -> Array:
     return jax.lax.while_loop(lambda s: s[0].any(), step, init)[1]
 
 
-@jax.custom_vjp
-def additive_gram(factors: Array, members: Array, weights: Array) -> Array:
+class Components(NamedTuple):
+    """Components and their variances, in a padded table, the main effects set apart.
+
+    Args:
+        members: bool, shape (C, D).
+        weights: variances, shape (C,).
+        main: variances of the main effects, shape (D,).
+        joint: rows of the table with several members, these first, shape (C,).
+        num_joint: how many these are.
+    """
+
+    members: Array
+    weights: Array
+    main: Array
+    joint: Array
+    num_joint: Array
+
+    @classmethod
+    def of(cls, members: Array, weights: Array) -> "Components":
+        """Components from their members, bool (C, D), and variances (C,)."""
+        sizes = members.sum(1)
+        main = jnp.where(sizes == 1, weights, 0.0) @ members
+        (joint,) = jnp.nonzero(sizes > 1, size=len(sizes), fill_value=0)
+        return cls(members, weights, main, joint, (sizes > 1).sum())
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def additive_gram(
+    kernel: Kernel, categorical: tuple[int, ...], points: Points, components: Components
+) -> Array:
     """Weighted sum of component products.
 
     Args:
-        factors: one-dimensional correlations, shape (D, n, m).
-        members: components, bool, shape (C, D), padding last.
-        weights: component variances, shape (C,).
+        kernel: the one-dimensional correlation function.
+        categorical: indices of the categorical dimensions.
+        points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
+        components: the components and their variances.
 
     Returns:
-        ``sum_c w_c prod_{d in c} factors[d]``, shape (n, m).
+        ``sum_c w_c prod_{d in c} k_d``, shape (n, m).
     """
-    return _gram_forward(factors, members, weights)[0]
+    return _additive_forward(kernel, categorical, points, components)[0]
 
 
-def _gram_forward(
-    factors: Array, members: Array, weights: Array
-) -> tuple[Array, tuple[Array, Array, Array]]:
+def _additive_forward(
+    kernel: Kernel, categorical: tuple[int, ...], points: Points, components: Components
+) -> tuple[Array, tuple[Points, Components, Array]]:
+    factors = correlation_factors(kernel, categorical, *points)
 
-    def add(c: Array, gram: Array) -> Array:
-        return gram + weights[c] * component_product(factors, members[c])
+    def joint(k: Array, gram: Array) -> Array:
+        c = components.joint[k]
+        product = component_product(factors, components.members[c])
+        return gram + components.weights[c] * product
 
-    gram = jax.lax.fori_loop(0, members.any(1).sum(), add, jnp.zeros_like(factors[0]))
-    return gram, (factors, members, weights)
+    gram = jnp.tensordot(components.main, factors, 1)
+    gram = jax.lax.fori_loop(0, components.num_joint, joint, gram)
+    return gram, (points, components, factors)
 
 
-def _gram_backward(
-    residuals: tuple[Array, Array, Array], cotangent: Array
-) -> tuple[Array, None, Array]:
-    factors, members, weights = residuals
+def _additive_backward(
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    saved: tuple[Points, Components, Array],
+    cotangent: Array,
+) -> tuple[Points, Components]:
+    points, components, factors = saved
 
-    def add(c: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        by_factor, by_weight = state
-        pulled = cotangent * component_product(factors, members[c])
-        by_weight = by_weight.at[c].set(pulled.sum())
+    def joint(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        by_log, by_weight = state
+        c = components.joint[k]
+        weight, members = components.weights[c], components.members[c]
+        product = component_product(factors, members)
+        by_weight = by_weight.at[c].set(total(cotangent * product))
 
         def to_member(inner: tuple[Array, Array]) -> tuple[Array, Array]:
-            rest, by_factor = inner
+            rest, by_log = inner
             dim = jnp.argmax(rest)
-            return rest.at[dim].set(False), by_factor.at[dim].add(weights[c] * pulled)
+            return rest.at[dim].set(False), by_log.at[dim].add(weight * product)
 
-        by_factor = jax.lax.while_loop(lambda s: s[0].any(), to_member, (members[c], by_factor))[1]
-        return by_factor, by_weight
+        by_log = jax.lax.while_loop(lambda s: s[0].any(), to_member, (members, by_log))[1]
+        return by_log, by_weight
 
-    init = (jnp.zeros_like(factors), jnp.zeros_like(weights))
-    by_factor, by_weight = jax.lax.fori_loop(0, members.any(1).sum(), add, init)
-    return _divided(by_factor, factors), None, by_weight
+    init = (jnp.zeros_like(factors), jnp.zeros_like(components.weights))
+    by_log, by_weight = jax.lax.fori_loop(0, components.num_joint, joint, init)
+    by_main = jax.lax.map(lambda factor: total(cotangent * factor), factors)
 
+    def pulled(dim: Array) -> Array:
+        return cotangent * (by_log[dim] + components.main[dim] * factors[dim])
 
-additive_gram.defvjp(_gram_forward, _gram_backward)
-
-
-@jax.custom_vjp
-def product_gram(factors: Array) -> Array:
-    """Product over all dimensions, shape (D, n, m) to (n, m)."""
-    return factors.prod(0)
+    by_points = Distances(categorical, *points).pull_back(kernel, pulled)
+    return by_points, Components(None, by_weight, by_main, None, None)
 
 
-def _product_forward(factors: Array) -> tuple[Array, tuple[Array, Array]]:
-    product = product_gram(factors)
-    return product, (factors, product)
+additive_gram.defvjp(_additive_forward, _additive_backward)
 
 
-def _product_backward(residuals: tuple[Array, Array], cotangent: Array) -> tuple[Array]:
-    factors, product = residuals
-    return (_divided(cotangent * product, factors),)
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def product_gram(kernel: Kernel, categorical: tuple[int, ...], points: Points) -> Array:
+    """Product over all dimensions; those whose lengthscale is infinite do not matter.
+
+    Args:
+        kernel: the one-dimensional correlation function.
+        categorical: indices of the categorical dimensions.
+        points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
+
+    Returns:
+        ``prod_d k_d``, shape (n, m).
+    """
+    x, other, lengthscale = points
+    distances = Distances(categorical, *points)
+
+    def step(dim: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        r = distances(dim)[0]
+        return state[0] * kernel.amplitude(r), state[1] + kernel.decay(r)
+
+    shape = (len(x), len(other))
+    amplitude, decay = jax.lax.fori_loop(
+        0, len(lengthscale), step, (jnp.ones(shape), jnp.zeros(shape))
+    )
+    # No correlation exceeds one, so the amplitude overflows only where the product underflows.
+    is_tiny = decay > -jnp.log(jnp.finfo(decay.dtype).tiny)
+    return jnp.where(is_tiny, 0.0, amplitude * jnp.exp(-decay))
+
+
+def _product_forward(
+    kernel: Kernel, categorical: tuple[int, ...], points: Points
+) -> tuple[Array, tuple[Points, Array]]:
+    product = product_gram(kernel, categorical, points)
+    return product, (points, product)
+
+
+def _product_backward(
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    saved: tuple[Points, Array],
+    cotangent: Array,
+) -> tuple[Points]:
+    points, product = saved
+    by_log = cotangent * product
+    return (Distances(categorical, *points).pull_back(kernel, lambda dim: by_log),)
 
 
 product_gram.defvjp(_product_forward, _product_backward)
 
 
-def _divided(by_log: Array, factors: Array) -> Array:
-    """From derivatives with respect to log factors to those with respect to factors.
+def by_tiles(gram: Callable[[Array, Array], Array], x: Array, other: Array) -> Array:
+    """Evaluates a large Gram matrix tile by tile, so that what it takes stays in cache.
 
-    A factor that has underflowed contributes nothing.
+    Derivatives compute a tile again, which is faster than to read its factors back from memory.
+    Where both sets of points are the same array, one half of the symmetric matrix is computed.
+
+    Args:
+        gram: maps points (a, D) and (b, D) to a matrix (a, b).
+        x: points, shape (n, D).
+        other: points, shape (m, D).
+
+    Returns:
+        ``gram(x, other)``, shape (n, m).
     """
-    return jnp.where(factors > TINY, by_log / factors, 0.0)
+    if len(x) * len(other) <= TILE**2 or jax.default_backend() != "cpu":
+        return gram(x, other)
+    left, right = _tiled(x), _tiled(other)
+    tile = jax.checkpoint(lambda points: gram(points[0].T, points[1].T))
+    shape = (len(left), len(right))
+    if x is other:
+        rows, columns = np.tril_indices(len(left))
+        position = np.zeros(shape, int)
+        position[rows, columns] = position[columns, rows] = np.arange(len(rows))
+        tiles = jax.lax.map(tile, (left[rows], right[columns]))[position]
+        is_mirrored = np.triu(np.ones(shape, bool), 1)[..., None, None]
+        tiles = jnp.where(is_mirrored, tiles.swapaxes(2, 3), tiles)
+    else:
+        rows, columns = np.indices(shape).reshape(2, -1)
+        tiles = jax.lax.map(tile, (left[rows], right[columns]))
+        tiles = tiles.reshape(*shape, left.shape[2], right.shape[2])
+    height, width = len(left) * left.shape[2], len(right) * right.shape[2]
+    return tiles.swapaxes(1, 2).reshape(height, width)[: len(x), : len(other)]
+
+
+def _tiled(points: Array) -> Array:
+    """Points (n, D) in equal tiles, padded and with points last: shape (tiles, D, tile)."""
+    count = -(-len(points) // TILE)
+    size = -(-len(points) // count)
+    padded = jnp.pad(points, ((0, count * size - len(points)), (0, 0)), mode="edge")
+    return padded.reshape(count, size, -1).transpose(0, 2, 1)

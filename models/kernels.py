@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import EllipsisType
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +24,15 @@ CATEGORICAL_BANDWIDTH = 1e4
 
 @dataclass(frozen=True)
 class Kernel:
-    """A stationary correlation function of one variable, with unit lengthscale.
+    """A stationary correlation function of one variable, ``amplitude(r) * exp(-decay(r))``.
+
+    Kept apart, the two parts make products cheap: a product over dimensions takes one exponential,
+    and the derivative of a log correlation takes none.
 
     Args:
         name: what to print.
-        correlation: maps scaled distances ``r >= 0`` to correlations, elementwise, positive.
+        amplitude: maps scaled distances ``r >= 0`` to positive numbers, elementwise; one at zero.
+        decay: maps scaled distances to non-negative numbers, elementwise; zero at zero.
         frequencies: ``frequencies(key, shape)`` draws from the spectral density of the correlation.
 
     Example:
@@ -35,28 +41,102 @@ class Kernel:
     """
 
     name: str
-    correlation: Callable[[Array], Array]
+    amplitude: Callable[[Array], Array]
+    decay: Callable[[Array], Array]
     frequencies: Callable[[Array, tuple[int, ...]], Array]
 
     def __repr__(self) -> str:
         return self.name
 
+    def correlation(self, r: Array) -> Array:
+        """Correlation at scaled distances, elementwise."""
+        return self.amplitude(r) * jnp.exp(-self.decay(r))
 
-def _matern32(r: Array) -> Array:
-    s = math.sqrt(3.0) * r
-    return (1.0 + s) * jnp.exp(-s)
+    def log_slope(self, r: Array) -> Array:
+        """Derivative of the log correlation by the scaled distance, elementwise."""
+        amplitude, by_amplitude = jax.jvp(self.amplitude, (r,), (jnp.ones_like(r),))
+        return by_amplitude / amplitude - jax.jvp(self.decay, (r,), (jnp.ones_like(r),))[1]
 
 
-def _matern52(r: Array) -> Array:
-    s = math.sqrt(5.0) * r
-    return (1.0 + s + s * s / 3.0) * jnp.exp(-s)
-
+SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 
 squared_exponential = Kernel(
-    "squared_exponential", lambda r: jnp.exp(-0.5 * r * r), jax.random.normal
+    "squared_exponential", jnp.ones_like, lambda r: 0.5 * r * r, jax.random.normal
 )
-matern32 = Kernel("matern32", _matern32, lambda key, shape: jax.random.t(key, 3.0, shape))
-matern52 = Kernel("matern52", _matern52, lambda key, shape: jax.random.t(key, 5.0, shape))
+matern32 = Kernel(
+    "matern32",
+    lambda r: 1.0 + SQRT_3 * r,
+    lambda r: SQRT_3 * r,
+    lambda key, shape: jax.random.t(key, 3.0, shape),
+)
+matern52 = Kernel(
+    "matern52",
+    lambda r: 1.0 + SQRT_5 * r + (5.0 / 3.0) * r * r,
+    lambda r: SQRT_5 * r,
+    lambda key, shape: jax.random.t(key, 5.0, shape),
+)
+
+
+def total(matrix: Array) -> Array:
+    """Sum of a matrix as a product with ones: a compiled sum of an expression is not vectorized."""
+    return (matrix @ jnp.ones(matrix.shape[1])).sum()
+
+
+class Distances:
+    """Scaled distances of two sets of points, computed for the dimensions that are asked for.
+
+    Args:
+        categorical: indices of the categorical dimensions.
+        x: points of the unit cube, shape (n, D).
+        other: points of the unit cube, shape (m, D).
+        lengthscale: one per dimension, in units of the cube's edge, shape (D,).
+    """
+
+    def __init__(
+        self, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
+    ) -> None:
+        # A compiled loop that reads the same row of one array twice is not vectorized, and five
+        # times slower. Where the two sets of points are the same, the sign keeps them apart.
+        self._left, self._right = x.T, -other.T
+        self._scale = 1.0 / lengthscale
+        self._is_categorical = np.isin(np.arange(len(lengthscale)), categorical)
+
+    def __call__(self, dim: Array | EllipsisType = ...) -> tuple[Array, Array]:
+        """Scaled distances and their derivatives by ``x``: (n, m), or (D, n, m) for all."""
+        gap = self._left[dim][..., :, None] + self._right[dim][..., None, :]
+        distance, slope = jnp.abs(gap), jnp.sign(gap)
+        if self._is_categorical.any():
+            is_categorical = jnp.asarray(self._is_categorical)[dim][..., None, None]
+            distance = jnp.where(is_categorical, gap != 0, distance)
+            slope = jnp.where(is_categorical, 0.0, slope)
+        scale = self._scale[dim][..., None, None]
+        return distance * scale, slope * scale
+
+    def pull_back(
+        self, kernel: Kernel, by_log: Callable[[Array], Array]
+    ) -> tuple[Array, Array, Array]:
+        """From derivatives by log correlations to those by points and lengthscales.
+
+        Dimensions are visited one at a time, in buffers that stay in cache.
+
+        Args:
+            kernel: the correlation function.
+            by_log: maps a dimension to the derivatives by its log correlations, shape (n, m).
+
+        Returns:
+            Derivatives by ``x`` (n, D), by ``other`` (m, D) and by the lengthscales (D,).
+        """
+        num_dims, n = self._left.shape
+        m = self._right.shape[1]
+
+        def step(_: None, dim: Array) -> tuple[None, tuple[Array, Array, Array]]:
+            r, slope = self(dim)
+            pulled = by_log(dim) * kernel.log_slope(r)
+            by_point = pulled * slope
+            return None, (by_point @ jnp.ones(m), jnp.ones(n) @ by_point, total(pulled * r))
+
+        by_x, by_other, by_scale = jax.lax.scan(step, None, jnp.arange(num_dims))[1]
+        return by_x.T, -by_other.T, -by_scale * self._scale
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
@@ -75,45 +155,26 @@ def correlation_factors(
     Returns:
         Shape (D, n, m).
     """
-    return kernel.correlation(_scaled_distances(categorical, x, other, lengthscale)[0])
-
-
-def _scaled_distances(
-    categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
-) -> tuple[Array, Array]:
-    """Scaled distances and their derivatives with respect to ``x``, both (D, n, m)."""
-    gap = x.T[:, :, None] - other.T[:, None, :]
-    distance, slope = jnp.abs(gap), jnp.sign(gap)
-    if categorical:
-        is_categorical = np.isin(np.arange(x.shape[1]), categorical)[:, None, None]
-        distance = jnp.where(is_categorical, (gap != 0).astype(gap.dtype), distance)
-        slope = jnp.where(is_categorical, 0.0, slope)
-    scale = 1.0 / lengthscale[:, None, None]
-    return distance * scale, slope * scale
+    return kernel.correlation(Distances(categorical, x, other, lengthscale)()[0])
 
 
 def _factors_forward(
-    kernel: Kernel, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    return correlation_factors(kernel, categorical, x, other, lengthscale), (x, other, lengthscale)
+    kernel: Kernel, categorical: tuple[int, ...], *points: Array
+) -> tuple[Array, tuple[Any, Array]]:
+    factors = correlation_factors(kernel, categorical, *points)
+    return factors, (points, factors)
 
 
 def _factors_backward(
     kernel: Kernel,
     categorical: tuple[int, ...],
-    inputs: tuple[Array, Array, Array],
+    saved: tuple[tuple[Array, Array, Array], Array],
     cotangent: Array,
 ) -> tuple[Array, Array, Array]:
-    """Sums are products with ones: compiled sums of fused expressions run one element at a time."""
-    x, other, lengthscale = inputs
-    r, slope = _scaled_distances(categorical, x, other, lengthscale)
-    pulled = cotangent * jax.jvp(kernel.correlation, (r,), (jnp.ones_like(r),))[1]
-    by_point = pulled * slope
-    num_dims, n, m = r.shape
-    by_x = (by_point @ jnp.ones(m)).T
-    by_other = -(jnp.swapaxes(by_point, 1, 2) @ jnp.ones(n)).T
-    by_lengthscale = -((pulled * r).reshape(num_dims, n * m) @ jnp.ones(n * m)) / lengthscale
-    return by_x, by_other, by_lengthscale
+    points, factors = saved
+    distances = Distances(categorical, *points)
+    by_log = jnp.asarray(cotangent) * factors
+    return distances.pull_back(kernel, lambda dim: by_log[dim])
 
 
 correlation_factors.defvjp(_factors_forward, _factors_backward)

@@ -13,6 +13,8 @@ from jax.lax import linalg
 LOG_2PI = 1.8378770664093453
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
 """Relative to the mean of the diagonal; tried in turn until the factorization succeeds."""
+SMALL = 64
+"""Triangular matrices of this size and less are not divided further."""
 
 
 def masked(covariance: Array, mask: Array) -> Array:
@@ -30,23 +32,30 @@ def safe_cholesky(covariance: Array) -> Array:
     Returns:
         Shape (n, n). Not finite only if the input is not, or is far from positive semi-definite.
     """
+    first = linalg.cholesky(covariance, symmetrize_input=False)
+    return jax.lax.cond(_succeeded(first), lambda: first, lambda: _with_jitter(covariance, first))
+
+
+def _succeeded(cholesky: Array) -> Array:
+    return jnp.isfinite(cholesky[-1, -1])
+
+
+def _with_jitter(covariance: Array, first: Array) -> Array:
+    """Goes on after the first attempt, unless that has succeeded."""
     scale = jnp.trace(covariance) / covariance.shape[0]
     jitters = jnp.array(JITTERS, covariance.dtype) * scale
     identity = jnp.eye(covariance.shape[0], dtype=covariance.dtype)
 
-    def factor(jitter: Array) -> Array:
-        return linalg.cholesky(covariance + jitter * identity, symmetrize_input=False)
-
-    def failed(state: tuple[Array, Array]) -> Array:
+    def unfinished(state: tuple[Array, Array]) -> Array:
         attempt, cholesky = state
-        return ~jnp.isfinite(cholesky[-1, -1]) & (attempt < len(JITTERS))
+        return ~_succeeded(cholesky) & (attempt < len(JITTERS))
 
     def retry(state: tuple[Array, Array]) -> tuple[Array, Array]:
         attempt, _ = state
-        return attempt + 1, factor(jitters[attempt])
+        jittered = covariance + jitters[attempt] * identity
+        return attempt + 1, linalg.cholesky(jittered, symmetrize_input=False)
 
-    first = linalg.cholesky(covariance, symmetrize_input=False)
-    return jax.lax.while_loop(failed, retry, (jnp.array(1), first))[1]
+    return jax.lax.while_loop(unfinished, retry, (jnp.array(1), first))[1]
 
 
 def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array:
@@ -72,20 +81,35 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
         to the covariance is ``(alpha alpha^T - K^-1) / 2`` with ``alpha = K^-1 y``, and minus
         ``alpha`` with respect to ``y``.
     """
-    return _marginal_forward(covariance, y, mask)[0]
+    covariance = masked(covariance, mask)
+    first = linalg.cholesky(covariance, symmetrize_input=False)
+    # As `safe_cholesky`, but the branches return a number: a matrix would be copied, which takes as
+    # long as its factorization.
+    value = _log_density(first, y, mask)[0]
+    return jax.lax.cond(
+        _succeeded(first),
+        lambda: value,
+        lambda: _log_density(_with_jitter(covariance, first), y, mask)[0],
+    )
 
 
-def _marginal_forward(
-    covariance: Array, y: Array, mask: Array
-) -> tuple[Array, tuple[Array, Array, Array]]:
-    cholesky = safe_cholesky(masked(covariance, mask))
+def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
+    """The log density, and the observations whitened."""
     whitened = solve_lower(cholesky, jnp.where(mask, y, 0.0))
     value = (
         -0.5 * whitened @ whitened
         - jnp.log(jnp.diagonal(cholesky)).sum()
         - 0.5 * LOG_2PI * mask.sum()
     )
-    return jnp.where(jnp.isfinite(value), value, -jnp.inf), (cholesky, whitened, mask)
+    return jnp.where(jnp.isfinite(value), value, -jnp.inf), whitened
+
+
+def _marginal_forward(
+    covariance: Array, y: Array, mask: Array
+) -> tuple[Array, tuple[Array, Array, Array]]:
+    cholesky = safe_cholesky(masked(covariance, mask))
+    value, whitened = _log_density(cholesky, y, mask)
+    return value, (cholesky, whitened, mask)
 
 
 def _marginal_backward(
@@ -114,7 +138,30 @@ def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
     References:
         Rasmussen and Williams 2006, eq. (5.9).
     """
-    identity = jnp.eye(cholesky.shape[0], dtype=cholesky.dtype)
-    inverse = solve_lower(cholesky, solve_lower(cholesky, identity), transpose=True)
+    inverse = _inner_products(_inverse_factor(cholesky))
     both = mask[:, None] & mask[None, :]
     return jnp.where(both, 0.5 * (alpha[:, None] * alpha[None, :] - inverse), 0.0)
+
+
+def _inverse_factor(lower: Array) -> Array:
+    """Inverse of a lower triangular matrix, by halves: products that skip the zeros."""
+    n = lower.shape[0]
+    if n <= SMALL:
+        return solve_lower(lower, jnp.eye(n, dtype=lower.dtype))
+    half = n // 2
+    first, last = _inverse_factor(lower[:half, :half]), _inverse_factor(lower[half:, half:])
+    corner = -last @ (lower[half:, :half] @ first)
+    zeros = jnp.zeros((half, n - half), lower.dtype)
+    return jnp.block([[first, zeros], [corner, last]])
+
+
+def _inner_products(lower: Array) -> Array:
+    """Inner products of the columns of a lower triangular matrix, by halves."""
+    n = lower.shape[0]
+    if n <= SMALL:
+        return lower.T @ lower
+    half = n // 2
+    left, corner, last = lower[:half, :half], lower[half:, :half], lower[half:, half:]
+    side = corner.T @ last
+    top = _inner_products(left) + corner.T @ corner
+    return jnp.block([[top, side], [side.T, _inner_products(last)]])
