@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 import structbo as sb
-from structbo.models import AdditiveGP, edges, squared_exponential
+from structbo.models import AdditiveGP
 
 PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60}
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 
-def run(problem: Any, seed: int, budget: int, model: AdditiveGP | None) -> np.ndarray:
+def run(problem: Any, seed: int, budget: int, model: AdditiveGP) -> np.ndarray:
     """Regret of the best point so far after each evaluation, shape (budget,)."""
     noise = np.random.default_rng([seed, 987])
     sobol = sys.modules["problems"].sobol
@@ -73,7 +73,7 @@ def main() -> None:
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    model = AdditiveGP(edges(), squared_exponential) if arguments.edges_only else None
+    model = sb.default_model(has_residual=not arguments.edges_only)
     for family in arguments.problems:
         budget = PROBLEMS[family]
         print(f"{family}, regret after{'':>12} 50        60       100 evaluations")

@@ -81,13 +81,15 @@ class AdditiveCovariance:
         if self.rho is None or self.kappa is None:
             return None
         points = (x, other, self.kappa * self.lengthscale)
-        return self.outputscale * self.rho * product_gram(self.kernel, self.categorical, points)
+        product: Array = product_gram(self.kernel, self.categorical, points)
+        return self.outputscale * self.rho * product
 
     def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
         """Covariance of one component between two sets of points, shape (n, m)."""
         members = self.decomposition.members[component]
         points = (x, other, jnp.where(members, self.lengthscale, jnp.inf))
-        return self.variances[component] * product_gram(self.kernel, self.categorical, points)
+        product: Array = product_gram(self.kernel, self.categorical, points)
+        return self.variances[component] * product
 
     def __call__(self, x: Array, other: Array) -> Array:
         """Covariance of the function between two sets of points.
@@ -99,11 +101,15 @@ class AdditiveCovariance:
         Returns:
             Shape (n, m).
         """
-        components = Components.of(self.decomposition.members, self.shares)
+        components = Components.of(self.decomposition.members)
+        shares = self.shares
+        weights = (components.by_dim(shares), shares)
 
         def gram(x: Array, other: Array) -> Array:
             points = (x, other, self.lengthscale)
-            additive = additive_gram(self.kernel, self.categorical, points, components)
+            additive: Array = additive_gram(
+                self.kernel, self.categorical, points, weights, components
+            )
             residual = self.residual_gram(x, other)
             gram = self.shared_variance * additive
             return gram if residual is None else gram + residual

@@ -20,6 +20,8 @@ TILE = 64
 """Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
 Points = tuple[Array, Array, Array]
 """Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
+Weights = tuple[Array, Array]
+"""Variances of the main effects (D,), and of the rows of a table of components (C,)."""
 
 
 def component_product(factors: Array, members: Array) -> Array:
@@ -44,34 +46,37 @@ def component_product(factors: Array, members: Array) -> Array:
 
 
 class Components(NamedTuple):
-    """Components and their variances, in a padded table, the main effects set apart.
+    """A padded table of components, those with several members apart from the main effects.
 
     Args:
         members: bool, shape (C, D).
-        weights: variances, shape (C,).
-        main: variances of the main effects, shape (D,).
         joint: rows of the table with several members, these first, shape (C,).
         num_joint: how many these are.
     """
 
     members: Array
-    weights: Array
-    main: Array
     joint: Array
     num_joint: Array
 
     @classmethod
-    def of(cls, members: Array, weights: Array) -> "Components":
-        """Components from their members, bool (C, D), and variances (C,)."""
-        sizes = members.sum(1)
-        main = jnp.where(sizes == 1, weights, 0.0) @ members
-        (joint,) = jnp.nonzero(sizes > 1, size=len(sizes), fill_value=0)
-        return cls(members, weights, main, joint, (sizes > 1).sum())
+    def of(cls, members: Array) -> "Components":
+        """Components from their members, bool (C, D)."""
+        is_joint = members.sum(1) > 1
+        (joint,) = jnp.nonzero(is_joint, size=len(members), fill_value=0)
+        return cls(members, joint, is_joint.sum())
+
+    def by_dim(self, weights: Array) -> Array:
+        """The weights (C,) of the main effects, zero for dimensions without one, shape (D,)."""
+        return jnp.where(self.members.sum(1) == 1, weights, 0.0) @ self.members
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def additive_gram(
-    kernel: Kernel, categorical: tuple[int, ...], points: Points, components: Components
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    points: Points,
+    weights: Weights,
+    components: Components,
 ) -> Array:
     """Weighted sum of component products.
 
@@ -79,61 +84,68 @@ def additive_gram(
         kernel: the one-dimensional correlation function.
         categorical: indices of the categorical dimensions.
         points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
-        components: the components and their variances.
+        weights: variances of the main effects, shape (D,), and of all components, shape (C,), of
+            which those with one member are not used.
+        components: the components.
 
     Returns:
         ``sum_c w_c prod_{d in c} k_d``, shape (n, m).
     """
-    return _additive_forward(kernel, categorical, points, components)[0]
+    return _additive_forward(kernel, categorical, points, weights, components)[0]
 
 
 def _additive_forward(
-    kernel: Kernel, categorical: tuple[int, ...], points: Points, components: Components
-) -> tuple[Array, tuple[Points, Components, Array]]:
-    factors = correlation_factors(kernel, categorical, *points)
+    kernel: Kernel,
+    categorical: tuple[int, ...],
+    points: Points,
+    weights: Weights,
+    components: Components,
+) -> tuple[Array, tuple[Points, Weights, Components, Array]]:
+    main, table = weights
+    factors: Array = correlation_factors(kernel, categorical, *points)
 
     def joint(k: Array, gram: Array) -> Array:
         c = components.joint[k]
         product = component_product(factors, components.members[c])
-        return gram + components.weights[c] * product
+        return gram + table[c] * product
 
-    gram = jnp.tensordot(components.main, factors, 1)
+    gram = jnp.tensordot(main, factors, 1)
     gram = jax.lax.fori_loop(0, components.num_joint, joint, gram)
-    return gram, (points, components, factors)
+    return gram, (points, weights, components, factors)
 
 
 def _additive_backward(
     kernel: Kernel,
     categorical: tuple[int, ...],
-    saved: tuple[Points, Components, Array],
+    saved: tuple[Points, Weights, Components, Array],
     cotangent: Array,
-) -> tuple[Points, Components]:
-    points, components, factors = saved
+) -> tuple[Points, Weights, None]:
+    points, (main, table), components, factors = saved
 
     def joint(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         by_log, by_weight = state
         c = components.joint[k]
-        weight, members = components.weights[c], components.members[c]
+        members = components.members[c]
         product = component_product(factors, members)
         by_weight = by_weight.at[c].set(total(cotangent * product))
 
         def to_member(inner: tuple[Array, Array]) -> tuple[Array, Array]:
             rest, by_log = inner
             dim = jnp.argmax(rest)
-            return rest.at[dim].set(False), by_log.at[dim].add(weight * product)
+            return rest.at[dim].set(False), by_log.at[dim].add(table[c] * product)
 
         by_log = jax.lax.while_loop(lambda s: s[0].any(), to_member, (members, by_log))[1]
         return by_log, by_weight
 
-    init = (jnp.zeros_like(factors), jnp.zeros_like(components.weights))
+    init = (jnp.zeros_like(factors), jnp.zeros_like(table))
     by_log, by_weight = jax.lax.fori_loop(0, components.num_joint, joint, init)
     by_main = jax.lax.map(lambda factor: total(cotangent * factor), factors)
 
     def pulled(dim: Array) -> Array:
-        return cotangent * (by_log[dim] + components.main[dim] * factors[dim])
+        return cotangent * (by_log[dim] + main[dim] * factors[dim])
 
     by_points = Distances(categorical, *points).pull_back(kernel, pulled)
-    return by_points, Components(None, by_weight, by_main, None, None)
+    return by_points, (by_main, by_weight), None
 
 
 additive_gram.defvjp(_additive_forward, _additive_backward)
@@ -170,7 +182,7 @@ def product_gram(kernel: Kernel, categorical: tuple[int, ...], points: Points) -
 def _product_forward(
     kernel: Kernel, categorical: tuple[int, ...], points: Points
 ) -> tuple[Array, tuple[Points, Array]]:
-    product = product_gram(kernel, categorical, points)
+    product: Array = product_gram(kernel, categorical, points)
     return product, (points, product)
 
 

@@ -161,7 +161,7 @@ def correlation_factors(
 def _factors_forward(
     kernel: Kernel, categorical: tuple[int, ...], *points: Array
 ) -> tuple[Array, tuple[Any, Array]]:
-    factors = correlation_factors(kernel, categorical, *points)
+    factors: Array = correlation_factors(kernel, categorical, *points)
     return factors, (points, factors)
 
 

@@ -4,9 +4,10 @@ from structbo import models, samplers
 from structbo.engine import SpaceExhausted, default_model
 from structbo.minimize import Result, maximize, minimize
 from structbo.optimizer import Optimizer, Trial
+from structbo.parameters import Categorical, Integer, Ordinal, Real
 from structbo.plots import plot_convergence, plot_interactions
 from structbo.posterior import Posterior, fit
-from structbo.space import Categorical, Integer, Ordinal, Real, Space
+from structbo.space import Space
 from structbo.suggest import suggest
 
 __version__ = "0.1.0"

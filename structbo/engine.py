@@ -28,13 +28,15 @@ class SpaceExhausted(ValueError):
 
 
 @lru_cache(maxsize=32)
-def default_model(categorical: tuple[int, ...] = ()) -> AdditiveGP:
+def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:
     """The model of `suggest`: main effects, a random graph of pairs, and a residual.
 
     The same arguments give the same object, whose compiled samplers are then shared.
 
     Args:
         categorical: indices of categorical dimensions.
+        has_residual: whether there is one more component over all dimensions, which explains what
+            main effects and pairs do not.
 
     Example:
         >>> default_model() is default_model()
@@ -45,7 +47,7 @@ def default_model(categorical: tuple[int, ...] = ()) -> AdditiveGP:
         squared_exponential,
         lengthscale=_lengthscale,
         noise=dist.LogNormal(-5.0, 1.5),
-        residual=Residual(),
+        residual=Residual() if has_residual else None,
         categorical=categorical,
     )
 

@@ -174,9 +174,12 @@ def _run(
                     told = optimizer.tell(trial)
                     warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=3)
                 except BaseException as error:
-                    optimizer.tell(trial)
+                    if isinstance(error, Exception):
+                        optimizer.tell(trial)
+                    else:
+                        optimizer.withdraw(trial)
                     error.add_note(
-                        f"structbo: trial {trial.number} failed at {trial.params}. Pass "
+                        f"structbo: trial {trial.number} ended at {trial.params}. Pass "
                         "catch=Exception to go on after failures, and optimizer=Optimizer(...) "
                         "to keep the trials told so far."
                     )

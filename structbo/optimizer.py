@@ -13,7 +13,7 @@ from structbo.posterior import Posterior, fit
 from structbo.space import Space
 from structbo.suggest import Direction, direction_sign, observed_values, unit_points
 
-State = Literal["pending", "complete", "failed"]
+State = Literal["pending", "complete", "failed", "withdrawn"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Trial:
     Args:
         number: counts trials from 0.
         params: the point: a dict by name, or an array (D,) for a plain box.
-        state: "pending" until a value is told; "failed" if the value was not finite.
+        state: "pending" until a value is told; "failed" if the value was not finite; "withdrawn" if
+            it will never be told.
         value: the objective there, or None.
     """
 
@@ -93,7 +94,7 @@ class Optimizer:
         """
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
             raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
-        told = [t for t in self._trials if t.state != "pending"]
+        told = self._told
         pending = [t.params for t in self._trials if t.state == "pending"]
         x, y = self._table(told)
         points = self._engine.propose(x, y, unit_points(self.space, pending), int(n or 1))
@@ -130,6 +131,24 @@ class Optimizer:
         self._trials[number] = told
         return told
 
+    def withdraw(self, trial: Trial | int) -> Trial:
+        """Gives a pending trial up, without saying anything about the objective there.
+
+        For evaluations that were interrupted or lost; one that was tried in vain has *failed*,
+        which is told by ``tell(trial)`` and keeps the optimizer away from that point.
+
+        Args:
+            trial: a trial that was asked for, or its number.
+
+        Returns:
+            The trial as it is kept.
+        """
+        number = self._number(trial)
+        if number is None:
+            raise ValueError(f"trial must be a trial that was asked for, or its number: {trial!r}.")
+        self._trials[number] = replace(self._trials[number], state="withdrawn")
+        return self._trials[number]
+
     @property
     def best(self) -> Trial:
         """The complete trial with the best value told.
@@ -154,7 +173,7 @@ class Optimizer:
         Raises:
             ValueError: if fewer than two trials are complete.
         """
-        told = [t for t in self._trials if t.state != "pending"]
+        told = self._told
         if sum(t.state == "complete" for t in told) < 2:
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
@@ -164,6 +183,10 @@ class Optimizer:
             )
             self._posterior = len(told), result
         return self._posterior[1]
+
+    @property
+    def _told(self) -> list[Trial]:
+        return [t for t in self._trials if t.state in ("complete", "failed")]
 
     def _table(self, told: list[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Points of the unit cube, and values to be maximized."""
@@ -184,6 +207,12 @@ class Optimizer:
             return next((t.number for t in same), None)
         if not 0 <= number < len(self._trials):
             raise ValueError(f"trial {number} is unknown: this optimizer has {len(self._trials)}.")
-        if self._trials[number].state != "pending":
-            raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
+        own = self._trials[number]
+        if isinstance(trial, Trial) and not np.array_equal(
+            self.space.to_unit([trial.params]), self.space.to_unit([own.params])
+        ):
+            raise ValueError(f"{trial} was not asked from this optimizer, whose own is {own}.")
+        if own.state != "pending":
+            past = "withdrawn" if own.state == "withdrawn" else "told"
+            raise ValueError(f"trial {number} was already {past}: {own}.")
         return number

@@ -283,7 +283,7 @@ def fit(
     num_chains: int = 2,
     sampler: MCMCKernel | None = None,
     seed: int = 0,
-    progress_bar: bool = False,
+    progress_bar: bool = True,
     names: Sequence[str] = (),
 ) -> Posterior:
     """Draws from the posterior of a model with NumPyro's MCMC, for inference rather than search.

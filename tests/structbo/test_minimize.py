@@ -80,7 +80,7 @@ def test_the_seed_decides_the_run() -> None:
 def test_an_exception_is_raised_with_a_note_and_the_trials_are_kept(optimizer: Optimizer) -> None:
     with pytest.raises(MemoryError, match="out of memory") as caught:
         minimize(failing_at(2, MemoryError), optimizer=optimizer)
-    assert "trial 2 failed at" in caught.value.__notes__[0]
+    assert "trial 2 ended at" in caught.value.__notes__[0]
     assert "catch=Exception" in caught.value.__notes__[0]
     assert [t.state for t in optimizer.trials] == ["complete", "complete", "failed"]
 
@@ -89,8 +89,7 @@ def test_an_interruption_is_passed_on_and_the_trials_are_kept(optimizer: Optimiz
     """Also with catch=Exception, which an interruption is not."""
     with pytest.raises(KeyboardInterrupt):
         minimize(failing_at(2, KeyboardInterrupt), optimizer=optimizer, catch=Exception)
-    assert [t.state for t in optimizer.trials][:2] == ["complete", "complete"]
-    assert len(optimizer.trials) == 3
+    assert [t.state for t in optimizer.trials] == ["complete", "complete", "withdrawn"]
     minimize(bowl, None, 2, optimizer=optimizer)
     assert [t.state for t in optimizer.trials][3:] == ["complete", "complete"]
 
@@ -122,7 +121,7 @@ def test_values_that_are_not_finite_are_failures(value: Any) -> None:
 def test_values_that_are_no_numbers_are_errors_with_the_trial_named() -> None:
     with pytest.raises(ValueError, match="y must be numbers") as caught:
         minimize(lambda p: "low", BOX, 4, num_initial=MANY)
-    assert "trial 0 failed" in caught.value.__notes__[0]
+    assert "trial 0 ended" in caught.value.__notes__[0]
 
 
 def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None:

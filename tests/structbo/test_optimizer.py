@@ -122,6 +122,26 @@ def test_telling_a_trial_again_is_refused_also_by_the_old_object(optimizer: Opti
     assert optimizer.trials == (told,)
 
 
+def test_a_trial_of_another_optimizer_is_refused(optimizer: Optimizer) -> None:
+    other = Optimizer(SPACE, seed=99)
+    own, stranger = optimizer.ask(), other.ask()
+    with pytest.raises(ValueError, match="not asked from this optimizer"):
+        optimizer.tell(stranger, 1.0)
+    assert optimizer.trials == (own,)
+
+
+def test_a_withdrawn_trial_says_nothing(optimizer: Optimizer) -> None:
+    first, second = optimizer.ask(2)
+    assert optimizer.withdraw(first).state == "withdrawn"
+    optimizer.tell(second, 3.0)
+    assert [t.state for t in optimizer.trials] == ["withdrawn", "complete"]
+    with pytest.raises(ValueError, match="already withdrawn"):
+        optimizer.tell(first, 1.0)
+    with pytest.raises(ValueError, match="must be a trial"):
+        optimizer.withdraw(POINT)
+    assert optimizer.best.number == 1
+
+
 @pytest.mark.parametrize("n", [0, -1, 1.0, True])
 def test_a_number_of_points_that_is_none_is_refused(optimizer: Optimizer, n: Any) -> None:
     with pytest.raises(ValueError, match="n must be an integer of at least 1"):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structbo.space import Categorical, Integer, Ordinal, Real, Space
+from structbo import Categorical, Integer, Ordinal, Real, Space
 
 quick = settings(max_examples=60, deadline=None)
 
