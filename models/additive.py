@@ -22,13 +22,16 @@ LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribut
 class Residual(NamedTuple):
     """Priors of one more component over all dimensions, for what the structure does not explain.
 
+    It is to be smoother than the structured components: in many dimensions a product of short
+    lengthscales is all but white noise, which hides from the acquisition what they explain.
+
     Args:
         rho: its share of the variance, in [0, 1].
-        kappa: the factor by which its lengthscales exceed the shared ones.
+        kappa: the factor by which its lengthscales exceed the shared ones, by default at least 1.
     """
 
     rho: dist.Distribution = dist.Uniform(0.0, 1.0)
-    kappa: dist.Distribution = dist.LogNormal(1.0, 1.0)
+    kappa: dist.Distribution = dist.Pareto(1.0, 1.0)
 
 
 class AdditiveGP:
