@@ -35,6 +35,7 @@ class Space:
     Raises:
         TypeError, ValueError: naming the parameter that is at fault.
 
+    >>> from structbo import Categorical
     >>> space = Space({"lr": (1e-4, 1.0, "log"), "act": Categorical(["relu", "gelu"])})
     >>> space.to_unit({"lr": 0.01, "act": "gelu"})
     array([[0.5, 1. ]])
@@ -159,6 +160,7 @@ class Space:
         Raises:
             ValueError: for another shape, or NaN.
 
+        >>> from structbo import Integer
         >>> Space([(0, 1), Integer(0, 2)]).snap([1.1, 0.6])
         array([1. , 0.5])
         """
