@@ -8,9 +8,11 @@ construction, for gradients as for draws.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
@@ -87,6 +89,51 @@ def _log_ratio(W: Array) -> Array:
     return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
 
 
+class OuterBox(NamedTuple):
+    """The smallest box around the projected unit cube, scaled to a unit cube of its own.
+
+    Args:
+        W: the directions, shape (D, P).
+
+    References:
+        Li et al. 2016, section 4.1 and figure 2.
+    """
+
+    W: Array
+
+    @property
+    def low(self) -> Array:
+        """The least value of every projection, shape (P,)."""
+        return jnp.minimum(self.W, 0.0).sum(0)
+
+    @property
+    def width(self) -> Array:
+        """The range of every projection, shape (P,)."""
+        return jnp.abs(self.W).sum(0)
+
+    def to_unit(self, x: Array) -> Array:
+        """Coordinates in the box of points of the unit cube, shape (n, D) to (n, P)."""
+        return (x @ self.W - self.low) / self.width
+
+    def from_unit(self, u: Array) -> tuple[Array, Array]:
+        """Points of the unit cube near those of the box.
+
+        Of all points with the same projections, that nearest to the center of the cube is taken,
+        and clipped into the cube.
+
+        Args:
+            u: coordinates in the box, shape (n, P).
+
+        Returns:
+            Points, shape (n, D), and by how much clipping moved each of them, shape (n,).
+        """
+        center = jnp.full(self.W.shape[0], 0.5)
+        z = self.low + u * self.width
+        free = center + (z - center @ self.W) @ jnp.linalg.pinv(self.W)
+        x = jnp.clip(free, 0.0, 1.0)
+        return x, jnp.linalg.norm(x - free, axis=-1)
+
+
 class _NearIdentityMatrix(constraints.Constraint):
     """Square matrices around the identity whose outer box is at most 1 + delta times too large."""
 
@@ -126,7 +173,7 @@ class NearIdentityTransform(Transform):
         self.delta = delta
 
     @property
-    def codomain(self) -> constraints.Constraint:  # type: ignore[override]
+    def codomain(self) -> constraints.Constraint:
         return _NearIdentityMatrix(self.delta)
 
     def __call__(self, x: Array) -> Array:
@@ -236,7 +283,7 @@ class NearIdentity(dist.TransformedDistribution):
         validate_args: bool | None = None,
     ) -> None:
         for name, value in (("scale", scale), ("delta", delta)):
-            if not isinstance(value, jax.core.Tracer) and not jnp.all(jnp.asarray(value) > 0):
+            if not isinstance(value, jax.core.Tracer) and not np.all(np.asarray(value) > 0):
                 raise ValueError(f"{name} must be positive, got {value}.")
         base = dist.Normal(jnp.eye(num_dims), scale).to_event(2)
         super().__init__(base, NearIdentityTransform(delta), validate_args=validate_args)
