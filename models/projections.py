@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import Transform
@@ -211,6 +212,7 @@ class NearIdentityTransform(Transform):
         return (self.delta,), (("delta",), {})
 
 
+@jax.jit
 def _ray_length(direction: Array, delta: Array) -> Array:
     """The distance from the identity at which the ratio first reaches 1 + delta."""
     identity, bound = jnp.eye(len(direction)), jnp.log1p(delta)
@@ -283,7 +285,7 @@ class NearIdentity(dist.TransformedDistribution):
         validate_args: bool | None = None,
     ) -> None:
         for name, value in (("scale", scale), ("delta", delta)):
-            if not isinstance(value, jax.core.Tracer) and not np.all(np.asarray(value) > 0):
+            if not isinstance(value, Tracer) and not np.all(np.asarray(value) > 0):
                 raise ValueError(f"{name} must be positive, got {value}.")
         base = dist.Normal(jnp.eye(num_dims), scale).to_event(2)
         super().__init__(base, NearIdentityTransform(delta), validate_args=validate_args)
