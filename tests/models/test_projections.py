@@ -135,7 +135,7 @@ def test_points_of_the_box_come_back():
 def test_embedding_has_preimages_nearest_to_the_center():
     W = RNG.normal(size=(6, 2))
     box, center = OuterBox(W), np.full((1, 6), 0.5)
-    back, loss = box.from_unit(box.to_unit(center))
+    back, _ = box.from_unit(box.to_unit(center))
     np.testing.assert_allclose(back, center, atol=1e-12)
     z = box.to_unit(center + 0.05 * W[:, 0])
     np.testing.assert_allclose(box.to_unit(box.from_unit(z)[0]), z, atol=1e-10)
