@@ -7,6 +7,7 @@ from structbo.models.edges import EdgeBernoulli, adjacency, edges
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
 from structbo.models.priors import FiniteUniform, dimension_scaled
+from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
 
 __all__ = [
     "AdditiveCovariance",
@@ -17,6 +18,8 @@ __all__ = [
     "FiniteUniform",
     "Kernel",
     "MarginalGP",
+    "NearIdentity",
+    "OuterBox",
     "Residual",
     "SamplePath",
     "adjacency",
@@ -25,6 +28,8 @@ __all__ = [
     "edges",
     "matern32",
     "matern52",
+    "outer_box_ratio",
     "pairs",
+    "projected",
     "squared_exponential",
 ]

@@ -104,8 +104,13 @@ class AdditiveGP:
         X = jnp.asarray(X, float)
         if X.ndim != 2:
             raise ValueError(f"X must have shape (n, D), got {X.shape}.")
-        num_dims = X.shape[1]
-        decomposition = self.structure(num_dims)
+        decomposition = self.structure(X.shape[1])
+        num_dims = decomposition.members.shape[1]
+        if self.categorical and decomposition.projection is not None:
+            raise ValueError(
+                f"dimensions {self.categorical} are categorical and cannot be projected: use a "
+                "structure without a projection."
+            )
         prior = self.lengthscale
         if not isinstance(prior, dist.Distribution):
             prior = prior(num_dims)

@@ -26,7 +26,7 @@ class AdditiveCovariance:
     is divided among the components in proportion to their weights.
 
     Args:
-        decomposition: the components.
+        decomposition: the components, and the projection that they act on, if there is one.
         lengthscale: one per dimension, shape (D,).
         outputscale: total prior variance, a scalar.
         relevance: relative variance of each dimension, shape (D,); a component's weight is
@@ -72,22 +72,37 @@ class AdditiveCovariance:
         """Prior variance of every component, shape (C,)."""
         return self.shared_variance * self.shares
 
+    def project(self, x: Array) -> Array:
+        """What the components are functions of, at points of the unit cube, shape (n, D)."""
+        projection = self.decomposition.projection
+        return x if projection is None else x @ projection
+
+    def _projected(self, x: Array, other: Array) -> tuple[Array, Array]:
+        """Both sets of points projected; the same array twice stays that."""
+        z = self.project(x)
+        return z, z if other is x else self.project(other)
+
     def factors(self, x: Array, other: Array) -> Array:
         """One-dimensional correlations, shape (D, n, m)."""
+        x, other = self._projected(x, other)
         return correlation_factors(self.kernel, self.categorical, x, other, self.lengthscale)
 
     def residual_gram(self, x: Array, other: Array) -> Array | None:
         """Covariance of the residual between points (n, D) and (m, D); None if there is none."""
+        return self._residual(*self._projected(x, other))
+
+    def _residual(self, z: Array, other: Array) -> Array | None:
         if self.rho is None or self.kappa is None:
             return None
-        points = (x, other, self.kappa * self.lengthscale)
+        points = (z, other, self.kappa * self.lengthscale)
         product: Array = product_gram(self.kernel, self.categorical, points)
         return self.outputscale * self.rho * product
 
     def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
         """Covariance of one component between two sets of points, shape (n, m)."""
         members = self.decomposition.members[component]
-        points = (x, other, jnp.where(members, self.lengthscale, jnp.inf))
+        lengthscale = jnp.where(members, self.lengthscale, jnp.inf)
+        points = (*self._projected(x, other), lengthscale)
         product: Array = product_gram(self.kernel, self.categorical, points)
         return self.variances[component] * product
 
@@ -105,13 +120,13 @@ class AdditiveCovariance:
         shares = self.shares
         weights = (components.by_dim(shares), shares)
 
-        def gram(x: Array, other: Array) -> Array:
-            points = (x, other, self.lengthscale)
+        def gram(z: Array, other: Array) -> Array:
+            points = (z, other, self.lengthscale)
             additive: Array = additive_gram(
                 self.kernel, self.categorical, points, weights, components
             )
-            residual = self.residual_gram(x, other)
+            residual = self._residual(z, other)
             gram = self.shared_variance * additive
             return gram if residual is None else gram + residual
 
-        return by_tiles(gram, x, other)
+        return by_tiles(gram, *self._projected(x, other))

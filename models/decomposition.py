@@ -26,7 +26,7 @@ FlipRule = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 
 @partial(
     register_dataclass,
-    data_fields=["members", "weights", "valid", "edges"],
+    data_fields=["members", "weights", "valid", "edges", "projection"],
     meta_fields=["max_size", "flip_rule", "has_main_effects"],
 )
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Decomposition:
         max_size: the largest number of members that is valid.
         flip_rule: how the components change when one edge is flipped, if there are edges.
         has_main_effects: whether every single dimension is a component, whatever the edges.
+        projection: directions, shape (P, D), if the D dimensions of the components are projections
+            ``z = W^T x`` of P parameters.
 
     Example:
         >>> Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 1]], bool)).weights.tolist()
@@ -55,6 +57,7 @@ class Decomposition:
     max_size: int | None = None
     flip_rule: FlipRule | None = None
     has_main_effects: bool = False
+    projection: Array | None = None
 
     @classmethod
     def of(cls, members: Array) -> "Decomposition":

@@ -1,6 +1,6 @@
 """The Gaussian process: its marginal likelihood as a NumPyro distribution, and its posterior."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from numpyro.distributions import constraints
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
 from structbo.models.marginal import log_marginal, masked, safe_cholesky, solve_lower
+from structbo.models.projections import OuterBox
 
 
 class MarginalGP(dist.Distribution):
@@ -149,6 +150,26 @@ class ConditionedGP:
         prior = gram(component, x, other) if component == other_component else 0.0
         return prior - self._explained(one, two)
 
+    def in_outer_box(self) -> "ConditionedGP":
+        """The same process as a function of the box around the projected cube, scaled to a cube.
+
+        Its components lie along the axes, as message passing wants them; `OuterBox` maps its
+        points to those of the parameters. Without a projection, the process itself.
+
+        References:
+            Li et al. 2016, section 4.1.
+        """
+        projection = self.covariance.decomposition.projection
+        if projection is None:
+            return self
+        box = OuterBox(projection)
+        covariance = replace(
+            self.covariance,
+            decomposition=replace(self.covariance.decomposition, projection=None),
+            lengthscale=self.covariance.lengthscale / box.width,
+        )
+        return replace(self, covariance=covariance, x=box.to_unit(self.x))
+
     def sample_path(self, key: Array, num_features: int = 1024) -> "SamplePath":
         """Draws one function from the posterior, component by component.
 
@@ -217,7 +238,7 @@ class SamplePath(NamedTuple):
         """One component at points, shape (m, D): shape (m,)."""
         covariance = self.posterior.covariance
         members = covariance.decomposition.members[component]
-        prior = self._features(component, (x * members) @ self.frequencies.T)
+        prior = self._features(component, (covariance.project(x) * members) @ self.frequencies.T)
         to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
         return jnp.sqrt(covariance.variances[component]) * prior + to_data @ self.update
 
@@ -227,7 +248,7 @@ class SamplePath(NamedTuple):
         gram = covariance.residual_gram(x, self.posterior.x)
         if gram is None or covariance.rho is None:
             return jnp.zeros(x.shape[0])
-        prior = self._features(-1, x @ self.residual_frequencies.T)
+        prior = self._features(-1, covariance.project(x) @ self.residual_frequencies.T)
         scale = jnp.sqrt(covariance.outputscale * covariance.rho)
         return scale * prior + self.posterior._to_data(gram) @ self.update
 

@@ -19,6 +19,7 @@ from structbo.inference import Data, Draws, condition
 from structbo.maximizers import Layout, Levels, coarse_to_fine, make_layout, triangulate
 from structbo.maximizers.junction_tree import dependency_graph
 from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
+from structbo.models import ConditionedGP, OuterBox
 
 NUM_GRID = 17
 NUM_ROUNDS = 2
@@ -57,8 +58,9 @@ def propose(
     """
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
-    components = Components.of(np.asarray(_members(model)(draws, data.x[:1])))
-    layouts = _layouts(components, data.x.shape[1])
+    members = np.asarray(_members(model)(draws, data.x[:1]))
+    components = Components.of(members)
+    layouts = _layouts(components, members.shape[2])
     beta = half_log(float(np.sum(data.mask)))
     if len(pending):
         data = _with_fantasies(model, draws, data, pending)
@@ -128,7 +130,7 @@ def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
         parents = jnp.asarray(data.x)[top]
 
         global_maxima = _message_passing_maxima(
-            AdditiveUCB(posteriors, components, beta), layouts, levels, parents[0]
+            posteriors, components, beta, layouts, levels, parents[0]
         )
         spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
         children = _perturbed(key_parents, parents, NUM_RANDOM)
@@ -145,22 +147,40 @@ def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
 
 
 def _message_passing_maxima(
-    function: AdditiveUCB, layouts: tuple[Layout, Layout], levels: Levels, start: Array
+    posteriors: ConditionedGP,
+    components: Components,
+    beta: Array,
+    layouts: tuple[Layout, Layout],
+    levels: Levels,
+    start: Array,
 ) -> Array:
-    """Maxima of the acquisition marginalized over draws, and of the first few draws'."""
+    """Maxima of the acquisition marginalized over draws, and of the first few draws'.
+
+    Draws that have projections share no axes: each is maximized over its own outer box.
+    """
     union, single = layouts
-    best, _ = coarse_to_fine(function, union, levels, start, NUM_ROUNDS)
+    projections = posteriors.covariance.decomposition.projection
 
     def of_draw(item: tuple[Array, Layout]) -> Array:
         draw, layout = item
-        one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[draw][None], function.draws)
-        rows = tuple(jnp.asarray(rows)[draw][None] for rows in function.components.rows)
-        components = Components(function.components.groups, rows)
-        own = AdditiveUCB(one, components, function.beta)
-        return coarse_to_fine(own, layout, levels, start, NUM_ROUNDS)[0]
+        posterior = jax.tree.map(lambda leaf: jnp.asarray(leaf)[draw], posteriors)
+        boxed = jax.tree.map(lambda leaf: leaf[None], posterior.in_outer_box())
+        rows = tuple(jnp.asarray(rows)[draw][None] for rows in components.rows)
+        own = AdditiveUCB(boxed, Components(components.groups, rows), beta)
+        if projections is None:
+            return coarse_to_fine(own, layout, levels, start, NUM_ROUNDS)[0]
+        box = OuterBox(projections[draw])
+        u_start = box.to_unit(start)
+        continuous = Levels.of([None] * len(u_start))
+        u, _ = coarse_to_fine(own, layout, continuous, u_start, NUM_ROUNDS)
+        return levels.nearest(box.from_unit(u)[0])
 
     num_draws = jax.tree.leaves(single)[0].shape[0]
     own_best = jax.lax.map(of_draw, (jnp.arange(num_draws), single))
+    if projections is not None:
+        return own_best
+    function = AdditiveUCB(posteriors, components, beta)
+    best, _ = coarse_to_fine(function, union, levels, start, NUM_ROUNDS)
     return jnp.concatenate([best[None], own_best])
 
 

@@ -1,0 +1,220 @@
+"""Projections: the delta-ratio constraint, the prior that keeps it, and the box around the cube."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpyro import handlers
+from numpyro.distributions import biject_to
+from numpyro.infer import MCMC, NUTS
+from scipy.spatial import ConvexHull
+
+from structbo.models import (
+    AdditiveGP,
+    ConditionedGP,
+    Decomposition,
+    NearIdentity,
+    OuterBox,
+    cliques,
+    edges,
+    outer_box_ratio,
+    projected,
+)
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("num_dims", [2, 3])
+def test_ratio_is_that_of_two_volumes(num_dims):
+    """The box against the convex hull of the projected corners, both measured."""
+    W = RNG.normal(size=(num_dims, num_dims))
+    corners = np.array(list(np.ndindex(*[2] * num_dims))) @ W
+    box = np.prod(corners.max(0) - corners.min(0))
+    np.testing.assert_allclose(outer_box_ratio(W), box / ConvexHull(corners).volume, rtol=1e-10)
+
+
+@pytest.mark.parametrize("delta", [0.02, 5.0])
+@pytest.mark.parametrize("num_dims", [1, 3, 30])
+def test_every_draw_meets_the_constraint(num_dims, delta):
+    prior = NearIdentity(num_dims, 0.5, delta)
+    W = prior.sample(jax.random.key(1), (50,))
+    ratios = jax.vmap(outer_box_ratio)(W)
+    assert ratios.max() <= (1 + delta) * (1 + 1e-9)
+    assert num_dims == 1 or ratios.max() > 1 + 0.5 * delta  # and the room is used
+    assert prior.support(W).all()
+
+
+def test_support_ends_at_the_bound():
+    W = jnp.array([[1.0, 0.2], [0.3, 1.0]])
+    ratio = float(outer_box_ratio(W))
+    inside, outside = (NearIdentity(2, 0.3, ratio - 1 + gap).support(W) for gap in (1e-6, -1e-6))
+    assert inside and not outside
+
+
+def test_draws_lie_on_the_rays_of_the_paper():
+    """W_hat = (1 - alpha) W + alpha I for one alpha per draw, and none is farther than needed."""
+    prior = NearIdentity(3, 0.4, 0.1)
+    W = prior.base_dist.sample(jax.random.key(0))
+    (transform,) = prior.transforms
+    kept = (np.asarray(transform(W)) - np.eye(3)) / (np.asarray(W) - np.eye(3))
+    assert np.ptp(kept) < 1e-9 and 0 < kept[0, 0] < 1
+
+
+@pytest.mark.parametrize("delta", [0.1, 3.0, np.inf])
+def test_density_is_that_of_the_draws(delta):
+    """The change of volume against the determinant of a numerical Jacobian, and the way back."""
+    prior = NearIdentity(3, 0.4, delta)
+    (transform,) = prior.transforms
+    x = prior.base_dist.sample(jax.random.key(3))
+    flat = jax.jit(lambda v: transform(v.reshape(3, 3)).ravel())
+    steps = 1e-6 * np.eye(9)
+    jacobian = np.array([(flat(x.ravel() + s) - flat(x.ravel() - s)) / 2e-6 for s in steps])
+    expected = np.linalg.slogdet(jacobian)[1]
+    y = transform(x)
+    np.testing.assert_allclose(transform.log_abs_det_jacobian(x, y), expected, atol=1e-6)
+    np.testing.assert_allclose(transform.inv(y), x, atol=1e-9)
+    log_density = prior.base_dist.log_prob(x) - expected
+    np.testing.assert_allclose(prior.log_prob(y), log_density, atol=1e-6)
+
+
+@pytest.mark.parametrize("delta", [0.05, np.inf])
+@pytest.mark.parametrize("num_dims", [1, 4])
+def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta):
+    """What Hamiltonian moves follow: all that the bound adds cancels."""
+    prior = NearIdentity(num_dims, 0.3, delta)
+    transform = biject_to(prior.support)
+    x = prior.base_dist.sample(jax.random.key(2))
+
+    def potential(x):
+        y = transform(x)
+        return prior.log_prob(y) + transform.log_abs_det_jacobian(x, y)
+
+    expected = -(x - jnp.eye(num_dims)) / 0.09
+    np.testing.assert_allclose(jax.jit(jax.grad(potential))(x), expected, atol=1e-8)
+
+
+def test_nuts_draws_the_prior():
+    """Means and deviations of an element against independent draws, within 4 standard errors."""
+
+    def model():
+        numpyro.sample("W", NearIdentity(2, 0.5, 0.2))
+
+    kernel = NUTS(model, max_tree_depth=3)
+    mcmc = MCMC(kernel, num_warmup=300, num_samples=2000, progress_bar=False)
+    mcmc.run(jax.random.key(0))
+    chain = np.asarray(mcmc.get_samples()["W"])[::2]
+    exact = np.asarray(NearIdentity(2, 0.5, 0.2).sample(jax.random.key(5), (4000,)))
+    assert jax.vmap(outer_box_ratio)(chain).max() <= 1.2 * (1 + 1e-9)
+    for power in (1, 2):
+        got, want = chain**power, exact**power
+        error = np.sqrt(got.var(0) / len(got) * 2 + want.var(0) / len(want))
+        assert (np.abs(got.mean(0) - want.mean(0)) < 4 * error).all()
+
+
+def test_outer_box_holds_the_cube_and_touches_it():
+    W = RNG.normal(size=(4, 4))
+    corners = np.array(list(np.ndindex(2, 2, 2, 2)), float)
+    u = OuterBox(W).to_unit(corners)
+    np.testing.assert_allclose(u.min(0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(u.max(0), 1.0, atol=1e-12)
+
+
+def test_points_of_the_box_come_back():
+    """Exactly where they have a preimage in the cube, else clipped, and the loss is told."""
+    W = np.eye(4) + 0.2 * RNG.normal(size=(4, 4))
+    box, x = OuterBox(W), RNG.random((20, 4))
+    back, loss = box.from_unit(box.to_unit(x))
+    np.testing.assert_allclose(back, x, atol=1e-10)
+    np.testing.assert_allclose(loss, 0.0, atol=1e-10)
+    corner, loss = box.from_unit(jnp.array([[0.0, 1.0, 0.0, 1.0]]))
+    assert ((corner >= 0) & (corner <= 1)).all() and loss[0] > 0.01
+
+
+def test_embedding_has_preimages_nearest_to_the_center():
+    W = RNG.normal(size=(6, 2))
+    box, center = OuterBox(W), np.full((1, 6), 0.5)
+    back, _ = box.from_unit(box.to_unit(center))
+    np.testing.assert_allclose(back, center, atol=1e-12)
+    z = box.to_unit(center + 0.05 * W[:, 0])
+    np.testing.assert_allclose(box.to_unit(box.from_unit(z)[0]), z, atol=1e-10)
+
+
+PARAMETERS = {"outputscale": 1.3, "noise": 0.05}
+
+
+def conditioned(structure, X, y, **parameters) -> ConditionedGP:
+    fixed = {name: jnp.asarray(v) for name, v in {**PARAMETERS, **parameters}.items()}
+    model = handlers.substitute(handlers.seed(AdditiveGP(structure), 0), data=fixed)
+    return handlers.trace(model).get_trace(X, y)["y"]["fn"].condition(y)
+
+
+@pytest.fixture
+def case():
+    X = jnp.asarray(RNG.random((12, 4)))
+    return X, jnp.sin(X.sum(1)), jnp.asarray(np.eye(4) + 0.3 * RNG.normal(size=(4, 4)))
+
+
+def test_projected_model_is_the_model_of_projected_points(case):
+    X, y, W = case
+    graph = jnp.zeros((4, 4), int).at[0, 1].set(1).at[1, 0].set(1)
+    lengthscale = jnp.array([0.5, 0.6, 0.7, 0.8])
+    with_w = conditioned(lambda d: projected(cliques(graph), W), X, y, lengthscale=lengthscale)
+    plain = conditioned(lambda d: cliques(graph), X @ W, y, lengthscale=lengthscale)
+    x = jnp.asarray(RNG.random((7, 4)))
+    for got, want in zip(with_w.predict(x), plain.predict(x @ W), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-10)
+    for got, want in zip(
+        with_w.predict_component(0, x), plain.predict_component(0, x @ W), strict=True
+    ):
+        np.testing.assert_allclose(got, want, atol=1e-10)
+    path, other = (p.sample_path(jax.random.key(1), 64) for p in (with_w, plain))
+    np.testing.assert_allclose(path(x), other(x @ W), atol=1e-8)
+
+
+def test_process_in_its_outer_box_is_the_same_process(case):
+    X, y, W = case
+    posterior = conditioned(
+        lambda d: projected(edges(0.5)(3), W[:, :3]), X, y, lengthscale=jnp.array([0.5, 0.6, 0.7])
+    )
+    boxed, x = posterior.in_outer_box(), jnp.asarray(RNG.random((7, 4)))
+    assert boxed.covariance.decomposition.projection is None
+    u = OuterBox(W[:, :3]).to_unit(x)
+    for got, want in zip(boxed.predict(u), posterior.predict(x), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-10)
+
+
+def test_lengthscales_belong_to_the_directions():
+    W = jnp.ones((5, 2))
+    model = AdditiveGP(lambda d: projected(Decomposition.of(jnp.eye(2, dtype=bool)), W))
+    trace = handlers.trace(handlers.seed(model, 0)).get_trace(jnp.zeros((3, 5)))
+    assert trace["lengthscale"]["value"].shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: projected(cliques(jnp.zeros((3, 3))), jnp.ones((3, 2))), "one column for each"),
+        (lambda: NearIdentity(3, 0.0), "scale must be positive, got 0.0"),
+        (lambda: NearIdentity(3, delta=-0.1), r"delta must be positive, got -0\.1"),
+    ],
+)
+def test_bad_arguments_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_categories_are_not_projected():
+    model = AdditiveGP(lambda d: projected(edges()(d), jnp.eye(d)), categorical=(1,))
+    with pytest.raises(ValueError, match=r"dimensions \(1,\) are categorical"):
+        handlers.seed(model, 0)(jnp.zeros((3, 2)))
+
+
+def test_scale_may_be_random():
+    def model():
+        scale = numpyro.sample("scale", dist.HalfNormal(0.3))
+        numpyro.sample("W", NearIdentity(3, scale, 0.1))
+
+    trace = handlers.trace(handlers.seed(model, 0)).get_trace()
+    assert np.isfinite(trace["W"]["fn"].log_prob(trace["W"]["value"]))
