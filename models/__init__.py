@@ -6,25 +6,41 @@ from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.edges import EdgeBernoulli, adjacency, edges
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
+from structbo.models.partitions import (
+    CRPPartition,
+    DirichletMultinomialPartition,
+    UniformPartition,
+    blocks,
+    canonical,
+    partition,
+    partitions,
+)
 from structbo.models.priors import FiniteUniform, dimension_scaled
 
 __all__ = [
     "AdditiveCovariance",
     "AdditiveGP",
+    "CRPPartition",
     "ConditionedGP",
     "Decomposition",
+    "DirichletMultinomialPartition",
     "EdgeBernoulli",
     "FiniteUniform",
     "Kernel",
     "MarginalGP",
     "Residual",
     "SamplePath",
+    "UniformPartition",
     "adjacency",
+    "blocks",
+    "canonical",
     "cliques",
     "dimension_scaled",
     "edges",
     "matern32",
     "matern52",
     "pairs",
+    "partition",
+    "partitions",
     "squared_exponential",
 ]
