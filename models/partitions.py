@@ -169,7 +169,7 @@ class CRPPartition(PartitionPrior):
         concentration: the weight of a new block, a positive number; it may be random.
 
     References:
-        Aldous 1985, "Exchangeability and related topics"; Jain and Neal 2004, eq. (2.4).
+        Aldous 1985, "Exchangeability and related topics".
 
     Example:
         >>> prior = CRPPartition(3, 1.0)
@@ -219,7 +219,7 @@ class DirichletMultinomialPartition(PartitionPrior):
 
     References:
         Wang, Li, Jegelka and Kohli 2017, "Batched high-dimensional Bayesian optimization via
-        structural kernel learning", section 3.
+        structural kernel learning".
 
     Example:
         >>> prior = DirichletMultinomialPartition(2, num_groups=2, concentration=1.0)
