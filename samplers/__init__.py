@@ -5,6 +5,7 @@ from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_gibbs import PartitionGibbs
+from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
@@ -13,6 +14,7 @@ __all__ = [
     "GridGibbs",
     "InformedEdges",
     "PartitionGibbs",
+    "PartitionMoves",
     "RestrictedSplitMerge",
     "SplitMerge",
     "StructureBlock",
