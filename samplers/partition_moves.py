@@ -7,7 +7,7 @@ from jax import Array
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.split_merge import SplitMerge
-from structbo.samplers.structure_block import Model, StructureBlock
+from structbo.samplers.structure_block import StructureBlock
 
 
 class PartitionMoves(StructureBlock):
