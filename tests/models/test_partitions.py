@@ -133,9 +133,12 @@ def test_support(labels, is_inside):
     [
         (lambda: UniformPartition(0), r"num_dims must be an integer of at least 1, got 0"),
         (lambda: UniformPartition(3, max_size=0), r"max_size must be .* at least 1, got 0"),
-        (lambda: UniformPartition(3, max_size=1.5), r"max_size must be an integer .* got 1.5"),
+        (lambda: UniformPartition(3, max_size=True), r"max_size must be an integer .* got True"),
         (lambda: CRPPartition(3, 0.0), r"concentration must be positive and finite, got 0.0"),
-        (lambda: CRPPartition(3, [1.0, 2.0]), r"concentration must be a number, got shape \(2,\)"),
+        (
+            lambda: CRPPartition(3, np.array([1.0, 2.0])),
+            r"concentration must be a number, got shape \(2,\)",
+        ),
         (lambda: DirichletMultinomialPartition(3, 0), r"num_groups must be .* at least 1, got 0"),
         (lambda: DirichletMultinomialPartition(3, 2, -1.0), r"concentration must be positive"),
         (lambda: blocks(jnp.zeros(3, int), max_size=0), r"max_size must be .* got 0"),
