@@ -6,14 +6,25 @@ from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.edges import EdgeBernoulli, adjacency, edges
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
+from structbo.models.partitions import (
+    CRPPartition,
+    DirichletMultinomialPartition,
+    UniformPartition,
+    blocks,
+    canonical,
+    partition,
+    partitions,
+)
 from structbo.models.priors import FiniteUniform, dimension_scaled
 from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
 
 __all__ = [
     "AdditiveCovariance",
     "AdditiveGP",
+    "CRPPartition",
     "ConditionedGP",
     "Decomposition",
+    "DirichletMultinomialPartition",
     "EdgeBernoulli",
     "FiniteUniform",
     "Kernel",
@@ -22,7 +33,10 @@ __all__ = [
     "OuterBox",
     "Residual",
     "SamplePath",
+    "UniformPartition",
     "adjacency",
+    "blocks",
+    "canonical",
     "cliques",
     "dimension_scaled",
     "edges",
@@ -30,6 +44,8 @@ __all__ = [
     "matern52",
     "outer_box_ratio",
     "pairs",
+    "partition",
+    "partitions",
     "projected",
     "squared_exponential",
 ]

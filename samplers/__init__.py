@@ -4,12 +4,19 @@ from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.partition_gibbs import PartitionGibbs
+from structbo.samplers.partition_moves import PartitionMoves
+from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
 __all__ = [
     "EdgeGibbs",
     "GridGibbs",
     "InformedEdges",
+    "PartitionGibbs",
+    "PartitionMoves",
+    "RestrictedSplitMerge",
+    "SplitMerge",
     "StructureBlock",
     "default_sampler",
     "sites_with_support",

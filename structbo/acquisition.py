@@ -51,14 +51,20 @@ class Components:
     rows: tuple[np.ndarray | Array, ...]
 
     @classmethod
-    def of(cls, members: np.ndarray) -> "Components":
-        """Collects the components of stacked decompositions, bool, shape (S, C, D).
+    def of(cls, members: np.ndarray, max_size: int | None = None) -> "Components":
+        """Collects the components of stacked decompositions.
 
         Groups are padded to a few sizes, so that the unions of a run share one compilation.
+
+        Args:
+            members: bool, shape (S, C, D).
+            max_size: leaves out components of more members, whose tables would not fit.
         """
         num_draws, _, num_dims = members.shape
+        sizes = members.sum(2)
+        is_kept = (sizes > 0) & (sizes <= (num_dims if max_size is None else max_size))
         found: dict[tuple[int, ...], np.ndarray] = {}
-        for draw, row in zip(*np.nonzero(members.any(2)), strict=True):
+        for draw, row in zip(*np.nonzero(is_kept), strict=True):
             scope = tuple(np.flatnonzero(members[draw, row]).tolist())
             found.setdefault(scope, np.full(num_draws, -1))[draw] = row
         groups, rows = [], []

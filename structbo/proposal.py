@@ -58,8 +58,9 @@ def propose(
     """
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
+    # Larger components than a clique of the junction tree count in the joint acquisition alone.
     members = np.asarray(_members(model)(draws, data.x[:1]))
-    components = Components.of(members)
+    components = Components.of(members, max_size=MAX_WIDTH + 1)
     layouts = _layouts(components, members.shape[2])
     beta = half_log(float(np.sum(data.mask)))
     if len(pending):

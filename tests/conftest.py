@@ -8,6 +8,42 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from collections.abc import Callable
+
+import numpy as np
 import numpyro
+import pytest
 
 numpyro.enable_x64()
+
+
+@pytest.fixture(scope="session")
+def all_partitions() -> Callable[[int], np.ndarray]:
+    """Every partition of D dimensions in canonical labels, shape (Bell number, D)."""
+
+    def extended(strings: list[list[int]]) -> list[list[int]]:
+        return [[*s, label] for s in strings for label in range(max(s) + 2)]
+
+    def enumerate_partitions(num_dims: int) -> np.ndarray:
+        strings = [[0]]
+        for _ in range(num_dims - 1):
+            strings = extended(strings)
+        return np.array(strings, np.int32)
+
+    return enumerate_partitions
+
+
+@pytest.fixture(scope="session")
+def total_variation() -> Callable[..., float]:
+    """Half the summed difference between the frequencies of draws and probabilities of values."""
+
+    def distance(draws, values, probabilities: np.ndarray) -> float:
+        draws = np.asarray(draws).reshape(-1, *values.shape[1:])
+        flat = np.concatenate([np.asarray(values), draws]).reshape(len(values) + len(draws), -1)
+        code = np.unique(flat, axis=0, return_inverse=True)[1].ravel()
+        frequencies = np.bincount(code[len(values) :], minlength=code.max() + 1) / len(draws)
+        expected = np.zeros(code.max() + 1)
+        expected[code[: len(values)]] = probabilities
+        return 0.5 * np.abs(frequencies - expected).sum()
+
+    return distance

@@ -182,7 +182,7 @@ class Layout:
         order: variable eliminated at each step, shape (D,).
         separators: its separator, padded with 0, shape (D, width).
         separator_sizes: how many variables the separator has, shape (D,).
-        clamped: which variables are held fixed, bool, shape (D,).
+        clamped: which variables are held fixed, those of no factor among them, bool, shape (D,).
         entries: step t adds entries ``entries[t]`` to ``entries[t + 1] - 1``, shape (D + 1,).
         offsets: where each entry starts in the flat vector, shape (E,).
         strides: per axis of the clique, the eliminated variable first, shape (E, width + 1).
@@ -248,6 +248,8 @@ def make_layout(
         if separator:
             deliver(separator, offset + step * num_grid**width)
 
+    # Variables of no factor stay where they are: to move them would not change the value.
+    fixed = [v for v, box in zip(tree.order, inbox, strict=True) if v in tree.clamped or not box]
     num_entries = sum(map(len, scopes)) + num_dims
     entries = [entry for box in inbox for entry in box]
     padding = num_entries - len(entries)
@@ -255,7 +257,7 @@ def make_layout(
         order=np.array(tree.order, np.int32),
         separators=np.array([[*s, *[0] * (width - len(s))] for s in tree.separators], np.int32),
         separator_sizes=np.array(list(map(len, tree.separators)), np.int32),
-        clamped=np.isin(np.arange(num_dims), list(tree.clamped)),
+        clamped=np.isin(np.arange(num_dims), fixed),
         entries=np.cumsum([0, *map(len, inbox)], dtype=np.int32),
         offsets=np.array([offset for offset, _ in entries] + [0] * padding, np.int32),
         strides=np.array([s for _, s in entries] + [[0] * (width + 1)] * padding, np.int32),

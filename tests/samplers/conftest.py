@@ -72,19 +72,3 @@ def run_block() -> Callable[..., jax.Array]:
         return jax.jit(jax.vmap(chain))(starts, keys)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def total_variation() -> Callable[..., float]:
-    """Half the summed difference between the frequencies of draws and probabilities of values."""
-
-    def distance(draws, values, probabilities: np.ndarray) -> float:
-        draws = np.asarray(draws).reshape(-1, *values.shape[1:])
-        flat = np.concatenate([np.asarray(values), draws]).reshape(len(values) + len(draws), -1)
-        code = np.unique(flat, axis=0, return_inverse=True)[1].ravel()
-        frequencies = np.bincount(code[len(values) :], minlength=code.max() + 1) / len(draws)
-        expected = np.zeros(code.max() + 1)
-        expected[code[: len(values)]] = probabilities
-        return 0.5 * np.abs(frequencies - expected).sum()
-
-    return distance

@@ -8,8 +8,16 @@ import pytest
 from numpyro import handlers
 from numpyro.infer import HMC, MCMC, NUTS
 
-from structbo.models import AdditiveGP, FiniteUniform, Residual, adjacency, cliques, edges
-from structbo.samplers import GridGibbs, InformedEdges, default_sampler
+from structbo.models import (
+    AdditiveGP,
+    FiniteUniform,
+    Residual,
+    adjacency,
+    cliques,
+    edges,
+    partitions,
+)
+from structbo.samplers import GridGibbs, InformedEdges, PartitionMoves, default_sampler
 
 GRID = [0.2, 0.5, 1.0]
 
@@ -28,12 +36,21 @@ def all_fixed_but_edges() -> AdditiveGP:
     [
         (AdditiveGP(), [InformedEdges, HMC]),
         (AdditiveGP(edges(dist.Beta(1, 4), components=cliques)), [InformedEdges, HMC]),
+        (AdditiveGP(partitions()), [PartitionMoves, HMC]),
         (AdditiveGP(lengthscale=FiniteUniform(GRID)), [InformedEdges, GridGibbs, HMC]),
         (AdditiveGP(noise=FiniteUniform([0.01, 0.1])), [InformedEdges, GridGibbs, HMC]),
         (handlers.condition(AdditiveGP(), data={"Z": jnp.zeros((2, 2), int)}), [HMC]),
         (all_fixed_but_edges(), [InformedEdges]),
     ],
-    ids=["edges", "cliques", "grid of vectors", "grid of a scalar", "known graph", "only edges"],
+    ids=[
+        "edges",
+        "cliques",
+        "partitions",
+        "grid of vectors",
+        "grid of a scalar",
+        "known graph",
+        "only edges",
+    ],
 )
 def test_blocks_follow_supports(model, blocks):
     assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == blocks

@@ -140,6 +140,13 @@ def test_padding_rows_are_ignored():
     assert layout.offsets.shape == (6,)
 
 
+def test_variables_of_no_factor_are_held_fixed():
+    scopes = [np.array([[1, 3], [-1, -1]])]
+    tree = triangulate(dependency_graph(scopes, 4))
+    layout = make_layout(tree, scopes, num_grid=3)
+    assert layout.clamped.tolist() == [True, False, True, False]
+
+
 def test_a_layout_needs_room_for_the_tree():
     scopes = (np.array([[0, 1, 2]]),)
     tree = triangulate(dependency_graph(scopes, 3))

@@ -1,0 +1,218 @@
+"""Split and merge moves over partitions, by Metropolis-Hastings."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.models.partitions import block_sizes
+from structbo.samplers.conditional import Conditional, Point
+from structbo.samplers.edge_gibbs import choose
+from structbo.samplers.partition_gibbs import relabelled, score
+from structbo.samplers.structure_block import Model, StructureBlock
+
+
+class SplitMerge(StructureBlock):
+    """Splits a random block at random, or merges two random blocks.
+
+    A split and a merge are equally probable where both are possible; each costs one Cholesky.
+
+    Args:
+        model: the NumPyro model.
+        num_moves: proposals per step; by default as many as there are dimensions.
+
+    References:
+        Gardner et al. 2017, section 4. A block of size k has ``2^(k - 1) - 1`` proper splits, not
+        ``2^(k - 1)``; only blocks of several dimensions are chosen to be split, and where a split
+        or a merge is impossible the other one is certain.
+    """
+
+    def __init__(self, model: Model, num_moves: int | None = None) -> None:
+        super().__init__(model)
+        self._num_moves = num_moves
+
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        num_moves = value.shape[0] if self._num_moves is None else self._num_moves
+
+        def suggest(key: Array, point: Point) -> tuple[Point, Array]:
+            labels, log_ratio = propose(key, point.value)
+            return conditional.move(point, labels), log_ratio
+
+        return _metropolis(key, conditional, value, suggest, num_moves)
+
+
+class Proposals(NamedTuple):
+    """Log probabilities with which `propose` suggests single moves away from a partition.
+
+    Args:
+        split: of one proper split of each block, -inf where there is none, shape (D,).
+        merge: of the union of one pair of blocks, a scalar, -inf where there is no pair.
+    """
+
+    split: Array
+    merge: Array
+
+    @classmethod
+    def of(cls, labels: Array) -> "Proposals":
+        """The probabilities at a partition in canonical labels, shape (D,)."""
+        sizes = block_sizes(labels).astype(float)
+        num_blocks, num_splittable = (sizes > 0).sum(), (sizes > 1).sum()
+        log_half = jnp.where((num_blocks > 1) & (num_splittable > 0), -jnp.log(2.0), 0.0)
+        # 2^(k - 1) - 1 without overflow
+        log_ways = (sizes - 1) * jnp.log(2.0) + jnp.log1p(-jnp.exp2(1 - jnp.maximum(sizes, 2)))
+        log_pairs = jnp.log(num_blocks * (num_blocks - 1) / 2)
+        return cls(
+            jnp.where(sizes > 1, log_half - jnp.log(num_splittable) - log_ways, -jnp.inf),
+            jnp.where(num_blocks > 1, log_half - log_pairs, -jnp.inf),
+        )
+
+
+def propose(key: Array, labels: Array) -> tuple[Array, Array]:
+    """Proposes a split or a merge.
+
+    Args:
+        key: a JAX random key.
+        labels: a partition of several dimensions in canonical labels, shape (D,).
+
+    Returns:
+        Another partition, and the log probability of the way back minus that of the way there.
+    """
+    key_kind, key_block, key_sides = jax.random.split(key, 3)
+    num_dims = labels.shape[0]
+    sizes, here = block_sizes(labels), Proposals.of(labels)
+    is_split = jax.random.bernoulli(key_kind) | (sizes.max() == num_dims)
+    is_split &= sizes.max() > 1
+
+    eligible = jnp.where(is_split, sizes > 1, sizes > 0)
+    order = jnp.argsort(jnp.where(eligible, jax.random.uniform(key_block, (num_dims,)), 2.0))
+    block, other = order[0], order[1]
+
+    members = labels == block
+    leaves = members & _proper_subset(key_sides, members)
+    split = jnp.where(leaves, num_dims, labels)
+    merged = jnp.where(labels == other, block, labels)
+    new = relabelled(labels, jnp.where(is_split, split, merged))
+
+    there = Proposals.of(new)
+    back_from_merge = there.split[new[jnp.argmax(members)]]
+    return new, jnp.where(is_split, there.merge - here.split[block], back_from_merge - here.merge)
+
+
+def _proper_subset(key: Array, members: Array) -> Array:
+    """Some of the members but not the first, each non-empty choice of others as likely.
+
+    Fair coins, thrown again where all fall the same way: few throws, except for blocks of two.
+    """
+    others = members.at[jnp.argmax(members)].set(False)
+
+    def throw(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        key, key_coins = jax.random.split(state[0])
+        return key, others & jax.random.bernoulli(key_coins, shape=others.shape)
+
+    init = (key, jnp.zeros_like(others))
+    return jax.lax.while_loop(lambda s: others.any() & ~s[1].any(), throw, init)[1]
+
+
+class RestrictedSplitMerge(StructureBlock):
+    """Splits a block where the evidence suggests it, or merges two blocks.
+
+    Two random dimensions stay apart; the others of their blocks are first divided at random, then
+    by Gibbs sampling between the two sides. The last scan is the proposal, or where the two are in
+    different blocks, gives the probability of the way back from their union. A move of a block of
+    size k costs about ``(num_scans + 1) (k - 2)`` Choleskys.
+
+    Args:
+        model: the NumPyro model.
+        num_moves: proposals per step.
+        num_scans: how many scans over the dimensions come before the last.
+
+    References:
+        Jain and Neal 2004, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet
+        process mixture model", section 4.2.
+    """
+
+    def __init__(self, model: Model, num_moves: int = 1, num_scans: int = 1) -> None:
+        super().__init__(model)
+        self._num_moves = num_moves
+        self._num_scans = num_scans
+
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        suggest = partial(self._suggest, conditional)
+        return _metropolis(key, conditional, value, suggest, self._num_moves)
+
+    def _suggest(self, conditional: Conditional, key: Array, point: Point) -> tuple[Point, Array]:
+        """The proposed point, and the log probability of the way back minus the way there."""
+        labels, num_dims = point.value, point.value.shape[0]
+        key_pair, key_launch, key_scans = jax.random.split(key, 3)
+        i, j = jax.random.choice(key_pair, num_dims, (2,), replace=False)
+        is_split = labels[i] == labels[j]
+        union = (labels == labels[i]) | (labels == labels[j])
+        free = union.at[jnp.array([i, j])].set(False)
+
+        def divided(sides: Array) -> Array:
+            """The partition with the union in two blocks."""
+            inside = jnp.where(sides, num_dims, num_dims + 1)
+            return relabelled(labels, jnp.where(union, inside, labels))
+
+        def scan(
+            key: Array, launch: tuple[Point, Array], wanted: Array | None = None
+        ) -> tuple[Point, Array, Array]:
+            """One Gibbs scan, towards wanted sides if there are any, and its log probability."""
+            thresholds = jax.random.uniform(key, (num_dims,))
+
+            def visit(
+                state: tuple[Array, Point, Array, Array],
+            ) -> tuple[Array, Point, Array, Array]:
+                rest, point, sides, log_prob = state
+                dim = jnp.argmax(rest)
+                new = conditional.move(point, divided(sides.at[dim].set(~sides[dim])))
+                gain = score(new) - score(point)
+                flip = thresholds[dim] < jax.nn.sigmoid(gain)
+                if wanted is not None:
+                    flip = jnp.where(is_split, flip, wanted[dim] != sides[dim])
+                log_prob += jax.nn.log_sigmoid(jnp.where(flip, gain, -gain))
+                sides = sides.at[dim].set(sides[dim] ^ flip)
+                return rest.at[dim].set(False), choose(flip, new, point), sides, log_prob
+
+            init = (free, *launch, jnp.array(0.0))
+            return jax.lax.while_loop(lambda s: s[0].any(), visit, init)[1:]
+
+        coins = jax.random.bernoulli(key_launch, shape=(num_dims,))
+        sides = (coins & free).at[j].set(True)
+        launch = (conditional.move(point, divided(sides)), sides)
+        *first, last = jax.random.split(key_scans, self._num_scans + 1)
+        for key_scan in first:
+            launch = scan(key_scan, launch)[:2]
+        split, _, log_prob = scan(last, launch, wanted=labels == labels[j])
+
+        merged = relabelled(labels, jnp.where(union, num_dims, labels))
+        new = jax.lax.cond(is_split, lambda: split, lambda: conditional.move(point, merged))
+        return new, jnp.where(is_split, -log_prob, log_prob)
+
+
+def _metropolis(
+    key: Array,
+    conditional: Conditional,
+    value: Array,
+    suggest: Callable[[Array, Point], tuple[Point, Array]],
+    num_moves: int,
+) -> tuple[Array, Array]:
+    """Metropolis-Hastings moves: the last value, and the mean acceptance probability."""
+    if value.shape[0] == 1:
+        return value, jnp.array(0.0)
+
+    def move(key: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
+        point, accepted = state
+        key_suggest, key_accept = jax.random.split(key)
+        new, log_ratio = suggest(key_suggest, point)
+        prob = jnp.exp(jnp.minimum(score(new) - score(point) + log_ratio, 0.0))
+        accept = jax.random.uniform(key_accept) < prob
+        return choose(accept, new, point), accepted + prob
+
+    keys = jax.random.split(key, num_moves)
+    init = (conditional.start(value), jnp.array(0.0))
+    point, accepted = jax.lax.fori_loop(0, num_moves, lambda k, s: move(keys[k], s), init)
+    return point.value, accepted / num_moves
