@@ -1,5 +1,12 @@
 """What we believe about a function: kernels, structure priors and Gaussian processes."""
 
+from structbo.models.active_sets import (
+    ActiveBernoulli,
+    active_set,
+    active_sets,
+    sparse_axis_aligned,
+    subset,
+)
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
@@ -9,6 +16,7 @@ from structbo.models.kernels import Kernel, matern32, matern52, squared_exponent
 from structbo.models.priors import FiniteUniform, dimension_scaled
 
 __all__ = [
+    "ActiveBernoulli",
     "AdditiveCovariance",
     "AdditiveGP",
     "ConditionedGP",
@@ -19,6 +27,8 @@ __all__ = [
     "MarginalGP",
     "Residual",
     "SamplePath",
+    "active_set",
+    "active_sets",
     "adjacency",
     "cliques",
     "dimension_scaled",
@@ -26,5 +36,7 @@ __all__ = [
     "matern32",
     "matern52",
     "pairs",
+    "sparse_axis_aligned",
     "squared_exponential",
+    "subset",
 ]
