@@ -81,6 +81,9 @@ class CoordinatewiseSampling(Screening):
         """Nearly one for the parameters found to matter and nearly zero for the others."""
         return np.where(np.isin(self.space.names, self.active), 0.95, 0.05)
 
+    def _note(self, number: int) -> None:
+        """Nothing is concluded before all differences are known."""
+
     def _next(self, rng: np.random.Generator) -> FloatArray:
         dim = len(self._trials) // 2 % self.space.num_dims
         return self._along([dim], rng.random())

@@ -81,11 +81,11 @@ class HierarchicalDiagonalSampling(Screening):
         noise: variance of the noise. By default it is estimated from repeated evaluations of the
             background point.
         outputscale: variance of the function along a diagonal. By default it is estimated from
-            evaluations with all parameters in one group, and divided by four to be on the safe
-            side: parameters with much less variance than this do not count.
+            evaluations with all parameters in one group, and halved to be on the safe side:
+            parameters with much less variance than this do not count.
         bandwidth: of the squared exponential kernel ``exp(-(z - z')^2 / b^2)`` in units of the
             ranges, half of that in units of [-1, 1]. By default estimated; it matters little.
-        mean: of the function; by default estimated.
+        mean: of the function; by default it is taken to be unknown.
         seed: of the background point and everything else random; the same seed and tells give the
             same asks.
 
@@ -271,10 +271,8 @@ class HierarchicalDiagonalSampling(Screening):
             if own is None and trial.value is not None
         ]
         needs_scale = any(self._known[name] is None for name in ("outputscale", "bandwidth"))
-        needs_mean = self.test == "GPT" and self._known["mean"] is None
-        if (self._known["noise"] is None and len(repeats) < NUM_REPEATS) or (
-            (needs_scale or needs_mean) and len(y) < NUM_DIAGONAL
-        ):
+        wanted = NUM_DIAGONAL if needs_scale else int(self._known["mean"] is None)
+        if len(y) < wanted or (self._known["noise"] is None and len(repeats) < NUM_REPEATS):
             return
         self.hypotheses = fit_hypotheses(z, y, repeats, **self._known)
         if self._trials:

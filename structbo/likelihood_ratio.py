@@ -23,6 +23,8 @@ class Hypotheses:
         noise: variance of the noise, ``sigma^2``.
         bandwidth: ``b``, in units of the interval.
         mean: prior mean of the function.
+        mean_variance: the variance of one more constant that both hypotheses have, for a mean that
+            is not known. A large value makes the ratio independent of the mean.
 
     References:
         Chen, Castro and Krause 2012, sections 3.2 and 3.3.
@@ -37,6 +39,7 @@ class Hypotheses:
     noise: float
     bandwidth: float
     mean: float = 0.0
+    mean_variance: float = 0.0
 
     @property
     def spacing(self) -> float:
@@ -103,7 +106,8 @@ class Hypotheses:
 
     def _covariance(self, z: FloatArray, other: FloatArray, num_active: int) -> FloatArray:
         squares = (z[:, None] - other) ** 2
-        return self.outputscale * np.exp(-num_active * squares / self.bandwidth**2)
+        correlation = np.exp(-num_active * squares / self.bandwidth**2)
+        return self.mean_variance + self.outputscale * correlation
 
     def _cholesky(self, z: FloatArray, num_active: int) -> FloatArray:
         noise = self.noise * np.eye(len(z))
@@ -126,12 +130,15 @@ class Hypotheses:
         cross = solve_triangular(
             self._cholesky(known, num_active), self._covariance(known, at, num_active), lower=True
         )
-        return mean, self.outputscale + self.noise - (cross**2).sum(0)
+        prior = self.mean_variance + self.outputscale + self.noise
+        return mean, prior - (cross**2).sum(0)
 
 
 BANDWIDTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
-SAFETY = 4.0
+SAFETY = 2.0
 """Functions with this much less variance than the one that was observed are to be found, too."""
+VAGUE = 100.0
+"""Variance of an unknown mean, relative to that of the function."""
 
 
 def fit_hypotheses(
@@ -153,20 +160,21 @@ def fit_hypotheses(
         outputscale, noise, bandwidth, mean: known values.
 
     Returns:
-        The noise from the repeats, mean and outputscale (a quarter of the variance, and not less
-        than the noise) from the observations, and the bandwidth of a few that makes them most
-        probable. The noise is at least ``1e-4`` of the outputscale, below which variation does not
-        count.
+        The noise from the repeats, the outputscale (half of the variance, and not less than the
+        noise) from the observations, and the bandwidth of a few that makes them most probable. The
+        noise is at least ``1e-4`` of the outputscale, below which variation does not count. A mean
+        that is not given stays unknown.
     """
     z, y, repeats = (np.asarray(a, float) for a in (z, y, repeats))
     if noise is None:
         noise = float(np.var(repeats, ddof=1))
-    if mean is None:
-        mean = float(np.mean(y)) if len(y) else 0.0
     if outputscale is None:
         outputscale = max((float(np.var(y, ddof=1)) - noise) / SAFETY, noise) or 1.0
     noise = max(noise, 1e-4 * outputscale)
-    if bandwidth is not None:
-        return Hypotheses(outputscale, noise, bandwidth, mean)
-    fits = [Hypotheses(outputscale, noise, b, mean) for b in BANDWIDTHS]
+    if mean is None:
+        location = (float(np.mean([*y, *repeats] or [0.0])), VAGUE * outputscale)
+    else:
+        location = (mean, 0.0)
+    bandwidths = BANDWIDTHS if bandwidth is None else (bandwidth,)
+    fits = [Hypotheses(outputscale, noise, b, *location) for b in bandwidths]
     return max(fits, key=lambda fit: fit._log_density(z, y, 1))

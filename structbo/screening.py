@@ -69,6 +69,7 @@ class Screening(ABC):
     def _next(self, rng: np.random.Generator) -> FloatArray:
         """The next point of the unit cube, noting what it is for."""
 
+    @abstractmethod
     def _note(self, number: int) -> None:
         """Draws the conclusions from a value that was told."""
 
@@ -89,7 +90,8 @@ class Screening(ABC):
                 f"there is nothing more to ask after {len(self._trials)} evaluations of "
                 f"{self.budget}: check is_done first."
             )
-        point = self._next(np.random.default_rng([self._seed, len(self._trials)]))
+        # The seed [s, 0] would be that of the background point.
+        point = self._next(np.random.default_rng([self._seed, 1 + len(self._trials)]))
         params = self.space.from_unit(point)[0]
         self._trials.append(Trial(len(self._trials), params))
         return self._trials[-1]
