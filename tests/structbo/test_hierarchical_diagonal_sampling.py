@@ -63,8 +63,8 @@ def test_active_parameters_of_gp_samples_at_a_cost_that_grows_with_log_d(test: A
     """The paper's setting: all recovered, GPT at about half the price of FDT."""
     cost = {}
     for num_dims in (32, 100, 400):
-        runs = [found(gp_sample, num_dims, seed, test, **KNOWN) for seed in range(6)]
-        assert sum(right for right, _ in runs) >= 5
+        runs = [found(gp_sample, num_dims, seed, test, **KNOWN) for seed in range(4)]
+        assert sum(right for right, _ in runs) >= 3
         cost[num_dims] = np.mean([evaluations for _, evaluations in runs])
     assert cost[32] < (200 if test == "GPT" else 400)
     # From 32 to 400 parameters the logarithm grows by 1.73, the number itself by 12.5.
