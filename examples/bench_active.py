@@ -17,7 +17,7 @@ import structbo as sb
 Function = Callable[[np.ndarray], float]
 Problem = Callable[[np.random.Generator, int, np.ndarray], Function]
 NOISE, BUDGET = 0.1, 2000
-KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05, "mean": 0.0}
+KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}
 
 
 def gp_sample(rng: np.random.Generator, num_dims: int, active: np.ndarray) -> Function:

@@ -3,7 +3,10 @@
 With 100,000 draws that are correlated over a few steps, a right sampler is about 0.01 in total
 variation away from the posterior; the bound is 0.02.
 
-Run once against deliberate bugs, every one was found: DELIBERATE_BUGS
+The tests were run once against deliberate bugs. Total variation from the posterior: accepting every
+proposal 0.53; without the prior 0.35; a swap that only removes 0.29; a swap that takes the first
+member 0.20. A constant that is forgotten when the last component goes, or has no weight, is found
+by the comparisons of moves.
 """
 
 from functools import partial
@@ -79,6 +82,7 @@ def test_moves_between_all_active_sets(options, data):
         return jax.lax.map(lambda new: conditional.move(start, new).log_density, ALL)
 
     densities = jax.vmap(lambda active: log_density(model, args, {}, {"active": active})[0])(ALL)
+    assert np.isfinite(densities).all()
     moved = jax.jit(lambda: jax.lax.map(from_each, ALL))()
     np.testing.assert_allclose(moved, np.broadcast_to(densities, (32, 32)), rtol=1e-9)
 
@@ -162,7 +166,7 @@ def sparse_graph(num_dims):
 def test_edges_within_an_active_set_jointly(edge_block, data, all_graphs, total_variation):
     """All 64 pairs of an edge matrix and an active set of three variables."""
     args = data(12, 3)
-    fixed = FIXED | {"lengthscale": FIXED["lengthscale"][:3]}
+    fixed = FIXED | {"lengthscale": FIXED["lengthscale"][:3], "noise": jnp.array(1.0)}
     model = handlers.condition(AdditiveGP(sparse_graph), data=fixed)
     active = jnp.array(list(product([0, 1], repeat=3)))
     graphs = all_graphs(3)
@@ -173,6 +177,7 @@ def test_edges_within_an_active_set_jointly(edge_block, data, all_graphs, total_
     density = jax.jit(jax.vmap(lambda values: log_density(model, args, {}, values)[0]))
     posterior = np.asarray(jax.nn.softmax(density(both)))
     assert 0.02 < posterior.max() < 0.9
+    assert posterior[(both["active"] == 0).all(1)].sum() > 0.02  # the constant takes part
 
     kernel = Gibbs([(edge_block(model, 3), ["Z"]), (ActiveGibbs(model, 3), ["active"])])
     start = {"Z": graphs[0], "active": active[0]}
