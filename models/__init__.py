@@ -1,5 +1,12 @@
 """What we believe about a function: kernels, structure priors and Gaussian processes."""
 
+from structbo.models.active_sets import (
+    ActiveBernoulli,
+    active_set,
+    active_sets,
+    sparse_axis_aligned,
+    subset,
+)
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
@@ -19,6 +26,7 @@ from structbo.models.priors import FiniteUniform, dimension_scaled
 from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
 
 __all__ = [
+    "ActiveBernoulli",
     "AdditiveCovariance",
     "AdditiveGP",
     "CRPPartition",
@@ -34,6 +42,8 @@ __all__ = [
     "Residual",
     "SamplePath",
     "UniformPartition",
+    "active_set",
+    "active_sets",
     "adjacency",
     "blocks",
     "canonical",
@@ -47,5 +57,7 @@ __all__ = [
     "partition",
     "partitions",
     "projected",
+    "sparse_axis_aligned",
     "squared_exponential",
+    "subset",
 ]

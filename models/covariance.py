@@ -30,7 +30,7 @@ class AdditiveCovariance:
         lengthscale: one per dimension, shape (D,).
         outputscale: total prior variance, a scalar.
         relevance: relative variance of each dimension, shape (D,); a component's weight is
-            multiplied by the mean over its members. None means ones.
+            multiplied by the mean over its members, a constant's by one. None means ones.
         rho: the residual's share of the variance, in [0, 1]; None for no residual.
         kappa: the residual's lengthscale stretch; None for no residual.
         kernel: the one-dimensional correlation function.
@@ -54,7 +54,8 @@ class AdditiveCovariance:
         """Weights of components before normalization; members are (..., D), weights (...)."""
         if self.relevance is None:
             return weights
-        return weights * (members @ self.relevance) / jnp.maximum(members.sum(-1), 1)
+        mean = (members @ self.relevance) / jnp.maximum(members.sum(-1), 1)
+        return weights * jnp.where(members.any(-1), mean, 1.0)
 
     @property
     def shared_variance(self) -> Array:

@@ -35,13 +35,15 @@ class Decomposition:
 
     Args:
         members: which dimensions belong to each component, bool, shape (C, D); rows without members
-            are padding and come last.
+            are padding and come last. Where no row has members, the first stands for a constant,
+            the product over no dimensions, so that the variance is what it always is.
         weights: relative prior variances, shape (C,), zero for padding.
         valid: whether the structure is inside its bounds; the likelihood is zero where it is not.
-        edges: the edge matrix that the components follow from, if there is one.
+        edges: the edge matrix that the components follow from, if there is one. An entry on its
+            diagonal is a component of one dimension.
         max_size: the largest number of members that is valid.
         flip_rule: how the components change when one edge is flipped, if there are edges.
-        has_main_effects: whether every single dimension is a component, whatever the edges.
+        has_main_effects: whether components of single dimensions stay, whatever the edges.
         projection: directions, shape (P, D), if the D dimensions of the components are projections
             ``z = W^T x`` of P parameters.
 
@@ -69,9 +71,14 @@ class Decomposition:
         return cls(members, _size(members), jnp.array(True))
 
     @property
+    def is_component(self) -> Array:
+        """Which rows are components and not padding, bool, shape (C,)."""
+        return self.members.any(1).at[0].set(True)
+
+    @property
     def count(self) -> Array:
         """How many components there are."""
-        return self.members.any(1).sum()
+        return self.is_component.sum()
 
     def fold(self, visit: Visit[Carry], init: Carry) -> Carry:
         """Folds a function over all components, each added once."""
@@ -138,33 +145,40 @@ def cliques(
     return Decomposition(members, _size(members), valid, edges, max_size, _flip_cliques)
 
 
-def pairs(edges: Array) -> Decomposition:
-    """The decomposition into all main effects and one component per edge.
+def pairs(edges: Array, active: Array | None = None) -> Decomposition:
+    """The decomposition into main effects and one component per edge.
 
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
+        active: which dimensions matter, 0/1, shape (D,); main effects and edges of the others are
+            left out. Default: all.
 
     Returns:
-        A decomposition with components of one and two members.
+        A decomposition with components of one and two members; a constant if nothing is active.
 
     Example:
         >>> pairs(jnp.array([[0, 1], [1, 0]])).members.astype(int).tolist()
         [[1, 0], [0, 1], [1, 1]]
     """
-    edges = edges.astype(bool)
     num_dims = edges.shape[0]
-    rows, columns = jnp.triu_indices(num_dims, 1)
-    (present,) = jnp.nonzero(edges[rows, columns], size=len(rows), fill_value=len(rows))
-    ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
     main = jnp.eye(num_dims, dtype=bool)
+    terms = edges.astype(bool) | main
+    if active is not None:
+        is_active = active.astype(bool)
+        terms &= is_active[:, None] & is_active
+    rows, columns = (
+        jnp.concatenate([jnp.arange(num_dims), side]) for side in jnp.triu_indices(num_dims, 1)
+    )
+    (present,) = jnp.nonzero(terms[rows, columns], size=len(rows), fill_value=len(rows))
+    ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
     either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
-    members = jnp.concatenate([main, either[ends[0]] | either[ends[1]]])
+    members = either[ends[0]] | either[ends[1]]
     return Decomposition(
         members,
         _size(members),
         jnp.array(True),
-        edges,
-        flip_rule=_flip_pairs,
+        terms,
+        flip_rule=_flip_pairs if active is None else _flip_active_pairs,
         has_main_effects=True,
     )
 
@@ -176,7 +190,21 @@ def flip_edge(edges: Array, i: Array, j: Array) -> Array:
 
 def _flip_pairs(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
     members = jnp.zeros(edges.shape[0], bool).at[jnp.array([i, j])].set(True)
-    return visit(carry, jnp.where(edges[i, j], -1.0, 1.0), members, jnp.array(2.0))
+    weight = jnp.where(i == j, 1.0, 2.0)
+    return visit(carry, jnp.where(edges[i, j], -1.0, 1.0), members, weight)
+
+
+def _flip_active_pairs(
+    edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry
+) -> Carry:
+    """The constant goes when the first component comes, and comes when the last one goes."""
+    carry = _flip_pairs(edges, i, j, visit, carry)
+    others = edges.at[jnp.array([i, j]), jnp.array([j, i])].set(False)
+    nothing = jnp.zeros(edges.shape[0], bool)
+    sign = jnp.where(edges[i, j], 1.0, -1.0)
+    return jax.lax.cond(
+        others.any(), lambda c: c, lambda c: visit(c, sign, nothing, jnp.array(1.0)), carry
+    )
 
 
 def _flip_cliques(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
@@ -219,7 +247,7 @@ def _fold_table_changes(
     def only_in(one: Decomposition, other: Decomposition) -> Array:
         """Components of one that it has more often than the other."""
         copies_before = jnp.tril(equal(one, one), -1).sum(1)
-        return one.members.any(1) & (copies_before >= equal(one, other).sum(1))
+        return one.is_component & (copies_before >= (equal(one, other) & other.is_component).sum(1))
 
     rows = jnp.concatenate([old.members, new.members])
     weights = jnp.concatenate([old.weights, new.weights])
@@ -235,7 +263,9 @@ def _fold_table_changes(
 
 
 def _size(members: Array) -> Array:
-    return members.sum(1).astype(float)
+    """How many members each component has; one for a constant."""
+    size = members.sum(1).astype(float)
+    return size.at[0].max(1.0)
 
 
 def _triangular(num_dims: int) -> int:

@@ -29,7 +29,7 @@ def component_product(factors: Array, members: Array) -> Array:
 
     Args:
         factors: one-dimensional correlations, shape (D, n, m).
-        members: the component, bool, shape (D,), not empty.
+        members: the component, bool, shape (D,); without members the product is one.
 
     Returns:
         Shape (n, m).
@@ -41,7 +41,7 @@ def component_product(factors: Array, members: Array) -> Array:
         dim = jnp.argmax(rest)
         return rest.at[dim].set(False), product * factors[dim]
 
-    init = (members.at[first].set(False), factors[first])
+    init = (members.at[first].set(False), jnp.where(members[first], factors[first], 1.0))
     return jax.lax.while_loop(lambda s: s[0].any(), step, init)[1]
 
 
@@ -50,7 +50,7 @@ class Components(NamedTuple):
 
     Args:
         members: bool, shape (C, D).
-        joint: rows of the table with several members, these first, shape (C,).
+        joint: rows of the table with several members, or of a constant, these first, shape (C,).
         num_joint: how many these are.
     """
 
@@ -61,7 +61,8 @@ class Components(NamedTuple):
     @classmethod
     def of(cls, members: Array) -> "Components":
         """Components from their members, bool (C, D)."""
-        is_joint = members.sum(1) > 1
+        size = members.sum(1)
+        is_joint = (size > 1).at[0].set(size[0] != 1)
         (joint,) = jnp.nonzero(is_joint, size=len(members), fill_value=0)
         return cls(members, joint, is_joint.sum())
 

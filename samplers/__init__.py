@@ -1,5 +1,6 @@
 """Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`."""
 
+from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
@@ -10,6 +11,7 @@ from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
 __all__ = [
+    "ActiveGibbs",
     "EdgeGibbs",
     "GridGibbs",
     "InformedEdges",

@@ -6,15 +6,22 @@ from numpyro.infer import HMC, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.active_sets import ActiveSet
 from structbo.models.edges import Adjacency
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
+from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.structure_block import Model, sites_with_support
 
-BLOCKS = {Adjacency: InformedEdges, Partition: PartitionMoves, FiniteSet: GridGibbs}
+BLOCKS = {
+    Adjacency: InformedEdges,
+    Partition: PartitionMoves,
+    ActiveSet: ActiveGibbs,
+    FiniteSet: GridGibbs,
+}
 """Which block samples the sites of which support."""
 
 
@@ -23,8 +30,9 @@ def default_sampler(
 ) -> Gibbs:
     """Composes a Gibbs sampler from the supports of a model's sites.
 
-    Edge matrices get `InformedEdges`, partitions `PartitionMoves`, parameters on finite sets
-    `GridGibbs`, and all continuous sites together a short Hamiltonian trajectory.
+    Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
+    parameters on finite sets `GridGibbs`, and all continuous sites together a short Hamiltonian
+    trajectory.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.

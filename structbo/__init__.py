@@ -1,7 +1,9 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
 from structbo import models, samplers
+from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.engine import SpaceExhausted, default_model
+from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
 from structbo.minimize import Result, maximize, minimize
 from structbo.optimizer import Optimizer, Trial
 from structbo.parameters import Categorical, Integer, Ordinal, Real
@@ -14,6 +16,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Categorical",
+    "CoordinatewiseSampling",
+    "HierarchicalDiagonalSampling",
     "Integer",
     "Optimizer",
     "Ordinal",

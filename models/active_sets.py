@@ -1,0 +1,180 @@
+"""Active sets as random variables: which of many parameters matter at all.
+
+A structure may put a graph inside an active set. Edges of inactive variables then have no say:
+
+    def sparse_graph(num_dims):
+        active = numpyro.sample("active", ActiveBernoulli(num_dims, 0.1))
+        Z = numpyro.sample("Z", EdgeBernoulli(num_dims, 0.2))
+        return pairs(Z, active)
+
+The continuous relative is `sparse_axis_aligned`: every variable keeps its place in the product, and
+long lengthscales take those that do not matter out of it.
+"""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jax.core import Tracer
+from jax.typing import ArrayLike
+from numpyro.distributions import constraints
+from numpyro.distributions.util import validate_sample
+
+from structbo.models.decomposition import Decomposition
+from structbo.models.edges import Structure
+
+
+class ActiveSet(constraints.Constraint):
+    """Vectors of zeros and ones."""
+
+    is_discrete = True
+    event_dim = 1
+
+    def __call__(self, x: ArrayLike) -> Array:
+        x = jnp.asarray(x)
+        return ((x == 0) | (x == 1)).all(-1)
+
+    def feasible_like(self, prototype: ArrayLike) -> Array:
+        return jnp.zeros_like(jnp.asarray(prototype))
+
+    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
+        return (), ((), {})
+
+
+active_set = ActiveSet()
+"""The support of active sets; samplers find their sites by it."""
+
+
+class ActiveBernoulli(dist.Distribution):
+    """Independent indicators: variable i is active with probability ``p_i``.
+
+    Args:
+        num_dims: the number of dimensions D.
+        probs: probability of being active, a number or one for each dimension, shape (D,).
+
+    Raises:
+        ValueError: if the probabilities have the wrong shape, or (where known) are not in [0, 1].
+
+    Example:
+        >>> prior = ActiveBernoulli(3, jnp.array([0.5, 0.5, 0.2]))
+        >>> round(float(jnp.exp(prior.log_prob(jnp.array([1, 0, 1])))), 3)
+        0.05
+    """
+
+    support = active_set
+    pytree_data_fields = ("probs",)
+    pytree_aux_fields = ("num_dims",)
+
+    def __init__(
+        self, num_dims: int, probs: ArrayLike = 0.5, *, validate_args: bool | None = None
+    ) -> None:
+        self.num_dims = num_dims
+        self.probs = jnp.asarray(probs, float)
+        if self.probs.ndim >= 1 and self.probs.shape[-1] != num_dims:
+            raise ValueError(
+                f"probs must be a number or a vector of shape {(num_dims,)}, "
+                f"got shape {self.probs.shape}."
+            )
+        if not isinstance(self.probs, Tracer) and not bool(
+            ((self.probs >= 0) & (self.probs <= 1)).all()
+        ):
+            raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
+        super().__init__(event_shape=(num_dims,), validate_args=validate_args)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        shape = (*sample_shape, *self.event_shape)
+        return jax.random.bernoulli(key, self.probs, shape).astype(jnp.int32)
+
+    @validate_sample
+    def log_prob(self, value: ArrayLike) -> Array:
+        is_active = jnp.asarray(value) == 1
+        return jnp.where(is_active, jnp.log(self.probs), jnp.log1p(-self.probs)).sum(-1)
+
+
+def subset(active: Array) -> Decomposition:
+    """The decomposition with one component over all active variables.
+
+    If none is active the component is a constant, as the kernel of Chen, Castro and Krause 2012,
+    section 2, says: a product over no variables is one.
+
+    Args:
+        active: which dimensions matter, 0/1, shape (D,).
+
+    Returns:
+        A decomposition of one component.
+
+    Example:
+        >>> subset(jnp.array([1, 0, 1])).members.astype(int).tolist()
+        [[1, 0, 1]]
+    """
+    return Decomposition.of(active.astype(bool)[None])
+
+
+def active_sets(
+    probability: ArrayLike | dist.Distribution | None = None,
+    components: Callable[[Array], Decomposition] = subset,
+) -> Structure:
+    """The structure whose random variable is an active set, site ``active``.
+
+    Args:
+        probability: of being active: a number, a vector (D,), or a distribution, which adds the
+            site ``active_probability``. The default, ``min(1 / 2, 5 / D)``, expects at most five.
+        components: from an active set to a decomposition: `subset`, or your own.
+
+    Returns:
+        A structure for `AdditiveGP`.
+
+    References:
+        Chen, Castro and Krause 2012, "Joint optimization and variable selection of high-dimensional
+        Gaussian processes", section 2.
+
+    Example:
+        >>> structure = active_sets(dist.Beta(1.0, 9.0))
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     structure(20).members.shape
+        (1, 20)
+    """
+
+    def structure(num_dims: int) -> Decomposition:
+        probs = min(0.5, 5.0 / num_dims) if probability is None else probability
+        if isinstance(probs, dist.Distribution):
+            probs = numpyro.sample("active_probability", probs)
+        return components(numpyro.sample("active", ActiveBernoulli(num_dims, probs)))
+
+    return structure
+
+
+def sparse_axis_aligned(scale: float = 0.1) -> Callable[[int], dist.Distribution]:
+    """The lengthscale prior under which few variables matter: half-Cauchy shrinkage.
+
+    Inverse squared lengthscales are ``tau * lambda_i`` with half-Cauchy ``tau`` and ``lambda_i``;
+    the shared ``tau`` is the site ``shrinkage``. Give it to a model with one component over all
+    dimensions: ``AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned())``.
+
+    Args:
+        scale: of the half-Cauchy prior of ``tau``; the smaller, the fewer variables matter.
+
+    Returns:
+        A function from the number of dimensions to the prior of one lengthscale, for the argument
+        ``lengthscale`` of `AdditiveGP`.
+
+    References:
+        Eriksson and Jankowiak 2021, "High-dimensional Bayesian optimization with sparse
+        axis-aligned subspaces", section 4.1.
+
+    Example:
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     bool(sparse_axis_aligned()(5).sample(jax.random.key(0)) > 0)
+        True
+    """
+
+    def prior(num_dims: int) -> dist.Distribution:
+        shrinkage = numpyro.sample("shrinkage", dist.HalfCauchy(scale))
+        inverse_square = dist.HalfCauchy(shrinkage)
+        return dist.TransformedDistribution(inverse_square, dist.transforms.PowerTransform(-0.5))
+
+    return prior

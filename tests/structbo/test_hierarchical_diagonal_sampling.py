@@ -1,0 +1,376 @@
+"""Finding the parameters that matter: the statistics, the search, and what is kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+
+import structbo as sb
+from structbo.likelihood_ratio import Hypotheses, fit_hypotheses
+
+BANDWIDTH, NOISE = 0.05, 0.1
+Problem = tuple[set[str], Callable[[np.ndarray], float]]
+H = Hypotheses(outputscale=1.3, noise=0.2, bandwidth=0.1, mean=0.4)
+
+
+def box(num_dims: int) -> sb.Space:
+    return sb.Space.box([[0.0, 1.0]] * num_dims)
+
+
+def gp_sample(num_dims: int, num_active: int, seed: int, noise: float) -> Problem:
+    """A sample of the Gaussian process of the paper's section 2, by random Fourier features."""
+    rng = np.random.default_rng(seed)
+    active = rng.choice(num_dims, num_active, replace=False)
+    frequencies = rng.normal(size=(2000, num_active)) * np.sqrt(2) / BANDWIDTH
+    phases, weights = rng.uniform(0, 2 * np.pi, 2000), rng.normal(size=2000) / np.sqrt(1000)
+
+    def observe(x: np.ndarray) -> float:
+        f = weights @ np.cos(frequencies @ x[active] + phases)
+        return float(f + np.sqrt(noise) * rng.normal())
+
+    return {f"x{d}" for d in active}, observe
+
+
+def quadratic(num_dims: int, num_active: int, seed: int, noise: float) -> Problem:
+    """The paper's Quad: parameters that do not matter still have a tiny say."""
+    rng = np.random.default_rng(seed)
+    active = rng.choice(num_dims, num_active, replace=False)
+    scale = np.full(num_dims, 0.01)
+    scale[active] = 10.0
+    best = rng.uniform(-1, 1, num_dims)
+
+    def observe(x: np.ndarray) -> float:
+        return float(np.sum((scale * (2 * x - 1 - best)) ** 2) + np.sqrt(noise) * rng.normal())
+
+    return {f"x{d}" for d in active}, observe
+
+
+def found(make: Any, num_dims: int, seed: int, test: Any, **known: float) -> tuple[bool, int]:
+    """Whether exactly the two active parameters were found, and after how many evaluations."""
+    active, objective = make(num_dims, 2, seed, NOISE)
+    hds = sb.HierarchicalDiagonalSampling(box(num_dims), test, seed=seed, **known)
+    hds.run(objective)
+    return set(hds.active) == active, len(hds.trials)
+
+
+KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": BANDWIDTH, "mean": 0.0}
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+def test_active_parameters_of_gp_samples_at_a_cost_that_grows_with_log_d(test: Any) -> None:
+    """The paper's setting: all recovered, GPT at about half the price of FDT."""
+    cost = {}
+    for num_dims in (32, 100, 400):
+        runs = [found(gp_sample, num_dims, seed, test, **KNOWN) for seed in range(4)]
+        assert sum(right for right, _ in runs) >= 3
+        cost[num_dims] = np.mean([evaluations for _, evaluations in runs])
+    assert cost[32] < (200 if test == "GPT" else 400)
+    # From 32 to 400 parameters the logarithm grows by 1.73, the number itself by 12.5.
+    assert cost[400] / cost[32] < 2.5
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+@pytest.mark.parametrize("num_dims", [32, 100])
+def test_active_parameters_of_a_quadratic_with_everything_estimated(
+    num_dims: int, test: Any
+) -> None:
+    runs = [found(quadratic, num_dims, seed, test) for seed in range(8)]
+    assert sum(right for right, _ in runs) >= 7
+    assert np.mean([evaluations for _, evaluations in runs]) < 200
+
+
+def test_noise_and_scale_are_estimated() -> None:
+    rng = np.random.default_rng(0)
+    z = np.linspace(0, 1, 2000)
+    y = 5 + 2 * np.sin(2 * np.pi * 40 * z) + 0.3 * rng.normal(size=2000)
+    fitted = fit_hypotheses(z[:400], y[:400], 5 + 0.3 * rng.normal(size=400))
+    assert fitted.noise == pytest.approx(0.09, rel=0.2)
+    assert fitted.outputscale == pytest.approx(2.0 / 2, rel=0.2)
+    assert fitted.mean_variance > 50 * fitted.outputscale
+    smooth, wiggly = (
+        fit_hypotheses(z[::50], np.sin(k * z[::50]), [0.0, 0.0]).bandwidth for k in (3.0, 100.0)
+    )
+    assert smooth > wiggly
+    known = {"outputscale": 3.0, "noise": 0.5, "bandwidth": 0.07, "mean": 1.0}
+    assert fit_hypotheses([], [], [], **known) == Hypotheses(3.0, 0.5, 0.07, 1.0)
+
+
+def test_ratio_of_differences_is_that_of_two_normal_densities() -> None:
+    """Eq. (2), where the variance is 2 (1 - exp(-9)) sigma_s^2 + 2 sigma^2 at three bandwidths."""
+    differences = np.array([0.3, -1.4, 2.0])
+    deviations = np.sqrt([2 * 0.2, 2 * 0.2 + 2 * 1.3 * (1 - np.exp(-9))])
+    null, other = (norm.logpdf(differences, 0, deviation).sum() for deviation in deviations)
+    assert H.spacing == pytest.approx(0.3)
+    assert H.of_differences(differences) == pytest.approx(other - null, rel=1e-12)
+
+
+def covariances(z: np.ndarray, mean_variance: float = 0.0) -> list[np.ndarray]:
+    gaps = (z[:, None] - z) ** 2 / 0.1**2
+    signal = (np.ones_like(gaps), np.exp(-gaps))
+    return [mean_variance + 1.3 * k + 0.2 * np.eye(len(z)) for k in signal]
+
+
+@pytest.mark.parametrize("mean_variance", [0.0, 50.0])
+def test_ratio_of_values_is_that_of_the_joint_densities(mean_variance: float) -> None:
+    """And so the sum of the conditional ratios of eq. (3)."""
+    h = Hypotheses(1.3, 0.2, 0.1, 0.4, mean_variance)
+    z, y = np.array([0.1, 0.15, 0.4, 0.9]), np.array([0.2, 0.7, -1.0, 1.5])
+    null, other = (
+        multivariate_normal.logpdf(y, np.full(4, 0.4), k) for k in covariances(z, mean_variance)
+    )
+    assert h.of_values(z, y) == pytest.approx(other - null, rel=1e-9)
+
+
+def test_moments_of_the_next_ratio_are_those_of_a_simulation() -> None:
+    z, y, candidates = np.array([0.1, 0.15, 0.4]), np.array([0.2, 0.7, -1.0]), np.array([0.3, 0.95])
+    before = H.of_values(z, y)
+    mean, deviation = H.of_next(z, y, candidates)
+    rng = np.random.default_rng(0)
+    for k, at in enumerate(candidates):
+        # The next observation under H1, by conditioning a joint normal.
+        joint = covariances(np.append(z, at))[1]
+        weights = np.linalg.solve(joint[:3, :3], joint[:3, 3])
+        expected = 0.4 + weights @ (y - 0.4)
+        spread = np.sqrt(joint[3, 3] - weights @ joint[:3, 3])
+        draws = expected + spread * rng.normal(size=4000)
+        gains = [H.of_values(np.append(z, at), np.append(y, new)) - before for new in draws]
+        assert np.mean(gains) == pytest.approx(mean[k], abs=4 * deviation[k] / np.sqrt(4000))
+        assert np.std(gains) == pytest.approx(deviation[k], rel=0.1)
+
+
+def test_first_observation_tells_nothing_and_pending_ones_make_places_less_attractive() -> None:
+    at = np.linspace(0, 1, 5)
+    for moments in H.of_next([], [], at):
+        np.testing.assert_allclose(moments, 0.0, atol=1e-7)
+    z, y = [0.5], [1.0]
+    without, with_pending = (H.of_next(z, y, [0.2, 0.8], p)[0] for p in ([], [0.2]))
+    assert with_pending[0] < without[0]
+    assert with_pending[0] < with_pending[1]
+
+
+def test_tree_and_evidence() -> None:
+    active, objective = gp_sample(16, 2, 1, 1e-4)
+    hds = sb.HierarchicalDiagonalSampling(box(16), seed=1)
+    hds.run(objective)
+    assert hds.is_decided and set(hds.active) == active
+    assert hds.groups[0] is hds.tree and hds.tree.members == tuple(range(16))
+    for group in hds.groups:
+        matters = bool(set(group.names) & active)
+        assert group.decision == ("active" if matters else "inactive")
+        assert group.evidence >= 10 if matters else group.evidence <= -10
+        if matters and len(group.members) > 1:
+            assert sum((half.members for half in group.halves), ()) == group.members
+        else:
+            assert group.halves == ()
+        for number in group.evaluations:
+            x = hds.trials[number].params
+            others = np.setdiff1d(np.arange(16), group.members)
+            np.testing.assert_allclose(x[others], hds.background[others])
+            assert np.ptp(x[list(group.members)]) < 1e-12
+    asked = sum(len(group.evaluations) for group in hds.groups)
+    assert asked == len(hds.trials) - 10, "all but the repeats of the background point"
+    lines = str(hds).splitlines()
+    assert lines[0].startswith(f"2 of 16 parameters active after {len(hds.trials)} evaluations: x")
+    assert lines[1].startswith("x0, ..., x15 (16): active, evidence ")
+    assert len(lines) == 1 + len(hds.groups)
+    assert lines[2].startswith("  x0, ..., x7 (8): ")
+
+
+def test_probabilities_follow_the_evidence() -> None:
+    active, objective = gp_sample(16, 2, 1, 1e-4)
+    hds = sb.HierarchicalDiagonalSampling(box(16), seed=1)
+    np.testing.assert_allclose(hds.active_probabilities(), 1 / 18)
+    hds.run(objective)
+    probabilities = hds.active_probabilities()
+    is_active = np.isin(hds.space.names, list(active))
+    np.testing.assert_allclose(probabilities, np.where(is_active, 0.99, 0.01))
+    # A pair of parameters with known evidence: Bayes' rule by enumeration.
+    two = sb.HierarchicalDiagonalSampling(box(2))
+    two.tree.evaluations, two.tree.evidence = [0], 1.5
+    weights = {(a, b): 0.3 ** (a + b) * 0.7 ** (2 - a - b) for a in (0, 1) for b in (0, 1)}
+    weights = {k: w * np.exp(1.5 * any(k)) for k, w in weights.items()}
+    expected = (weights[1, 0] + weights[1, 1]) / sum(weights.values())
+    np.testing.assert_allclose(two.active_probabilities(0.3), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"prior must be between 0 and 1, got 1\.5"):
+        two.active_probabilities(1.5)
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+def test_same_seed_and_values_give_the_same_asks(test: Any) -> None:
+    runs = []
+    for _ in range(2):
+        _, objective = gp_sample(20, 2, 3, NOISE)
+        hds = sb.HierarchicalDiagonalSampling(box(20), test, seed=5, budget=60)
+        hds.run(objective)
+        runs.append(np.array([trial.params for trial in hds.trials]))
+    np.testing.assert_array_equal(*runs)
+    other = sb.HierarchicalDiagonalSampling(box(20), test, seed=6)
+    assert not np.allclose(other.background, hds.background)
+    assert ((runs[0] >= 0) & (runs[0] <= 1)).all()
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+def test_many_pending_points_told_in_another_order(test: Any) -> None:
+    active, objective = gp_sample(32, 2, 2, 1e-3)
+    hds = sb.HierarchicalDiagonalSampling(box(32), test, seed=0)
+    rng = np.random.default_rng(0)
+    while not hds.is_done:
+        batch = [hds.ask() for _ in range(7)]
+        for trial in rng.permutation(np.array(batch, object)):
+            hds.tell(trial, objective(trial.params))
+    assert set(hds.active) == active
+    assert all(trial.state == "complete" for trial in hds.trials)
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+def test_failed_evaluations_are_kept_and_say_nothing(test: Any) -> None:
+    active, objective = gp_sample(32, 2, 2, 1e-3)
+    hds = sb.HierarchicalDiagonalSampling(box(32), test, seed=0)
+    while not hds.is_done:
+        trial = hds.ask()
+        hds.tell(trial, np.nan if trial.number % 4 == 0 else objective(trial.params))
+    assert set(hds.active) == active
+    states = [trial.state for trial in hds.trials]
+    assert states.count("failed") == len(range(0, len(states), 4))
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+def test_budget_is_kept(test: Any) -> None:
+    for budget in (1, 15, 40):
+        hds = sb.HierarchicalDiagonalSampling(box(100), test, budget=budget)
+        hds.run(lambda x: float(np.sin(9 * x).sum()))
+        assert len(hds.trials) == budget and hds.is_done and not hds.is_decided
+        with pytest.raises(ValueError, match=f"nothing more to ask after {budget} evaluations"):
+            hds.ask()
+
+
+@pytest.mark.parametrize("test", ["GPT", "FDT"])
+@pytest.mark.parametrize("value", [0.0, -7e5])
+def test_a_constant_has_no_active_parameters(test: Any, value: float) -> None:
+    hds = sb.HierarchicalDiagonalSampling(box(50), test)
+    hds.run(lambda x: value)
+    assert hds.is_decided and hds.active == ()
+    assert len(hds.trials) < 40
+
+
+def test_result_does_not_depend_on_units() -> None:
+    counts = []
+    for shift, scale in ((0.0, 1.0), (1e4, 1e-3), (-5.0, 1e6)):
+        active, objective = gp_sample(32, 2, 4, 1e-3)
+        hds = sb.HierarchicalDiagonalSampling(box(32), seed=1)
+        hds.run(lambda x, f=objective, b=shift, a=scale: b + a * f(x))
+        assert set(hds.active) == active
+        counts.append(len(hds.trials))
+    assert len(set(counts)) == 1
+
+
+MIXED = sb.Space(
+    {f"r{d}": (1e-3, 1.0, "log") for d in range(8)}
+    | {f"k{d}": sb.Integer(1, 6) for d in range(8)}
+    | {f"c{d}": sb.Categorical(["a", "b", "c"]) for d in range(8)}
+)
+
+
+def test_discrete_parameters_take_the_nearest_level() -> None:
+    """Every point is legal, and integers and categories are found like real parameters."""
+
+    def objective(params: dict[str, Any]) -> float:
+        return np.log(params["r3"]) + params["k5"] + 3.0 * (params["c2"] == "b")
+
+    hds = sb.HierarchicalDiagonalSampling(MIXED, seed=0)
+    hds.run(objective)
+    assert set(hds.active) == {"r3", "k5", "c2"}
+    for trial in hds.trials:
+        MIXED.to_unit(trial.params)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "gpt"}, 'test must be "GPT" or "FDT", got \'gpt\''),
+        ({"budget": 0}, "budget must be an integer of at least 1, got 0"),
+        ({"thresholds": (1.0, 5.0)}, r"thresholds must be below and above zero, got \(1.0, 5.0\)"),
+        ({"noise": 0.0}, "noise must be positive, got 0.0"),
+        ({"bandwidth": -1.0}, "bandwidth must be positive, got -1.0"),
+        ({"outputscale": np.nan}, "outputscale must be positive, got nan"),
+    ],
+)
+def test_errors_name_the_argument(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sb.HierarchicalDiagonalSampling(box(3), **options)
+
+
+def test_nothing_told_is_lost_when_a_tell_is_refused() -> None:
+    hds = sb.HierarchicalDiagonalSampling(box(3))
+    first = hds.ask()
+    hds.tell(first, 1.0)
+    hds.ask()
+    before = hds.trials
+    for trial, value, message in (
+        (first, 2.0, "trial 0 was already told"),
+        (7, 2.0, "one that was asked for, or its number; got 7, and 2 were asked for"),
+        (-1, 2.0, "one that was asked for"),
+        ([0.1, 0.2, 0.3], 2.0, "one that was asked for"),
+        (1, "bad", "y must be numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            hds.tell(trial, value)  # type: ignore[arg-type]
+        assert hds.trials == before
+    assert hds.tell(np.int64(1), 3.0).value == 3.0
+
+
+def test_coordinatewise_sampling_finds_the_largest_at_a_linear_cost() -> None:
+    for num_dims in (32, 100):
+        right = 0
+        for seed in range(6):
+            active, objective = gp_sample(num_dims, 2, seed, 0.01)
+            cws = sb.CoordinatewiseSampling(box(num_dims), 2, num_differences=6, seed=seed)
+            cws.run(objective)
+            assert len(cws.trials) == 12 * num_dims and cws.is_decided
+            right += set(cws.active) == active
+        assert right >= 5
+
+
+def test_variances_of_coordinates_against_their_formula() -> None:
+    cws = sb.CoordinatewiseSampling(box(3), 1, num_differences=2, seed=1)
+    while not cws.is_done:
+        trial = cws.ask()
+        changed = np.flatnonzero(trial.params != cws.background)
+        assert changed.tolist() == [trial.number // 2 % 3]
+        cws.tell(trial, None if trial.number == 3 else trial.number**2)
+    # Differences are those of trials (0, 1), (6, 7); (8, 9); (4, 5), (10, 11).
+    expected = [(1 + 13**2) / 4, 17**2 / 2, (9**2 + 21**2) / 4]
+    np.testing.assert_allclose(cws.variances, expected)
+    assert cws.active == ("x1",)
+    assert cws.active_probabilities().tolist() == [0.05, 0.95, 0.05]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_active": 4}, "num_active must be between 0 and 3"),
+        ({"num_active": 1, "num_differences": 0}, "num_differences must be at least 1, got 0"),
+        ({"num_active": 1, "budget": 0}, "budget must be an integer"),
+    ],
+)
+def test_errors_of_coordinatewise_sampling(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        sb.CoordinatewiseSampling(box(3), **arguments)
+
+
+def test_an_optimizer_goes_on_with_every_evaluation() -> None:
+    _, objective = gp_sample(12, 2, 1, 1e-3)
+    hds = sb.HierarchicalDiagonalSampling(box(12), seed=1)
+    hds.tell(hds.ask(), np.nan)
+    hds.run(objective)
+    pending = sb.HierarchicalDiagonalSampling(box(12), seed=1)
+    pending.ask()
+    assert pending.optimizer().trials == ()
+    optimizer = hds.optimizer("maximize", seed=3)
+    assert optimizer.direction == "maximize"
+    told = [(trial.state, trial.value) for trial in optimizer.trials]
+    assert told == [(trial.state, trial.value) for trial in hds.trials]
+    np.testing.assert_allclose(optimizer.trials[9].params, hds.trials[9].params)
+    assert optimizer.best.value == max(t.value for t in hds.trials if t.value is not None)
