@@ -238,7 +238,7 @@ def _fold_table_changes(
     old: Decomposition, new: Decomposition, visit: Visit[Carry], init: Carry
 ) -> Carry:
     def equal(one: Decomposition, other: Decomposition) -> Array:
-        # One matrix product counts what all pairs share, several times faster than comparing rows.
+        # One matrix product counts what all pairs share: for a hundred rows faster than comparing.
         shared = one.members.astype(jnp.float32) @ other.members.astype(jnp.float32).T
         sizes = (one.members.sum(1)[:, None], other.members.sum(1)[None])
         same = (shared == sizes[0]) & (shared == sizes[1])

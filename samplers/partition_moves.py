@@ -14,7 +14,7 @@ class PartitionMoves(StructureBlock):
     """Gibbs visits to half of the dimensions, then as many splits and merges as dimensions.
 
     Gibbs moves explore one mode several times faster than splits and merges, which are cheaper and
-    change several dimensions at once. Together they forget slow quantities sooner than either.
+    change several dimensions at once: together they rely on neither alone.
 
     Args:
         model: the NumPyro model.

@@ -10,7 +10,7 @@ The tests were run once against deliberate bugs. Largest |z|, at 250 chains of 3
 the prior odds of edges 71 (EdgeGibbs) and 80 (InformedEdges); without the reverse proposal in the
 acceptance ratio 52; with proposals that are not normalized 26; with proposals that are not renewed
 after a move 57; accepting every proposal 49; without the log determinant 55 and 60. Right: 1.9.
-For partitions, see GEWEKE_NUMBERS.
+Splits and merges without the proposal ratio: 23 with Gibbs visits, 16 alone. Right: 1.7.
 """
 
 import jax

@@ -56,7 +56,7 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
     ("prior", "sampler"),
     [
         *[("uniform", sampler) for sampler in SAMPLERS],
-        ("bounded", PartitionMoves),
+        ("bounded", SAMPLERS[1]),
         ("bounded by the likelihood", partial(SplitMerge, num_moves=12)),
         ("bounded by the likelihood", SAMPLERS[1]),
         ("CRP", SAMPLERS[2]),
