@@ -3,12 +3,13 @@
 from structbo import models, samplers
 from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.engine import SpaceExhausted, default_model
+from structbo.fit import fit
 from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
 from structbo.minimize import Result, maximize, minimize
 from structbo.optimizer import Optimizer, Trial
 from structbo.parameters import Categorical, Integer, Ordinal, Real
 from structbo.plots import plot_convergence, plot_interactions
-from structbo.posterior import Posterior, fit
+from structbo.posterior import Posterior
 from structbo.space import Space
 from structbo.suggest import suggest
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structbo.engine import Engine, standardized
+from structbo.fit import fit
 from structbo.models import AdditiveGP
-from structbo.posterior import Posterior, fit
+from structbo.posterior import Posterior
 from structbo.space import Space
 from structbo.suggest import Direction, direction_sign, observed_values, unit_points
 

@@ -1,9 +1,9 @@
-"""Posterior draws and their diagnostics: ArviZ, edge probabilities, summaries, predictions."""
+"""Posterior draws: probabilities of structures, summaries, predictions, and the way to ArviZ."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -11,44 +11,23 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
-from numpyro.infer import HMC, MCMC, Gibbs
 from numpyro.infer.gibbs import prototype_trace
-from numpyro.infer.mcmc import MCMCKernel
 from threadpoolctl import threadpool_limits
 
+from structbo.diagnostics import Probabilities, Structures, indicator_probabilities, symmetric
 from structbo.inference import Data, condition
 from structbo.models import ConditionedGP
 from structbo.models.edges import Adjacency
 from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
-from structbo.samplers import default_sampler
-from structbo.samplers.structure_block import StructureBlock, sites_with_support
+from structbo.models.partitions import Partition
+from structbo.samplers.structure_block import sites_with_support
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Model = Callable[..., Any]
 FloatArray = NDArray[np.float64]
-
-HMC_STATISTICS = {
-    "acceptance_rate": "accept_prob",
-    "diverging": "diverging",
-    "energy": "energy",
-    "n_steps": "num_steps",
-    "step_size": "adapt_state.step_size",
-}
-"""What is kept of a Hamiltonian block: ArviZ's names, and the fields of NumPyro's state."""
-
-
-class EdgeProbabilities(NamedTuple):
-    """Posterior probability of every edge, and how well the draws determine it.
-
-    Args:
-        mean: share of draws with the edge, shape (D, D).
-        mcse: Monte Carlo standard error of that share, shape (D, D), zero on the diagonal.
-    """
-
-    mean: FloatArray
-    mcse: FloatArray
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +55,7 @@ class Posterior:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        X, y = _checked_data(self.X, self.y)
+        X, y = checked_data(self.X, self.y)
         names = tuple(self.names) or tuple(f"x{d}" for d in range(X.shape[1]))
         if len(names) != X.shape[1] or len(set(names)) != len(names):
             raise ValueError(f"names must be {X.shape[1]} different names, got {names}.")
@@ -98,54 +77,75 @@ class Posterior:
         chains, draws = next(iter(self.draws.values())).shape[:2]
         return int(chains * draws)
 
-    def edge_probabilities(self) -> EdgeProbabilities:
-        """Posterior probabilities of the edges, with Monte Carlo errors.
-
-        With k of S draws showing an edge and an effective sample size E, the error is
-        ``sqrt(p (1 - p) / E)`` at ``p = (k + 1/2) / (S + 1)``, which is not zero for an edge that
-        all draws agree on. Such an edge tells nothing about how fast it mixes, so it gets the
-        smallest E of the edges that did move (S if none did).
+    def edge_probabilities(self) -> Probabilities:
+        """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
         Raises:
             ValueError: if the model has no site, or several sites, of edge matrices.
-
-        References:
-            Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat",
-            for the effective sample size.
         """
-        import arviz as az
-
         edges, (rows, columns) = self._edges()
-        present = edges.mean((0, 1))
-        draws = az.convert_to_dataset({"edge": edges.astype(float)})
-        effective = np.array(az.ess(draws, method="mean")["edge"], float)
-        moved = (present > 0.0) & (present < 1.0)
-        effective[~moved] = effective[moved].min(initial=self.num_draws)
-        smoothed = (present * self.num_draws + 0.5) / (self.num_draws + 1.0)
-        mean, mcse = np.zeros((2, len(self.names), len(self.names)))
-        mean[rows, columns] = present
-        mcse[rows, columns] = np.sqrt(smoothed * (1.0 - smoothed) / effective)
-        return EdgeProbabilities(mean + mean.T, mcse + mcse.T)
+        return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
+
+    def together_probabilities(self) -> Probabilities:
+        """Posterior probability that two dimensions share a component, shape (D, D).
+
+        Whatever the structure: an edge, a block, an active set. With a projection the dimensions
+        are its directions. The residual is not counted.
+        """
+        together = self.structures.together
+        rows, columns = np.triu_indices(together.shape[-1], 1)
+        found = indicator_probabilities(together[:, :, rows, columns])
+        return symmetric(found, rows, columns, together.shape[-1])
+
+    def active_probabilities(self) -> Probabilities:
+        """Posterior probability that a dimension is in some component, shape (D,)."""
+        return indicator_probabilities(self.structures.active)
+
+    @cached_property
+    def structures(self) -> Structures:
+        """What the components of every draw have in common, whatever structure they are of."""
+        first = Data(self.X[:1], self.y[:1], np.ones(1, bool))
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+
+            def one(draw: dict[str, Array]) -> Structures:
+                batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), first)
+                return Structures.of(jax.tree.map(lambda v: v[0], batch.covariance))
+
+            flat = {name: v.reshape(-1, *v.shape[2:]) for name, v in self.draws.items()}
+            found = jax.jit(lambda draws: jax.lax.map(one, draws))(flat)
+            shape = (self.num_chains, -1)
+            return jax.tree.map(lambda v: np.asarray(v).reshape(*shape, *v.shape[1:]), found)
 
     def summary(self) -> "pd.DataFrame":
         """ArviZ's table of means, intervals, Monte Carlo errors, effective sizes and R-hat.
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
+        The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
+        whether two dimensions are in the same block.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
         effective sample size of those that did, at most the number of draws. With one chain
         R-hat is NaN.
         """
         import arviz as az
 
-        sites, dims, coords = dict(self.draws), self._dims(self.draws), self._coords()
+        sites, coords = dict(self.draws), self._coords()
+        indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
         errors: dict[str, float] = {}
         if len(self._edge_sites) == 1:
-            (site,) = self._edge_sites
-            sites[site], pairs = self._edges()
+            indicators[self._edge_sites[0]] = self._edges()
+        if self._partition_sites:
+            together = np.asarray(self.structures.together)
+            pairs = np.triu_indices(together.shape[-1], 1)
+            indicators["together"] = together[:, :, pairs[0], pairs[1]], pairs
+            for site in self._partition_sites:
+                del sites[site]
+        dims = self._dims(sites)
+        for name, (draws, pairs) in indicators.items():
             labels = [f"{self.names[a]},{self.names[b]}" for a, b in zip(*pairs, strict=True)]
-            dims[site], coords["edge"] = ["edge"], labels
-            mcse = self.edge_probabilities().mcse[pairs]
-            errors = {f"{site}[{label}]": e for label, e in zip(labels, mcse, strict=True)}
+            dim = f"{name}_pair"
+            sites[name], dims[name], coords[dim] = draws, [dim], labels
+            mcse = indicator_probabilities(draws).mcse
+            errors |= {f"{name}[{label}]": e for label, e in zip(labels, mcse, strict=True)}
         data = _to_arviz({"posterior": sites}, dims, coords)
         with np.errstate(divide="ignore", invalid="ignore"):
             table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
@@ -180,7 +180,8 @@ class Posterior:
 
         The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
         prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
-        ``dim`` and ``dim_other``, with the names as coordinates.
+        ``dim`` and ``dim_other``, with the names as coordinates. What `structures` tells of every
+        draw is among the posterior's variables, as ``structure_together`` and so on.
 
         The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
         ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
@@ -211,8 +212,11 @@ class Posterior:
                 values.reshape(self.num_chains, -1, len(self.y))
                 for values in self._map(pointwise, np.arange(self.num_draws), key_predictive)
             )
+        structures = {
+            f"structure_{name}": value for name, value in self.structures._asdict().items()
+        }
         groups = {
-            "posterior": self.draws,
+            "posterior": self.draws | structures,
             "sample_stats": self.sample_stats,
             "log_likelihood": {"y": log_likelihood},
             "posterior_predictive": {"y": replicated},
@@ -220,7 +224,7 @@ class Posterior:
             "prior_predictive": {"y": prior["y"]},
             "observed_data": {"y": self.y},
         }
-        return _to_arviz(groups, self._dims(self.draws), self._coords())
+        return _to_arviz(groups, self._dims(self.draws | structures), self._coords())
 
     def _map(
         self,
@@ -246,12 +250,19 @@ class Posterior:
         return map(np.asarray, jax.lax.map(one, (flat, keys)))
 
     @cached_property
-    def _edge_sites(self) -> Sequence[str]:
+    def _trace(self) -> Any:
         with jax.enable_x64(True), threadpool_limits(1, "blas"):
-            trace = prototype_trace(self.model, jax.random.key(0), (self.X[:1],), None)
-        return sites_with_support(Adjacency)(trace)
+            return prototype_trace(self.model, jax.random.key(0), (self.X[:1],), None)
 
-    def _edges(self) -> tuple[NDArray[Any], tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    @property
+    def _edge_sites(self) -> Sequence[str]:
+        return sites_with_support(Adjacency)(self._trace)
+
+    @property
+    def _partition_sites(self) -> Sequence[str]:
+        return sites_with_support(Partition)(self._trace)
+
+    def _edges(self) -> tuple[NDArray[Any], Pairs]:
         """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
         sites = self._edge_sites
         if len(sites) != 1:
@@ -271,75 +282,6 @@ class Posterior:
 
     def _coords(self) -> dict[str, list[str]]:
         return {"dim": list(self.names), "dim_other": list(self.names)}
-
-
-def fit(
-    model: Model,
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    num_warmup: int = 200,
-    num_samples: int = 250,
-    num_chains: int = 2,
-    sampler: MCMCKernel | None = None,
-    seed: int = 0,
-    progress_bar: bool = True,
-    names: Sequence[str] = (),
-) -> Posterior:
-    """Draws from the posterior of a model with NumPyro's MCMC, for inference rather than search.
-
-    Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
-    y first if it is not. Nothing is padded either: every call compiles anew anyway, and fewer rows
-    are faster.
-
-    Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``.
-        X: points of the unit cube, shape (n, D).
-        y: observations, shape (n,).
-        num_warmup: steps of each chain that adapt the sampler and are thrown away.
-        num_samples: draws of each chain.
-        num_chains: how many chains to run, one after the other.
-        sampler: a kernel for `numpyro.infer.MCMC`; `default_sampler` if None.
-        seed: of all chains.
-        progress_bar: whether to show one.
-        names: of the D dimensions; by default x0, x1, ...
-
-    Returns:
-        The draws, with the sampler's statistics.
-
-    Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
-    """
-    X, y = _checked_data(X, y)
-    kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
-    statistics = dict(_statistics(kernel))
-    with jax.enable_x64(True), threadpool_limits(1, "blas"):
-        mcmc = MCMC(
-            kernel,
-            num_warmup=num_warmup,
-            num_samples=num_samples,
-            num_chains=num_chains,
-            chain_method="sequential",
-            progress_bar=progress_bar,
-        )
-        fields = tuple(statistics.values())
-        mcmc.run(jax.random.key(seed), jnp.asarray(X), jnp.asarray(y), extra_fields=fields)
-        draws = jax.tree.map(np.asarray, mcmc.get_samples(group_by_chain=True))
-        extra = mcmc.get_extra_fields(group_by_chain=True)
-        stats = {name: np.asarray(extra[path]) for name, path in statistics.items()}
-    return Posterior(model, X, y, draws, stats, tuple(names))
-
-
-def _statistics(kernel: MCMCKernel) -> Iterator[tuple[str, str]]:
-    """Names of a kernel's statistics and their places in its state."""
-    blocks = [("", kernel)]
-    if isinstance(kernel, Gibbs):
-        blocks = [(f"block_states.{i}.", block) for i, (block, _) in enumerate(kernel.blocks)]
-    for path, block in blocks:
-        if isinstance(block, HMC):
-            yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
-        elif isinstance(block, StructureBlock):
-            yield f"acceptance_rate_{type(block).__name__}", f"{path}accept_prob"
 
 
 def _leave_one_out(gp: ConditionedGP, y: Array) -> Array:
@@ -403,7 +345,7 @@ def _checked_points(name: str, points: ArrayLike) -> FloatArray:
     return array
 
 
-def _checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     points, values = _checked_points("X", X), np.asarray(y, float)
     if values.shape != points.shape[:1] or values.size == 0:
         raise ValueError(

@@ -15,9 +15,10 @@ from numpyro import handlers
 from numpyro.infer import NUTS
 from scipy.stats import norm
 
+from structbo.fit import _statistics, fit
 from structbo.inference import Data, condition
-from structbo.models import AdditiveGP, cliques, edges
-from structbo.posterior import Posterior, _replicate, _statistics, fit
+from structbo.models import AdditiveGP, active_sets, cliques, edges, partitions
+from structbo.posterior import Posterior, _replicate
 
 matplotlib.use("Agg")
 
@@ -236,6 +237,77 @@ def test_summary_of_a_model_without_edges():
     assert "noise" in posterior.summary().index
     with pytest.raises(ValueError, match="exactly one site of edge matrices"):
         posterior.edge_probabilities()
+
+
+def with_structure(structure: Any, site: str, values: np.ndarray) -> Posterior:
+    """A posterior with the given draws of one structure site, (chains, draws, D)."""
+    rng = np.random.default_rng(1)
+    X, y = observations(values.shape[-1])
+    draws = {
+        site: values,
+        "lengthscale": rng.uniform(0.5, 2.0, values.shape),
+        "noise": rng.uniform(0.05, 0.1, values.shape[:2]),
+        "outputscale": rng.uniform(1.0, 2.0, values.shape[:2]),
+    }
+    return Posterior(AdditiveGP(structure), X, y, draws)
+
+
+def test_together_is_what_the_components_say():
+    """Blocks of a partition, against labels compared one by one."""
+    labels = np.random.default_rng(0).choice(
+        [[0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 2, 3]], (NUM_CHAINS, NUM_DRAWS)
+    )
+    posterior = with_structure(partitions(), "labels", labels)
+    same = (labels[..., :, None] == labels[..., None, :]) & ~np.eye(4, dtype=bool)
+    mean, mcse = posterior.together_probabilities()
+    np.testing.assert_allclose(mean, same.mean((0, 1)))
+    assert (mcse[np.triu_indices(4, 1)] > 0).all() and (mcse == mcse.T).all()
+    np.testing.assert_array_equal(posterior.structures.num_components, labels.max(-1) + 1)
+    shares = np.array([[np.bincount(row, minlength=4) / 4 for row in chain] for chain in labels])
+    effective = 1 / (shares**2).sum(-1)
+    np.testing.assert_allclose(posterior.structures.effective_components, effective)
+    np.testing.assert_allclose(posterior.active_probabilities().mean, 1.0)
+
+
+def test_edges_are_together():
+    posterior = with_edges(edge_draws(0.3))
+    for got, want in zip(
+        posterior.together_probabilities(), posterior.edge_probabilities(), strict=True
+    ):
+        np.testing.assert_allclose(got, want)
+
+
+def test_active_is_what_the_set_says():
+    active = np.random.default_rng(0).integers(0, 2, (NUM_CHAINS, NUM_DRAWS, 3))
+    active[..., 0] = 1
+    posterior = with_structure(active_sets(), "active", active)
+    mean, mcse = posterior.active_probabilities()
+    np.testing.assert_allclose(mean, active.mean((0, 1)))
+    assert (mcse > 0).all()
+
+
+def test_summary_of_a_partition_lists_pairs_and_no_labels():
+    labels = np.random.default_rng(0).choice(
+        [[0, 0, 1], [0, 1, 1], [0, 0, 0]], (NUM_CHAINS, NUM_DRAWS)
+    )
+    posterior = with_structure(partitions(), "labels", labels)
+    table = posterior.summary()
+    assert np.isfinite(table.to_numpy()).all()
+    rows = [row for row in table.index if "lengthscale" not in row]
+    assert rows[:2] == ["noise", "outputscale"]
+    assert set(rows[2:]) == {"together[x0,x1]", "together[x0,x2]", "together[x1,x2]"}
+    same = (labels[..., 0] == labels[..., 1]).mean()
+    np.testing.assert_allclose(table.loc["together[x0,x1]", "mean"], same)
+
+
+def test_arviz_knows_the_structures(inference_data: Any, posterior: Posterior):
+    variables = inference_data["posterior"]
+    together = variables["structure_together"]
+    assert together.dims == ("chain", "draw", "dim", "dim_other")
+    np.testing.assert_array_equal(together.values, posterior.draws["Z"] == 1)
+    np.testing.assert_array_equal(
+        variables["structure_num_components"].values, 3 + posterior.draws["Z"].sum((-1, -2)) // 2
+    )
 
 
 def test_predict_averages_over_draws():
