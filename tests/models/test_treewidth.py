@@ -1,7 +1,7 @@
 """Elimination widths against brute force, and the prior over graphs of bounded treewidth."""
 
 from collections.abc import Callable
-from itertools import permutations, product
+from itertools import permutations
 
 import jax
 import jax.numpy as jnp
@@ -24,14 +24,6 @@ MATRIX += MATRIX.T
 widths = jax.jit(jax.vmap(elimination_width))
 
 
-def all_graphs(num_dims: int) -> np.ndarray:
-    rows, columns = np.triu_indices(num_dims, 1)
-    bits = np.array(list(product([0, 1], repeat=len(rows))))
-    graphs = np.zeros((len(bits), num_dims, num_dims), int)
-    graphs[:, rows, columns] = graphs[:, columns, rows] = bits
-    return graphs
-
-
 def brute_force_treewidths(graphs: np.ndarray) -> np.ndarray:
     """The least width over all orders of elimination, which is the treewidth."""
     num_dims = graphs.shape[1]
@@ -47,13 +39,9 @@ def brute_force_treewidths(graphs: np.ndarray) -> np.ndarray:
     return best
 
 
-def is_forest(graph: np.ndarray) -> bool:
-    return nx.is_forest(nx.from_numpy_array(graph))
-
-
 @pytest.mark.parametrize("num_dims", [1, 2, 3, 4, 5])
-def test_width_is_the_treewidth_where_that_is_at_most_two(num_dims: int):
-    graphs = all_graphs(num_dims)
+def test_width_is_the_treewidth_where_that_is_at_most_two(all_graphs, num_dims: int):
+    graphs = np.asarray(all_graphs(num_dims))
     exact, width = brute_force_treewidths(graphs), np.asarray(widths(graphs))
     assert exact.max() == num_dims - 1
     assert (width >= exact).all()
@@ -103,8 +91,8 @@ def test_width_of_known_graphs(graph: nx.Graph, expected: int):
 
 
 @pytest.mark.parametrize("max_width", [1, 2, 3])
-def test_log_prob_is_that_of_independent_edges_inside_the_bound(max_width: int):
-    graphs = all_graphs(NUM_DIMS)
+def test_log_prob_is_that_of_independent_edges_inside_the_bound(all_graphs, max_width: int):
+    graphs = np.asarray(all_graphs(NUM_DIMS))
     prior = BoundedTreewidth(NUM_DIMS, MATRIX, max_width)
     inside = brute_force_treewidths(graphs) <= max_width
     assert inside.sum() == {1: 38, 2: 63, 3: 64}[max_width]
@@ -115,8 +103,8 @@ def test_log_prob_is_that_of_independent_edges_inside_the_bound(max_width: int):
 
 @pytest.mark.parametrize("max_width", [1, 2])
 @pytest.mark.parametrize("probs", [0.6, MATRIX], ids=["number", "matrix"])
-def test_frequencies(probs, max_width: int, total_variation):
-    graphs = jnp.array(all_graphs(NUM_DIMS))
+def test_frequencies(probs, max_width: int, all_graphs, total_variation):
+    graphs = all_graphs(NUM_DIMS)
     prior = BoundedTreewidth(NUM_DIMS, probs, max_width)
     draws = prior.sample(jax.random.key(0), (200, 200))
     assert draws.shape == (200, 200, NUM_DIMS, NUM_DIMS)
@@ -184,6 +172,6 @@ def test_structure_of_bounded_width():
     with handlers.seed(rng_seed=0), handlers.trace() as trace:
         edges(dist.Beta(8.0, 2.0), max_width=1)(8)
     assert set(trace) == {"edge_probability", "Z"}
-    assert is_forest(np.asarray(trace["Z"]["value"]))
+    assert nx.is_forest(nx.from_numpy_array(np.asarray(trace["Z"]["value"])))
     assert trace["Z"]["fn"].max_width == 1
     assert trace["Z"]["fn"].probs == trace["edge_probability"]["value"]
