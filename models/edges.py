@@ -103,7 +103,8 @@ class BoundedTreewidth(EdgeBernoulli):
 
     A bound of 1 leaves the forests, a bound of 2 the graphs of treewidth at most 2; the larger the
     bound, the larger the tables of message passing. With a bound of 1 or 2 an edge less never
-    leaves the support, so samplers that flip single edges reach every graph.
+    leaves the support, so samplers that flip single edges reach every graph. With larger bounds a
+    few removals leave it; up to six dimensions every graph is reached nevertheless.
 
     The density is not normalized: the constant depends on ``probs`` and ``max_width`` and is left
     out. Where ``probs`` is itself random, the posterior is therefore that of the joint prior *given
