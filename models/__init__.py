@@ -10,8 +10,9 @@ from structbo.models.active_sets import (
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
-from structbo.models.edges import EdgeBernoulli, adjacency, edges
+from structbo.models.edges import BoundedTreewidth, EdgeBernoulli, adjacency, edges
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
+from structbo.models.graphs import elimination_width
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
 from structbo.models.partitions import (
     CRPPartition,
@@ -29,6 +30,7 @@ __all__ = [
     "ActiveBernoulli",
     "AdditiveCovariance",
     "AdditiveGP",
+    "BoundedTreewidth",
     "CRPPartition",
     "ConditionedGP",
     "Decomposition",
@@ -50,6 +52,7 @@ __all__ = [
     "cliques",
     "dimension_scaled",
     "edges",
+    "elimination_width",
     "matern32",
     "matern52",
     "moderate",

@@ -1,5 +1,6 @@
 """Edge matrices as random variables: the prior over dependency graphs."""
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -14,6 +15,7 @@ from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.decomposition import Decomposition, pairs
+from structbo.models.graphs import elimination_width
 
 Structure = Callable[[int], Decomposition]
 """A NumPyro sub-program: from the number of dimensions to a random decomposition."""
@@ -96,9 +98,130 @@ class EdgeBernoulli(dist.Distribution):
         return self._upper(terms).sum((-2, -1))
 
 
+class BoundedTreewidth(EdgeBernoulli):
+    """Independent edges, restricted to graphs whose `elimination_width` is at most a bound.
+
+    A bound of 1 leaves the forests, a bound of 2 the graphs of treewidth at most 2; the larger the
+    bound, the larger the tables of message passing. With a bound of 1 or 2 an edge less never
+    leaves the support, so samplers that flip single edges reach every graph. With larger bounds a
+    few removals leave it; up to six dimensions every graph is reached nevertheless.
+
+    The density is not normalized: the constant depends on ``probs`` and ``max_width`` and is left
+    out. Where ``probs`` is itself random, the posterior is therefore that of the joint prior *given
+    the bound*, which favors smaller probabilities than the prior of ``probs`` alone, and draws of
+    `sample`, which are taken after those of ``probs``, are not draws from this joint prior.
+
+    Args:
+        num_dims: the number of dimensions D.
+        probs: probability of an edge without the bound, a scalar or a symmetric matrix of shape
+            (D, D).
+        max_width: the largest width that has positive probability, at least 1.
+
+    Raises:
+        ValueError: as `EdgeBernoulli` does, if the bound is not an integer of at least 1, or if the
+            edges that are certain exceed it.
+
+    References:
+        Han, Arora and Scarlett 2021, "High-dimensional Bayesian optimization via tree-structured
+        additive models", for forests.
+
+    Example:
+        >>> triangle = jnp.ones((3, 3), int) - jnp.eye(3, dtype=int)
+        >>> [float(BoundedTreewidth(3, 0.5, k).log_prob(triangle)) > -jnp.inf for k in (1, 2)]
+        [False, True]
+    """
+
+    pytree_aux_fields = ("max_width",)
+
+    def __init__(
+        self,
+        num_dims: int,
+        probs: ArrayLike = 0.5,
+        max_width: int = 2,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
+        is_integer = isinstance(max_width, int | np.integer) and not isinstance(max_width, bool)
+        if not (is_integer and max_width >= 1):
+            raise ValueError(f"max_width must be an integer of at least 1, got {max_width!r}.")
+        self.max_width = max_width
+        super().__init__(num_dims, probs, validate_args=validate_args)
+        if not isinstance(self.probs, Tracer) and not bool(self._fits(self._certain)):
+            raise ValueError(
+                f"The edges whose probs are 1 have a width of more than max_width={max_width}: "
+                "lower some of them or raise max_width."
+            )
+
+    @property
+    def _certain(self) -> Array:
+        one = jnp.broadcast_to(self.probs, self.event_shape) == 1
+        return one & ~np.eye(self.num_dims, dtype=bool)
+
+    def _fits(self, value: ArrayLike) -> Array:
+        width = jnp.vectorize(elimination_width, signature="(d,d)->()")
+        return width(jnp.asarray(value)) <= self.max_width
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draws graphs until one fits, at most `MAX_TRIES` times.
+
+        If none of them fits, the edges of the last are visited in a random order, certain ones
+        first, and each is kept that fits together with those kept before. Such a draw lies in the
+        support, but it is not an exact one. Where a fraction ``a`` of the unrestricted graphs fits,
+        this happens with probability ``(1 - a) ** MAX_TRIES``.
+
+        Args:
+            key: for random numbers.
+            sample_shape: the shape of the array of draws.
+
+        Returns:
+            Edge matrices, int32, shape (*sample_shape, D, D).
+        """
+        keys = jax.random.split(key, math.prod(sample_shape))
+        return jax.vmap(self._draw)(keys).reshape(*sample_shape, *self.event_shape)
+
+    def _draw(self, key: Array) -> Array:
+        draw = super().sample
+        key_order, key_try = jax.random.split(key)
+
+        def try_again(state: tuple[Array, Array]) -> tuple[Array, Array]:
+            tries, _ = state
+            return tries + 1, draw(jax.random.fold_in(key_try, tries))
+
+        init = try_again((jnp.array(0), jnp.zeros(self.event_shape, jnp.int32)))
+        _, graph = jax.lax.while_loop(
+            lambda s: (s[0] < MAX_TRIES) & ~self._fits(s[1]), try_again, init
+        )
+        return jnp.where(self._fits(graph), graph, self._thinned(key_order, graph))
+
+    def _thinned(self, key: Array, graph: Array) -> Array:
+        """A maximal subgraph that fits, of edges in a random order."""
+        priority = 1.0 + self._certain + jax.random.uniform(key, self.event_shape)
+        order = jnp.argsort(-priority * self._upper(graph), axis=None)
+        rows, columns = jnp.unravel_index(order, self.event_shape)
+
+        def add(state: tuple[Array, Array]) -> tuple[Array, Array]:
+            k, kept = state
+            i, j = rows[k], columns[k]
+            more = kept.at[jnp.array([i, j]), jnp.array([j, i])].set(1)
+            return k + 1, jnp.where(self._fits(more), more, kept)
+
+        # No steps where the graph fits: a batch of draws waits only for those that do not.
+        num_edges = jnp.where(self._fits(graph), 0, graph.sum() // 2)
+        init = (jnp.array(0), jnp.zeros_like(graph))
+        return jax.lax.while_loop(lambda s: s[0] < num_edges, add, init)[1]
+
+    def log_prob(self, value: ArrayLike) -> Array:
+        return jnp.where(self._fits(value), super().log_prob(value), -jnp.inf)
+
+
+MAX_TRIES = 1000
+"""How many graphs `BoundedTreewidth` draws in search of one that fits."""
+
+
 def edges(
     probability: ArrayLike | dist.Distribution | None = None,
     components: Callable[[Array], Decomposition] = pairs,
+    max_width: int | None = None,
 ) -> Structure:
     """The structure whose random variable is an edge matrix, site ``Z``.
 
@@ -107,6 +230,8 @@ def edges(
             the site ``edge_probability``. The default, ``1 / max(D - 1, 2)``, expects at most D / 2
             edges.
         components: from an edge matrix to a decomposition: `pairs`, `cliques`, or your own.
+        max_width: the largest width of a graph, for a prior of `BoundedTreewidth`; 1 for forests,
+            None for any graph.
 
     Returns:
         A structure for `AdditiveGP`.
@@ -122,6 +247,11 @@ def edges(
         probs = 1.0 / max(num_dims - 1, 2) if probability is None else probability
         if isinstance(probs, dist.Distribution):
             probs = numpyro.sample("edge_probability", probs)
-        return components(numpyro.sample("Z", EdgeBernoulli(num_dims, probs)))
+        prior = (
+            EdgeBernoulli(num_dims, probs)
+            if max_width is None
+            else BoundedTreewidth(num_dims, probs, max_width)
+        )
+        return components(numpyro.sample("Z", prior))
 
     return structure

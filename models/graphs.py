@@ -1,4 +1,4 @@
-"""Maximal cliques of small graphs, enumerated by JAX without leaving the device.
+"""Maximal cliques and elimination widths of small graphs, by JAX without leaving the device.
 
 Sets of vertices are boolean vectors. Enumeration is a fold: the caller's function sees one clique
 at a time, so nothing is stored that is not needed.
@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 Carry = TypeVar("Carry")
@@ -90,3 +91,47 @@ def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
 
     init = (jnp.zeros((capacity, num_dims), bool), jnp.array(0))
     return fold_maximal_cliques(edges, jnp.ones(num_dims, bool), visit, init)
+
+
+@jax.jit
+def elimination_width(edges: Array) -> Array:
+    """The width of the triangulation that min-degree elimination gives.
+
+    A vertex of least degree, the first of several, is eliminated and its neighbors are joined,
+    until none is left. The width is the largest degree of a vertex when it is eliminated. It is
+    never below the treewidth, and it is at most 2 exactly where the treewidth is at most 2, then
+    equal to it: such a graph has a vertex of degree at most 2, and to eliminate that one contracts
+    an edge, which cannot raise the treewidth. So the width is 0 without edges and at most 1 for
+    forests. Where it is 3 or more the treewidth can be smaller, though never below 3, and the width
+    can depend on the order of the vertices.
+
+    Args:
+        edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
+
+    Returns:
+        An integer, a scalar.
+
+    References:
+        Bodlaender and Koster 2010, "Treewidth computations I. Upper bounds".
+
+    Example:
+        >>> square = jnp.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+        >>> int(elimination_width(square))
+        2
+    """
+    num_dims = edges.shape[0]
+    # Eight vertices to a byte: several times faster than boolean matrices.
+    one = jnp.asarray(np.packbits(np.eye(num_dims, dtype=bool), axis=1))
+
+    def eliminate(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        neighbors, left, width = state
+        degree = jax.lax.population_count(neighbors).sum(1, dtype=jnp.int32)
+        vertex = jnp.argmin(jnp.where(left, degree, num_dims))
+        is_neighbor = (one & neighbors[vertex]).any(1)
+        joined = (neighbors | neighbors[vertex]) & ~one & ~one[vertex]
+        neighbors = jnp.where(is_neighbor[:, None], joined, neighbors)
+        return neighbors, left.at[vertex].set(False), jnp.maximum(width, degree[vertex])
+
+    neighbors = jnp.packbits(edges.astype(bool), axis=1)
+    init = (neighbors, jnp.ones(num_dims, bool), jnp.array(0, jnp.int32))
+    return jax.lax.fori_loop(0, num_dims, eliminate, init)[2]

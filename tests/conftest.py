@@ -9,12 +9,29 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Callable
+from itertools import product
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro
 import pytest
 
 numpyro.enable_x64()
+
+
+@pytest.fixture(scope="session")
+def all_graphs() -> Callable[[int], jax.Array]:
+    """Every edge matrix over D dimensions, shape (2 ** (D (D - 1) / 2), D, D)."""
+
+    def enumerate_graphs(num_dims: int) -> jax.Array:
+        rows, columns = np.triu_indices(num_dims, 1)
+        bits = np.array(list(product([0, 1], repeat=len(rows))))
+        graphs = np.zeros((len(bits), num_dims, num_dims), int)
+        graphs[:, rows, columns] = graphs[:, columns, rows] = bits
+        return jnp.array(graphs)
+
+    return enumerate_graphs
 
 
 @pytest.fixture(scope="session")

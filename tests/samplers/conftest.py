@@ -1,7 +1,6 @@
 """Enumerated posteriors of small problems, and compiled chains to compare with them."""
 
 from collections.abc import Callable
-from itertools import product
 from typing import Any
 
 import jax
@@ -12,20 +11,6 @@ from numpyro.infer.util import log_density
 
 from structbo.samplers import StructureBlock
 from structbo.samplers.conditional import Conditional
-
-
-@pytest.fixture(scope="session")
-def all_graphs() -> Callable[[int], jax.Array]:
-    """Every edge matrix over D dimensions, shape (2 ** (D (D - 1) / 2), D, D)."""
-
-    def enumerate_graphs(num_dims: int) -> jax.Array:
-        rows, columns = np.triu_indices(num_dims, 1)
-        bits = np.array(list(product([0, 1], repeat=len(rows))))
-        graphs = np.zeros((len(bits), num_dims, num_dims), int)
-        graphs[:, rows, columns] = graphs[:, columns, rows] = bits
-        return jnp.array(graphs)
-
-    return enumerate_graphs
 
 
 @pytest.fixture(scope="session")

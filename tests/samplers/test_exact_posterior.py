@@ -8,6 +8,7 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import networkx as nx
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -73,6 +74,30 @@ def test_frequencies_of_graphs(
     starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
     draws = run_block(block(model), args, "Z", starts, 5050)[:, 50:]
     assert total_variation(draws, graphs, posterior) < BOUND
+
+
+@pytest.mark.parametrize(
+    "block",
+    [partial(EdgeGibbs, num_flips=3), partial(InformedEdges, num_moves=2)],
+    ids=lambda block: block.func.__name__,
+)
+def test_frequencies_of_forests(
+    block, data, all_graphs, posterior_over, run_block, total_variation
+):
+    """A bound on the treewidth restricts the posterior, and no chain ever leaves it."""
+    graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
+    model = handlers.condition(AdditiveGP(edges(UNEQUAL, cliques, max_width=1)), data=FIXED)
+    free = posterior_over(edge_model(cliques, {}), args, "Z", graphs)
+    is_forest = np.array([nx.is_forest(nx.from_numpy_array(g)) for g in np.asarray(graphs)])
+    assert 0.1 < free[~is_forest].sum() < 0.9
+    posterior = np.where(is_forest, free, 0.0) / free[is_forest].sum()
+    assert 0.02 < posterior.max() < 0.9
+    np.testing.assert_allclose(posterior_over(model, args, "Z", graphs), posterior, rtol=1e-9)
+    starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
+    draws = run_block(block(model), args, "Z", starts, 5050)
+    visited = np.unique(np.asarray(draws).reshape(-1, NUM_DIMS, NUM_DIMS), axis=0)
+    assert all(nx.is_forest(nx.from_numpy_array(graph)) for graph in visited)
+    assert total_variation(draws[:, 50:], graphs, posterior) < BOUND
 
 
 def test_frequencies_through_mcmc(data, all_graphs, posterior_over, total_variation):
