@@ -22,7 +22,7 @@ from structbo.models.partitions import (
     partition,
     partitions,
 )
-from structbo.models.priors import FiniteUniform, dimension_scaled
+from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
 from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "edges",
     "matern32",
     "matern52",
+    "moderate",
     "outer_box_ratio",
     "pairs",
     "partition",

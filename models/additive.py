@@ -13,8 +13,8 @@ from jax.typing import ArrayLike
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.edges import Structure, edges
 from structbo.models.gp import MarginalGP
-from structbo.models.kernels import Kernel, matern52
-from structbo.models.priors import dimension_scaled
+from structbo.models.kernels import Kernel, squared_exponential
+from structbo.models.priors import moderate
 
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 
@@ -65,11 +65,11 @@ class AdditiveGP:
     def __init__(
         self,
         structure: Structure | None = None,
-        kernel: Kernel = matern52,
+        kernel: Kernel = squared_exponential,
         *,
-        lengthscale: LengthscalePrior = dimension_scaled,
+        lengthscale: LengthscalePrior = moderate,
         outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0),
-        noise: dist.Distribution = dist.LogNormal(-4.0, 1.0),
+        noise: dist.Distribution = dist.LogNormal(-5.0, 1.5),
         relevance: dist.Distribution | None = None,
         residual: Residual | None = None,
         categorical: tuple[int, ...] = (),

@@ -6,13 +6,12 @@ from functools import lru_cache
 
 import jax
 import numpy as np
-import numpyro.distributions as dist
 from numpy.typing import NDArray
 from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from structbo.inference import Chain, Data
-from structbo.models import AdditiveGP, Residual, edges, squared_exponential
+from structbo.models import AdditiveGP, Residual
 from structbo.proposal import propose
 from structbo.space import Space
 
@@ -42,18 +41,7 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
         >>> default_model() is default_model()
         True
     """
-    return AdditiveGP(
-        edges(),
-        squared_exponential,
-        lengthscale=_lengthscale,
-        noise=dist.LogNormal(-5.0, 1.5),
-        residual=Residual() if has_residual else None,
-        categorical=categorical,
-    )
-
-
-def _lengthscale(num_dims: int) -> dist.LogNormal:
-    return dist.LogNormal(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10), 1.0)
+    return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
 
 
 def standardized(values: FloatArray) -> FloatArray:
