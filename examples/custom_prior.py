@@ -50,7 +50,7 @@ def main() -> None:
     print(f"Best value {result.best_value:.3f} after {len(result.trials)} evaluations.")
     print(posterior.summary().loc[["decay"], ["mean", "sd", "ess_bulk", "r_hat"]].round(2))
     sb.plot_together(posterior.together_probabilities().mean, posterior.names)
-    plt.gcf().savefig(arguments.picture, dpi=110)
+    plt.gcf().savefig(arguments.picture, dpi=110, bbox_inches="tight")
     print(f"Who interacts with whom is in {arguments.picture}.")
 
 
