@@ -11,6 +11,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
+from numpy.typing import NDArray
 from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
@@ -83,19 +84,22 @@ class EdgeBernoulli(dist.Distribution):
             raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
-    def _upper(self, matrix: Array) -> Array:
-        return jnp.where(np.triu(np.ones(self.event_shape, bool), 1), matrix, 0)
+    @property
+    def _is_upper(self) -> NDArray[np.bool_]:
+        return np.triu(np.ones(self.event_shape, bool), 1)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         shape = (*sample_shape, *self.event_shape)
-        upper = self._upper(jax.random.bernoulli(key, self.probs, shape).astype(jnp.int32))
+        present = jax.random.bernoulli(key, self.probs, shape) & self._is_upper
+        upper = present.astype(jnp.int32)
         return upper + jnp.swapaxes(upper, -2, -1)
 
     @validate_sample
     def log_prob(self, value: ArrayLike) -> Array:
         present = jnp.asarray(value) == 1
-        terms = jnp.where(present, jnp.log(self.probs), jnp.log1p(-self.probs))
-        return self._upper(terms).sum((-2, -1))
+        # Chosen before the logarithm: what is not used, as on the diagonal, has no derivative.
+        chosen = jnp.where(present, self.probs, 1.0 - self.probs)
+        return jnp.log(jnp.where(self._is_upper, chosen, 1.0)).sum((-2, -1))
 
 
 class BoundedTreewidth(EdgeBernoulli):

@@ -8,7 +8,7 @@ from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
 from structbo.minimize import Result, maximize, minimize
 from structbo.optimizer import Optimizer, Trial
 from structbo.parameters import Categorical, Integer, Ordinal, Real
-from structbo.plots import plot_convergence, plot_interactions
+from structbo.plots import plot_convergence, plot_interactions, plot_together
 from structbo.posterior import Posterior
 from structbo.space import Space
 from structbo.suggest import suggest
@@ -35,6 +35,7 @@ __all__ = [
     "models",
     "plot_convergence",
     "plot_interactions",
+    "plot_together",
     "samplers",
     "suggest",
 ]

@@ -129,3 +129,16 @@ def test_invalid_value_warns_under_validation():
         pytest.warns(UserWarning, match="Out-of-support values"),
     ):
         EdgeBernoulli(2, 0.5).log_prob(jnp.ones((2, 2)))
+
+
+def test_gradient_by_the_probabilities_ignores_the_diagonal_and_what_did_not_happen():
+    """A prior that decays with the distance has probability one on the diagonal."""
+    distance = jnp.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    Z = jnp.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+
+    def log_prob(decay):
+        return EdgeBernoulli(3, jnp.exp(-decay * distance)).log_prob(Z)
+
+    p1, p2 = np.exp(-0.7), np.exp(-1.4)
+    expected = -1.0 + 2.0 * p2 / (1.0 - p2) + p1 / (1.0 - p1)
+    np.testing.assert_allclose(jax.grad(log_prob)(0.7), expected, rtol=1e-6)

@@ -96,3 +96,15 @@ def test_missing_matplotlib(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(ImportError, match=r'pip install "structbo\[plots\]"'):
         plots.plot_convergence([1.0])
+
+
+def test_heat_map_shows_the_matrix_and_leaves_the_diagonal_out() -> None:
+    ax = plots.plot_together(PROBABILITIES, NAMES)
+    (image,) = ax.get_images()
+    shown = np.ma.filled(image.get_array(), np.nan)
+    off_diagonal = ~np.eye(len(NAMES), dtype=bool)
+    np.testing.assert_allclose(shown[off_diagonal], np.asarray(PROBABILITIES)[off_diagonal])
+    assert np.isnan(np.diag(shown)).all()
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(NAMES)
+    with pytest.raises(ValueError, match="probabilities must have shape"):
+        plots.plot_together(PROBABILITIES, NAMES[:3])
