@@ -200,7 +200,7 @@ class BoundedTreewidth(EdgeBernoulli):
     def _thinned(self, key: Array, graph: Array) -> Array:
         """A maximal subgraph that fits, of edges in a random order."""
         priority = 1.0 + self._certain + jax.random.uniform(key, self.event_shape)
-        order = jnp.argsort(-priority * self._upper(graph), axis=None)
+        order = jnp.argsort(-priority * (graph * self._is_upper), axis=None)
         rows, columns = jnp.unravel_index(order, self.event_shape)
 
         def add(state: tuple[Array, Array]) -> tuple[Array, Array]:
