@@ -21,7 +21,7 @@ from structbo.acquisition import (
 )
 from structbo.inference import Data, condition
 from structbo.maximizers import maximize_additive
-from structbo.models import AdditiveGP, ConditionedGP, Residual, edges
+from structbo.models import AdditiveGP, ConditionedGP, Residual, edges, matern52
 
 NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
 CATEGORICAL = 3
@@ -55,7 +55,7 @@ def edge_matrix(pairs: list[tuple[int, int]]) -> np.ndarray:
 @pytest.fixture(scope="module")
 def case() -> Case:
     rng = np.random.default_rng(0)
-    model = AdditiveGP(edges(), residual=Residual(), categorical=(CATEGORICAL,))
+    model = AdditiveGP(edges(), matern52, residual=Residual(), categorical=(CATEGORICAL,))
     x = rng.random((9, NUM_DIMS))
     x[:, CATEGORICAL] = rng.choice(LEVELS[CATEGORICAL], 9)
     data = Data(x, rng.normal(size=9), np.arange(9) < 7)
