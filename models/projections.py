@@ -7,6 +7,7 @@ alpha goes to 1; the prior below moves along these rays, which makes the constra
 construction, for gradients as for draws.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -90,6 +91,15 @@ def _log_ratio(W: Array) -> Array:
     return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
 
 
+def _each(function: Callable[[Array], Array], matrices: Array) -> Array:
+    """A function of every matrix of a batch, shape (..., D, D), one after the other.
+
+    Batched factorizations inside compiled loops can wait for each other forever on a CPU.
+    """
+    values = jax.lax.map(function, matrices.reshape(-1, *matrices.shape[-2:]))
+    return values.reshape(*matrices.shape[:-2], *values.shape[1:])
+
+
 class OuterBox(NamedTuple):
     """The smallest box around the projected unit cube, scaled to a unit cube of its own.
 
@@ -144,7 +154,7 @@ class _NearIdentityMatrix(constraints.Constraint):
         self.delta = delta
 
     def __call__(self, x: ArrayLike) -> Array:
-        ratio = jnp.vectorize(outer_box_ratio, signature="(d,d)->()")(jnp.asarray(x))
+        ratio = _each(outer_box_ratio, jnp.asarray(x))
         return ratio <= (1.0 + jnp.asarray(self.delta)) * (1.0 + 1e-9)
 
     def feasible_like(self, prototype: ArrayLike) -> Array:
@@ -182,14 +192,14 @@ class NearIdentityTransform(Transform):
             deviation, distance, limit = self._on_ray(x)
             return jnp.eye(len(x)) + deviation / (1.0 + distance / limit)
 
-        return jnp.vectorize(one, signature="(d,d)->(d,d)")(x)
+        return _each(one, x)
 
     def _inverse(self, y: Array) -> Array:
         def one(y: Array) -> Array:
             deviation, distance, limit = self._on_ray(y)
             return jnp.eye(len(y)) + deviation / (1.0 - distance / limit)
 
-        return jnp.vectorize(one, signature="(d,d)->(d,d)")(y)
+        return _each(one, y)
 
     def log_abs_det_jacobian(
         self, x: Array, y: Array, intermediates: object | None = None
@@ -200,7 +210,7 @@ class NearIdentityTransform(Transform):
             _, distance, limit = self._on_ray(x)
             return -(x.size + 1) * jnp.log1p(distance / limit)
 
-        return jnp.vectorize(one, signature="(d,d)->()")(x)
+        return _each(one, x)
 
     def _on_ray(self, x: Array) -> tuple[Array, Array, Array]:
         """The deviation from the identity, its norm, and the norm at which its ray must end."""
