@@ -15,34 +15,26 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
-from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.edges import Structure
+from structbo.models.indicators import checked_probabilities, log_probability, probability_site
+from structbo.models.supports import StructureSupport
 
 
-class ActiveSet(constraints.Constraint):
+class ActiveSet(StructureSupport):
     """Vectors of zeros and ones."""
 
-    is_discrete = True
     event_dim = 1
 
     def __call__(self, x: ArrayLike) -> Array:
         x = jnp.asarray(x)
         return ((x == 0) | (x == 1)).all(-1)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        return jnp.zeros_like(jnp.asarray(prototype))
-
-    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
-        return (), ((), {})
 
 
 active_set = ActiveSet()
@@ -73,16 +65,7 @@ class ActiveBernoulli(dist.Distribution):
         self, num_dims: int, probs: ArrayLike = 0.5, *, validate_args: bool | None = None
     ) -> None:
         self.num_dims = num_dims
-        self.probs = jnp.asarray(probs, float)
-        if self.probs.ndim >= 1 and self.probs.shape[-1] != num_dims:
-            raise ValueError(
-                f"probs must be a number or a vector of shape {(num_dims,)}, "
-                f"got shape {self.probs.shape}."
-            )
-        if not isinstance(self.probs, Tracer) and not bool(
-            ((self.probs >= 0) & (self.probs <= 1)).all()
-        ):
-            raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
+        self.probs = checked_probabilities(probs, (num_dims,))
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
@@ -92,7 +75,7 @@ class ActiveBernoulli(dist.Distribution):
     @validate_sample
     def log_prob(self, value: ArrayLike) -> Array:
         is_active = jnp.asarray(value) == 1
-        return jnp.where(is_active, jnp.log(self.probs), jnp.log1p(-self.probs)).sum(-1)
+        return log_probability(is_active, self.probs).sum(-1)
 
 
 def subset(active: Array) -> Decomposition:
@@ -141,8 +124,7 @@ def active_sets(
 
     def structure(num_dims: int) -> Decomposition:
         probs = min(0.5, 5.0 / num_dims) if probability is None else probability
-        if isinstance(probs, dist.Distribution):
-            probs = numpyro.sample("active_probability", probs)
+        probs = probability_site("active_probability", probs)
         return components(numpyro.sample("active", ActiveBernoulli(num_dims, probs)))
 
     return structure

@@ -12,20 +12,21 @@ from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
-from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
+from structbo.models.arguments import checked_count
 from structbo.models.decomposition import Decomposition, pairs
 from structbo.models.graphs import elimination_width
+from structbo.models.indicators import checked_probabilities, log_probability, probability_site
+from structbo.models.supports import StructureSupport
 
 Structure = Callable[[int], Decomposition]
 """A NumPyro sub-program: from the number of dimensions to a random decomposition."""
 
 
-class Adjacency(constraints.Constraint):
+class Adjacency(StructureSupport):
     """Symmetric 0/1 matrices with an empty diagonal."""
 
-    is_discrete = True
     event_dim = 2
 
     def __call__(self, x: ArrayLike) -> Array:
@@ -33,12 +34,6 @@ class Adjacency(constraints.Constraint):
         binary = ((x == 0) | (x == 1)).all((-2, -1))
         symmetric = (x == jnp.swapaxes(x, -2, -1)).all((-2, -1))
         return binary & symmetric & (jnp.diagonal(x, axis1=-2, axis2=-1) == 0).all(-1)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        return jnp.zeros_like(jnp.asarray(prototype))
-
-    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
-        return (), ((), {})
 
 
 adjacency = Adjacency()
@@ -72,16 +67,7 @@ class EdgeBernoulli(dist.Distribution):
         self, num_dims: int, probs: ArrayLike = 0.5, *, validate_args: bool | None = None
     ) -> None:
         self.num_dims = num_dims
-        self.probs = jnp.asarray(probs, float)
-        if self.probs.ndim >= 2 and self.probs.shape[-2:] != (num_dims, num_dims):
-            raise ValueError(
-                f"probs must be a number or a matrix of shape {(num_dims, num_dims)}, "
-                f"got shape {self.probs.shape}."
-            )
-        if not isinstance(self.probs, Tracer) and not bool(
-            ((self.probs >= 0) & (self.probs <= 1)).all()
-        ):
-            raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
+        self.probs = checked_probabilities(probs, (num_dims, num_dims))
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
     @property
@@ -97,9 +83,8 @@ class EdgeBernoulli(dist.Distribution):
     @validate_sample
     def log_prob(self, value: ArrayLike) -> Array:
         present = jnp.asarray(value) == 1
-        # Chosen before the logarithm: what is not used, as on the diagonal, has no derivative.
-        chosen = jnp.where(present, self.probs, 1.0 - self.probs)
-        return jnp.log(jnp.where(self._is_upper, chosen, 1.0)).sum((-2, -1))
+        used = jnp.where(self._is_upper, self.probs, 0.0)
+        return log_probability(present & self._is_upper, used).sum((-2, -1))
 
 
 class BoundedTreewidth(EdgeBernoulli):
@@ -145,10 +130,7 @@ class BoundedTreewidth(EdgeBernoulli):
         *,
         validate_args: bool | None = None,
     ) -> None:
-        is_integer = isinstance(max_width, int | np.integer) and not isinstance(max_width, bool)
-        if not (is_integer and max_width >= 1):
-            raise ValueError(f"max_width must be an integer of at least 1, got {max_width!r}.")
-        self.max_width = max_width
+        self.max_width = checked_count("max_width", max_width)
         super().__init__(num_dims, probs, validate_args=validate_args)
         if not isinstance(self.probs, Tracer) and not bool(self._fits(self._certain)):
             raise ValueError(
@@ -249,8 +231,7 @@ def edges(
 
     def structure(num_dims: int) -> Decomposition:
         probs = 1.0 / max(num_dims - 1, 2) if probability is None else probability
-        if isinstance(probs, dist.Distribution):
-            probs = numpyro.sample("edge_probability", probs)
+        probs = probability_site("edge_probability", probs)
         prior = (
             EdgeBernoulli(num_dims, probs)
             if max_width is None

@@ -11,20 +11,19 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
-from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
+from structbo.models.arguments import check_positive, checked_count
 from structbo.models.decomposition import Decomposition
 from structbo.models.edges import Structure
+from structbo.models.supports import StructureSupport
 
 
-class Partition(constraints.Constraint):
+class Partition(StructureSupport):
     """Canonical labels: the first is 0, each is at most one more than all before it."""
 
-    is_discrete = True
     event_dim = 1
 
     def __call__(self, x: ArrayLike) -> Array:
@@ -35,9 +34,6 @@ class Partition(constraints.Constraint):
         prototype = jnp.asarray(prototype)
         singletons = jnp.arange(prototype.shape[-1], dtype=prototype.dtype)
         return jnp.broadcast_to(singletons, prototype.shape)
-
-    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
-        return (), ((), {})
 
 
 partition = Partition()
@@ -84,7 +80,7 @@ def blocks(labels: Array, max_size: int | None = None) -> Decomposition:
         >>> blocks(jnp.array([0, 1, 0])).members.astype(int).tolist()
         [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
     """
-    _check_size("max_size", max_size)
+    max_size = _checked_bound(max_size)
     members = canonical(labels) == jnp.arange(labels.shape[0])[:, None]
     sizes = members.sum(1)
     valid = jnp.array(True) if max_size is None else sizes.max() <= max_size
@@ -102,8 +98,7 @@ class PartitionPrior(dist.Distribution):
     pytree_aux_fields = ("num_dims",)
 
     def __init__(self, num_dims: int, *, validate_args: bool | None = None) -> None:
-        _check_size("num_dims", num_dims)
-        self.num_dims = num_dims
+        self.num_dims = checked_count("num_dims", num_dims)
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
     @abstractmethod
@@ -136,8 +131,7 @@ class UniformPartition(PartitionPrior):
     def __init__(
         self, num_dims: int, max_size: int | None = None, *, validate_args: bool | None = None
     ) -> None:
-        _check_size("max_size", max_size)
-        self.max_size = max_size
+        self.max_size = _checked_bound(max_size)
         super().__init__(num_dims, validate_args=validate_args)
 
     def draw(self, key: Array) -> Array:
@@ -238,8 +232,7 @@ class DirichletMultinomialPartition(PartitionPrior):
         *,
         validate_args: bool | None = None,
     ) -> None:
-        _check_size("num_groups", num_groups)
-        self.num_groups = num_groups
+        self.num_groups = checked_count("num_groups", num_groups)
         self.concentration = _checked_concentration(concentration)
         super().__init__(num_dims, validate_args=validate_args)
 
@@ -281,7 +274,7 @@ def partitions(
         ...     structure(3).members.shape
         (3, 3)
     """
-    _check_size("max_size", max_size)
+    _checked_bound(max_size)
 
     def structure(num_dims: int) -> Decomposition:
         law = UniformPartition(num_dims, max_size) if prior is None else prior(num_dims)
@@ -307,16 +300,13 @@ def _uniform_tables(num_dims: int, max_size: int | None) -> tuple[float, np.ndar
     return math.log(counts[-1]), log_weights
 
 
-def _check_size(name: str, value: int | None) -> None:
-    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if value is not None and not (is_integer and value >= 1):
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+def _checked_bound(max_size: int | None) -> int | None:
+    return None if max_size is None else checked_count("max_size", max_size)
 
 
 def _checked_concentration(concentration: ArrayLike) -> Array:
     value = jnp.asarray(concentration, float)
     if value.ndim > 0:
         raise ValueError(f"concentration must be a number, got shape {value.shape}.")
-    if not isinstance(value, Tracer) and not (0.0 < float(value) < np.inf):
-        raise ValueError(f"concentration must be positive and finite, got {concentration}.")
+    check_positive("concentration", value)
     return value

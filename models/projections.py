@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import Transform
 
+from structbo.models.arguments import check_positive
 from structbo.models.decomposition import Decomposition
 
 STEP_RATIO = 1.2
@@ -294,9 +294,8 @@ class NearIdentity(dist.TransformedDistribution):
         *,
         validate_args: bool | None = None,
     ) -> None:
-        for name, value in (("scale", scale), ("delta", delta)):
-            if not isinstance(value, Tracer) and not np.all(np.asarray(value) > 0):
-                raise ValueError(f"{name} must be positive, got {value}.")
+        check_positive("scale", scale)
+        check_positive("delta", delta, largest=np.inf)
         base = dist.Normal(jnp.eye(num_dims), scale).to_event(2)
         super().__init__(base, NearIdentityTransform(delta), validate_args=validate_args)
 

@@ -72,7 +72,7 @@ def test_support(vector, is_inside):
 @pytest.mark.parametrize(
     ("probs", "message"),
     [
-        (np.full(3, 0.5), r"probs must be a number or a vector of shape \(4,\), got shape \(3,\)"),
+        (np.full(3, 0.5), r"probs must be a number or an array of shape \(4,\), got shape \(3,\)"),
         (1.2, r"probs must be in \[0, 1\], got 1.2"),
         (np.full(4, -0.1), r"probs must be in \[0, 1\]"),
         (np.nan, r"probs must be in \[0, 1\], got nan"),
@@ -81,6 +81,13 @@ def test_support(vector, is_inside):
 def test_errors_name_the_argument(probs, message):
     with pytest.raises(ValueError, match=message):
         ActiveBernoulli(NUM_DIMS, probs)
+
+
+def test_gradient_by_probabilities_that_reach_one_is_finite():
+    def log_prob(p):
+        return ActiveBernoulli(3, jnp.stack([p, 1.0 - p, 0.3])).log_prob(jnp.array([1, 0, 1]))
+
+    assert jax.grad(log_prob)(1.0) == 2.0
 
 
 def test_invalid_value_warns_under_validation():

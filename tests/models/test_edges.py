@@ -76,7 +76,7 @@ def test_support(matrix, is_inside):
 @pytest.mark.parametrize(
     ("probs", "message"),
     [
-        (np.full((3, 3), 0.5), r"probs must be a number or a matrix of shape \(4, 4\), got .*3, 3"),
+        (np.full((3, 3), 0.5), r"probs must be a number or an array of shape \(4, 4\), got .*3, 3"),
         (1.2, r"probs must be in \[0, 1\], got 1.2"),
         (np.full((4, 4), -0.1), r"probs must be in \[0, 1\]"),
         (np.nan, r"probs must be in \[0, 1\], got nan"),

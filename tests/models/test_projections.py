@@ -196,7 +196,7 @@ def test_lengthscales_belong_to_the_directions():
     ("call", "message"),
     [
         (lambda: projected(cliques(jnp.zeros((3, 3))), jnp.ones((3, 2))), "one column for each"),
-        (lambda: NearIdentity(3, 0.0), "scale must be positive, got 0.0"),
+        (lambda: NearIdentity(3, 0.0), "scale must be positive and finite, got 0.0"),
         (lambda: NearIdentity(3, delta=-0.1), r"delta must be positive, got -0\.1"),
     ],
 )

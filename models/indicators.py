@@ -1,0 +1,46 @@
+"""Independent indicators, of edges or of active variables: their probabilities and density."""
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+
+def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Array:
+    """Probabilities as an array: a number, or one for each indicator.
+
+    Args:
+        probs: a scalar, or an array whose last axes are the event's.
+        event_shape: the shape of the indicators.
+
+    Raises:
+        ValueError: if the shape is another one, or (where they are known) they are not in [0, 1].
+    """
+    array = jnp.asarray(probs, float)
+    if array.ndim > 0 and array.shape[-len(event_shape) :] != event_shape:
+        raise ValueError(
+            f"probs must be a number or an array of shape {event_shape}, got shape {array.shape}."
+        )
+    if not isinstance(array, Tracer) and not bool(((array >= 0) & (array <= 1)).all()):
+        raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
+    return array
+
+
+def log_probability(happened: Array, probs: Array) -> Array:
+    """Log probability of each indicator, with finite gradients where it is certain.
+
+    The probability is chosen before the logarithm is taken: that of what did not happen, which may
+    be zero, has no derivative.
+    """
+    return jnp.log(jnp.where(happened, probs, 1.0 - probs))
+
+
+def probability_site(name: str, probs: ArrayLike | dist.Distribution) -> ArrayLike:
+    """Known probabilities as they are; unknown ones as a site of their own."""
+    if isinstance(probs, dist.Distribution):
+        sampled: Array = numpyro.sample(name, probs)
+        return sampled
+    return probs
