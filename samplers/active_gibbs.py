@@ -4,8 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.edge_gibbs import choose, log_gain
+from structbo.samplers.conditional import Conditional, Point, choose, log_gain
 from structbo.samplers.structure_block import Model, StructureBlock
 
 

@@ -8,6 +8,7 @@ changed, and takes one Cholesky. Where it is not, the full log density is evalua
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from numpyro import handlers
@@ -135,6 +136,22 @@ class Conditional:
         inside = valid & (count <= capacity)
         rest = _log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
         return point._replace(log_density=jnp.where(inside, marginal, -jnp.inf) + rest)
+
+
+def log_gain(new: Point, old: Point) -> Array:
+    """Log ratio of two densities; where both are zero, the smaller structure is better.
+
+    So a chain that starts outside the bounds of its structure walks towards the empty one, of no
+    edges or of no active variables.
+    """
+    both_outside = jnp.isneginf(new.log_density) & jnp.isneginf(old.log_density)
+    towards_empty = jnp.where(new.value.sum() < old.value.sum(), jnp.inf, -jnp.inf)
+    return jnp.where(both_outside, towards_empty, new.log_density - old.log_density)
+
+
+def choose(accept: Array, new: Point, old: Point) -> Point:
+    """One of two points."""
+    return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
 
 
 def _marginal_gp_site(trace: Trace) -> str | None:

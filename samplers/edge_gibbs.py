@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 
 from structbo.models.decomposition import flip_edge
-from structbo.samplers.conditional import Conditional, Point
+from structbo.samplers.conditional import Conditional, Point, choose, log_gain
 from structbo.samplers.structure_block import Model, StructureBlock
 
 
@@ -52,18 +52,3 @@ class EdgeGibbs(StructureBlock):
 def flip_value(value: Array, i: Array, j: Array) -> Array:
     """An edge matrix of the site's own dtype with one edge flipped."""
     return flip_edge(value.astype(bool), i, j).astype(value.dtype)
-
-
-def log_gain(new: Point, old: Point) -> Array:
-    """Log ratio of two densities; where both are zero, fewer edges are better.
-
-    So a chain that starts outside the bounds of its structure walks towards the empty graph.
-    """
-    both_outside = jnp.isneginf(new.log_density) & jnp.isneginf(old.log_density)
-    towards_empty = jnp.where(new.value.sum() < old.value.sum(), jnp.inf, -jnp.inf)
-    return jnp.where(both_outside, towards_empty, new.log_density - old.log_density)
-
-
-def choose(accept: Array, new: Point, old: Point) -> Point:
-    """One of two points."""
-    return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)

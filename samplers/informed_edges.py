@@ -13,8 +13,8 @@ from structbo.models.marginal import (
     safe_cholesky,
     solve_lower,
 )
-from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.edge_gibbs import choose, flip_value, log_gain
+from structbo.samplers.conditional import Conditional, Point, choose, log_gain
+from structbo.samplers.edge_gibbs import flip_value
 from structbo.samplers.structure_block import Model, StructureBlock
 
 

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.models.partitions import block_sizes, canonical
-from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.edge_gibbs import choose
+from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.structure_block import Model, StructureBlock
 
 OUTSIDE = -1e12
