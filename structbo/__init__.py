@@ -6,12 +6,13 @@ from structbo.engine import SpaceExhausted, default_model
 from structbo.fit import fit
 from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
 from structbo.minimize import Result, maximize, minimize
-from structbo.optimizer import Optimizer, Trial
+from structbo.optimizer import Optimizer
 from structbo.parameters import Categorical, Integer, Ordinal, Real
 from structbo.plots import plot_convergence, plot_interactions, plot_together
 from structbo.posterior import Posterior
 from structbo.space import Space
 from structbo.suggest import suggest
+from structbo.trial import Trial
 
 __version__ = "0.1.0"
 

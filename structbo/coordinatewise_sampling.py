@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from structbo.models.arguments import checked_count
 from structbo.screening import FloatArray, Screening
 from structbo.space import Space
 
@@ -44,10 +45,8 @@ class CoordinatewiseSampling(Screening):
         budget: int | None = None,
         seed: int = 0,
     ) -> None:
-        if num_differences < 1:
-            raise ValueError(f"num_differences must be at least 1, got {num_differences!r}.")
         space = Space(space)
-        self._needed = 2 * num_differences * space.num_dims
+        self._needed = 2 * checked_count("num_differences", num_differences) * space.num_dims
         super().__init__(space, self._needed if budget is None else budget, seed)
         if not 0 <= num_active <= space.num_dims:
             raise ValueError(

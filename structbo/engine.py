@@ -73,8 +73,7 @@ class Engine:
         self, space: Space, model: AdditiveGP | None, num_initial: int | None, seed: int
     ) -> None:
         self.space = space
-        categorical = tuple(np.flatnonzero(space.is_categorical).tolist())
-        self.model = default_model(categorical) if model is None else model
+        self.model = default_model(space.categorical) if model is None else model
         default_initial = int(np.clip(2 * space.num_dims, 4, 20))
         self.num_initial = default_initial if num_initial is None else num_initial
         self._seed = seed

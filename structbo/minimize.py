@@ -12,10 +12,11 @@ from tqdm.auto import tqdm
 
 from structbo.engine import SpaceExhausted
 from structbo.models import AdditiveGP
-from structbo.optimizer import Optimizer, Trial
+from structbo.optimizer import Optimizer
 from structbo.posterior import Posterior
 from structbo.space import Space
 from structbo.suggest import Direction
+from structbo.trial import Trial
 
 SpaceLike = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
 Callback = Callable[[Optimizer, Trial], None]

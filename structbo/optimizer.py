@@ -1,8 +1,8 @@
 """Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, overload
+from dataclasses import replace
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,29 +10,11 @@ from numpy.typing import NDArray
 from structbo.engine import Engine, standardized
 from structbo.fit import fit
 from structbo.models import AdditiveGP
+from structbo.models.arguments import checked_count
 from structbo.posterior import Posterior
 from structbo.space import Space
-from structbo.suggest import Direction, direction_sign, observed_values, unit_points
-
-State = Literal["pending", "complete", "failed", "withdrawn"]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One point and what is known of it.
-
-    Args:
-        number: counts trials from 0.
-        params: the point: a dict by name, or an array (D,) for a plain box.
-        state: "pending" until a value is told; "failed" if the value was not finite; "withdrawn" if
-            it will never be told.
-        value: the objective there, or None.
-    """
-
-    number: int
-    params: Any
-    state: State = "pending"
-    value: float | None = None
+from structbo.suggest import Direction, direction_sign, unit_points
+from structbo.trial import Trial
 
 
 class Optimizer:
@@ -93,12 +75,11 @@ class Optimizer:
         Raises:
             SpaceExhausted: if a finite space has too few new points.
         """
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-            raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
+        count = 1 if n is None else checked_count("n", n)
         told = self._told
         pending = [t.params for t in self._trials if t.state == "pending"]
         x, y = self._table(told)
-        points = self._engine.propose(x, y, unit_points(self.space, pending), int(n or 1))
+        points = self._engine.propose(x, y, unit_points(self.space, pending), count)
         first = len(self._trials)
         rows = self.space.from_unit(points)
         self._trials += [Trial(first + i, params) for i, params in enumerate(rows)]
@@ -120,16 +101,12 @@ class Optimizer:
                 the value is not a number. Nothing told before is lost.
         """
         number = self._number(trial)
-        known = np.nan if value is None else observed_values([value])[0]
-        state: State = "complete" if np.isfinite(known) else "failed"
         if number is None:
             params = self.space.from_unit(self.space.to_unit([trial]))[0]
-            number = len(self._trials)
-            self._trials.append(Trial(number, params))
-        told = replace(
-            self._trials[number], state=state, value=float(known) if state == "complete" else None
-        )
-        self._trials[number] = told
+            told = Trial(len(self._trials), params).told(value)
+            self._trials.append(told)
+        else:
+            told = self._trials[number] = self._trials[number].told(value)
         return told
 
     def withdraw(self, trial: Trial | int) -> Trial:

@@ -2,16 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from structbo.models import AdditiveGP, active_sets, squared_exponential
-from structbo.optimizer import Optimizer, State, Trial
+from structbo.models import AdditiveGP, active_sets
+from structbo.models.arguments import checked_count
+from structbo.optimizer import Optimizer
 from structbo.space import Space
-from structbo.suggest import Direction, observed_values
+from structbo.suggest import Direction
+from structbo.trial import Trial
 
 FloatArray = NDArray[np.float64]
 
@@ -33,10 +34,8 @@ class Screening(ABC):
         budget: int,
         seed: int,
     ) -> None:
-        if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-            raise ValueError(f"budget must be an integer of at least 1, got {budget!r}.")
         self.space = Space(space)
-        self.budget = int(budget)
+        self.budget = checked_count("budget", budget)
         self.background: FloatArray = np.random.default_rng(seed).random(self.space.num_dims)
         self._seed = seed
         self._trials: list[Trial] = []
@@ -120,11 +119,7 @@ class Screening(ABC):
             )
         if self._trials[number].state != "pending":
             raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
-        known = np.nan if value is None else float(observed_values([value])[0])
-        state: State = "complete" if np.isfinite(known) else "failed"
-        self._trials[number] = replace(
-            self._trials[number], state=state, value=known if state == "complete" else None
-        )
+        self._trials[number] = self._trials[number].told(value)
         self._note(int(number))
         return self._trials[number]
 
@@ -157,9 +152,8 @@ class Screening(ABC):
             An optimizer, told everything.
         """
         if model is None:
-            categorical = tuple(np.flatnonzero(self.space.is_categorical).tolist())
             structure = active_sets(self.active_probabilities())
-            model = AdditiveGP(structure, squared_exponential, categorical=categorical)
+            model = AdditiveGP(structure, categorical=self.space.categorical)
         optimizer = Optimizer(self.space, direction, seed=seed, model=model)
         for trial in self._trials:
             if trial.state != "pending":

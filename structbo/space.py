@@ -92,9 +92,9 @@ class Space:
         return tuple(parameter.levels for parameter in self.parameters)
 
     @cached_property
-    def is_categorical(self) -> NDArray[np.bool_]:
-        """Which dimensions have no order (D,)."""
-        return np.array([parameter.is_categorical for parameter in self.parameters])
+    def categorical(self) -> tuple[int, ...]:
+        """Indices of the dimensions that have no order."""
+        return tuple(d for d, parameter in enumerate(self.parameters) if parameter.is_categorical)
 
     @property
     def num_points(self) -> int | None:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structbo.engine import Engine, FloatArray
 from structbo.models import AdditiveGP
+from structbo.models.arguments import checked_count
 from structbo.space import Points, Space
 
 Direction = Literal["minimize", "maximize"]
@@ -54,14 +55,13 @@ def suggest(
     """
     space = Space(space)
     sign = direction_sign(direction)
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n must be an integer of at least 1, got {n!r}.")
+    n = checked_count("n", n)
     x, values = unit_points(space, X), observed_values(y)
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending)
     engine = Engine(space, model, num_initial, seed)
-    return space.from_unit(engine.propose(x, sign * values, waiting, int(n)))
+    return space.from_unit(engine.propose(x, sign * values, waiting, n))
 
 
 def direction_sign(direction: Direction) -> float:

@@ -351,7 +351,10 @@ def test_variances_of_coordinates_against_their_formula() -> None:
     ("arguments", "message"),
     [
         ({"num_active": 4}, "num_active must be between 0 and 3"),
-        ({"num_active": 1, "num_differences": 0}, "num_differences must be at least 1, got 0"),
+        (
+            {"num_active": 1, "num_differences": 0},
+            "num_differences must be an integer of at least 1, got 0",
+        ),
         ({"num_active": 1, "budget": 0}, "budget must be an integer"),
     ],
 )

@@ -238,7 +238,7 @@ def test_attributes_of_a_mixed_space():
     assert space.names == ("lr", "x", "layers", "width", "batch", "act")
     assert space.num_dims == 6
     assert not space.is_box
-    assert space.is_categorical.tolist() == [False] * 5 + [True]
+    assert space.categorical == (5,)
     assert [None if v is None else len(v) for v in space.levels] == [None, None, 8, 1017, 3, 3]
     assert space.levels[4].tolist() == [0, 0.5, 1]
     assert space.num_points is None
