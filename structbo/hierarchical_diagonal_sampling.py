@@ -72,8 +72,8 @@ class HierarchicalDiagonalSampling(Screening):
     Args:
         space: the search space, or what `Space` accepts.
         test: "GPT" models the correlations of all observations of a group and places them where
-            they tell most; "FDT" takes pairs of observations at a fixed distance as independent,
-            which costs about twice as much and assumes less.
+            they tell most; "FDT" takes pairs of observations far apart as independent, which costs
+            about twice as much and assumes less.
         budget: how many evaluations there may be.
         thresholds: a group is inactive when the log likelihood ratio falls to the first, active
             when it rises to the second. An error of a test has a probability of about the
@@ -96,7 +96,9 @@ class HierarchicalDiagonalSampling(Screening):
     References:
         Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
         plus deviation of the ratio that the next observation adds; here the ratio so far is added
-        to it, so that the group most likely to be found active is the next.
+        to it, so that the group most likely to be found active is the next. Their FDT takes
+    differences over three bandwidths; here these are the least distance of random pairs, for
+    functions that are smoother than the bandwidth says.
 
     Example:
         >>> hds = HierarchicalDiagonalSampling([(0.0, 1.0)] * 64, seed=0)
@@ -217,8 +219,8 @@ class HierarchicalDiagonalSampling(Screening):
         open_groups = [group for group in self.tree if group.decision == "undetermined"]
         if self.test == "FDT":
             group = max(open_groups, key=lambda g: g.evidence)
-            z = rng.random() * (1.0 - self.hypotheses.spacing)
-            self._pair = group, z + self.hypotheses.spacing
+            z = rng.random()
+            self._pair = group, self.hypotheses.partner(z, rng)
             return group, z
         # In a random order, for the first place where several are equally good is taken.
         candidates = rng.permutation(GRID)

@@ -43,14 +43,24 @@ class Hypotheses:
 
     @property
     def spacing(self) -> float:
-        """The distance of finite differences: three bandwidths, at most half of the interval."""
-        return min(3.0 * self.bandwidth, 0.5)
+        """The least distance of finite differences: three bandwidths, at most a third of [0, 1]."""
+        return min(3.0 * self.bandwidth, 1.0 / 3.0)
+
+    def partner(self, z: float, rng: np.random.Generator) -> float:
+        """A random place at least the spacing away from another one, for a finite difference.
+
+        At three bandwidths a sample of the process has all but forgotten its value. Differences
+        over larger distances are as variable, but they do not miss a function that is smoother.
+        """
+        left, right = max(z - self.spacing, 0.0), max(1.0 - z - self.spacing, 0.0)
+        u = rng.random() * (left + right)
+        return u if u < left else z + self.spacing + u - left
 
     def of_differences(self, differences: ArrayLike) -> float:
         """The log likelihood ratio of finite differences, as if they were independent.
 
         Args:
-            differences: of observations at a distance of `spacing`, shape (n,).
+            differences: of observations at a distance of `spacing` or more, shape (n,).
 
         Returns:
             The sum of eq. (1), its terms those of eq. (2). Their variance under ``H1`` follows from

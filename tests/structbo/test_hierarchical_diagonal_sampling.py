@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import kstest, multivariate_normal, norm
 
 import structbo as sb
 from structbo.likelihood_ratio import Hypotheses, fit_hypotheses
@@ -104,6 +104,15 @@ def test_ratio_of_differences_is_that_of_two_normal_densities() -> None:
     null, other = (norm.logpdf(differences, 0, deviation).sum() for deviation in deviations)
     assert H.spacing == pytest.approx(0.3)
     assert H.of_differences(differences) == pytest.approx(other - null, rel=1e-12)
+
+
+def test_partners_are_uniform_over_all_places_far_enough_away() -> None:
+    rng = np.random.default_rng(0)
+    partners = np.array([H.partner(0.45, rng) for _ in range(4000)])
+    assert (np.abs(partners - 0.45) >= 0.3).all()
+    assert kstest(partners[partners < 0.45] / 0.15, "uniform").pvalue > 0.01
+    assert kstest((partners[partners > 0.45] - 0.75) / 0.25, "uniform").pvalue > 0.01
+    assert (partners < 0.45).mean() == pytest.approx(0.15 / 0.4, abs=0.03)
 
 
 def covariances(z: np.ndarray, mean_variance: float = 0.0) -> list[np.ndarray]:
