@@ -1,6 +1,6 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
-from structbo import models, samplers
+from structbo import acquisition, models, samplers
 from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.engine import SpaceExhausted, default_model
 from structbo.fit import fit
@@ -29,6 +29,7 @@ __all__ = [
     "Space",
     "SpaceExhausted",
     "Trial",
+    "acquisition",
     "default_model",
     "fit",
     "maximize",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
+from structbo.acquisition import Criterion, as_criterion
 from structbo.inference import Chain, Data
 from structbo.models import AdditiveGP, Residual
 from structbo.proposal import propose
@@ -67,15 +68,22 @@ class Engine:
         num_initial: how many finite values are needed before the model is used; None for twice the
             number of dimensions, between 4 and 20.
         seed: of everything random.
+        criterion: what makes a point worth evaluating, an instance or its name.
     """
 
     def __init__(
-        self, space: Space, model: AdditiveGP | None, num_initial: int | None, seed: int
+        self,
+        space: Space,
+        model: AdditiveGP | None,
+        num_initial: int | None,
+        seed: int,
+        criterion: str | Criterion = "log_ei",
     ) -> None:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
         default_initial = int(np.clip(2 * space.num_dims, 4, 20))
         self.num_initial = default_initial if num_initial is None else num_initial
+        self.criterion = as_criterion(criterion)
         self._seed = seed
         self._chain = Chain(self.model, NUM_DRAWS, seed)
 
@@ -103,7 +111,9 @@ class Engine:
             data = Data.padded(x, standardized(y))
             draws = self._chain.advance(data)
             seed = self._seed + len(known)
-            ranked = propose(self.model, draws, data, self.space.levels, n, seed, pending)
+            ranked = propose(
+                self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
+            )
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = {row.tobytes() for row in np.concatenate([known, points])}

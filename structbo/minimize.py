@@ -10,6 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
+from structbo.acquisition import Criterion
 from structbo.engine import SpaceExhausted
 from structbo.models import AdditiveGP
 from structbo.optimizer import Optimizer
@@ -64,6 +65,7 @@ def minimize(
     seed: int = 0,
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
+    criterion: str | Criterion = "log_ei",
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     callbacks: Sequence[Callback] = (),
@@ -82,6 +84,7 @@ def minimize(
         seed: of everything random.
         model: a NumPyro model, see `Optimizer`.
         num_initial: how many quasi-random points come first, see `Optimizer`.
+        criterion: what makes a point worth evaluating, by name or as an instance, see `Optimizer`.
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised,
             after everything told has been noted in ``optimizer``.
@@ -110,6 +113,7 @@ def maximize(
     seed: int = 0,
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
+    criterion: str | Criterion = "log_ei",
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     callbacks: Sequence[Callback] = (),
@@ -137,6 +141,7 @@ def _run(
     seed: int,
     model: AdditiveGP | None,
     num_initial: int | None,
+    criterion: str | Criterion,
     timeout: float | None,
     catch: type[Exception] | tuple[type[Exception], ...],
     callbacks: Sequence[Callback],
@@ -147,7 +152,14 @@ def _run(
     if optimizer is None:
         if space is None:
             raise ValueError("give a space, or an optimizer to continue.")
-        optimizer = Optimizer(space, direction, seed=seed, model=model, num_initial=num_initial)
+        optimizer = Optimizer(
+            space,
+            direction,
+            seed=seed,
+            model=model,
+            num_initial=num_initial,
+            criterion=criterion,
+        )
     elif optimizer.direction != direction:
         raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout

@@ -7,6 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from structbo.acquisition import Criterion
 from structbo.engine import Engine, standardized
 from structbo.fit import fit
 from structbo.models import AdditiveGP
@@ -27,6 +28,9 @@ class Optimizer:
         model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
         num_initial: how many quasi-random points come first; by default twice the number of
             dimensions, between 4 and 20.
+        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
+            such as "log_ei", "ucb" or "thompson", or an instance such as
+            ``structbo.acquisition.UCB(beta=4.0)``.
 
     Example:
         >>> optimizer = Optimizer({"x": (-1.0, 1.0)}, seed=0)
@@ -45,12 +49,13 @@ class Optimizer:
         seed: int = 0,
         model: AdditiveGP | None = None,
         num_initial: int | None = None,
+        criterion: str | Criterion = "log_ei",
     ) -> None:
         self.space = Space(space)
         self.direction = direction
         self._sign = direction_sign(direction)
         self._seed = seed
-        self._engine = Engine(self.space, model, num_initial, seed)
+        self._engine = Engine(self.space, model, num_initial, seed, criterion)
         self._trials: list[Trial] = []
         self._posterior: tuple[int, Posterior] | None = None
 

@@ -1,8 +1,12 @@
-"""The next points: a joint acquisition maximized from the maxima of additive ones.
+"""The next points: an acquisition maximized from the maxima of additive ones.
 
 Message passing finds where the components agree that it is worth looking, globally; random points
 and perturbations of the best observed points add what lies outside the components. The most
 promising are moved along coordinates, and then by gradient.
+
+An additive acquisition of which message passing sees everything needs none of that: message passing
+alone maximizes it. What it cannot see are a residual, components of too many members, and
+projections, whose components share no axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,12 +18,29 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.acquisition import AdditiveUCB, Components, LogEI, half_log
+from structbo.acquisition import (
+    Acquisition,
+    AdditiveAcquisition,
+    AdditiveCriterion,
+    AdditiveUCB,
+    Components,
+    Criterion,
+    LogEI,
+    Search,
+)
+from structbo.acquisition.additive import posterior_of
 from structbo.inference import Data, Draws, condition
-from structbo.maximizers import Layout, Levels, coarse_to_fine, make_layout, triangulate
+from structbo.maximizers import (
+    Layout,
+    Levels,
+    coarse_to_fine,
+    make_layout,
+    maximize_additive,
+    triangulate,
+)
 from structbo.maximizers.junction_tree import dependency_graph
 from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
-from structbo.models import ConditionedGP, OuterBox
+from structbo.models import OuterBox
 
 NUM_GRID = 17
 NUM_ROUNDS = 2
@@ -39,8 +60,9 @@ def propose(
     num_points: int,
     seed: int,
     pending: np.ndarray,
+    criterion: Criterion | None = None,
 ) -> list[np.ndarray]:
-    """Maximizes the expected improvement, averaged over draws, point after point.
+    """Maximizes a criterion, averaged over draws, point after point.
 
     Pending points, and points after the first, count as observed at their posterior means.
 
@@ -52,24 +74,35 @@ def propose(
         num_points: how many points to propose.
         seed: of the random candidates.
         pending: points being evaluated, shape (p, D).
+        criterion: what makes a point worth evaluating, by default the expected improvement.
 
     Returns:
         For each point its candidates in the unit cube, best first, shape (K, D).
     """
+    criterion = LogEI() if criterion is None else criterion
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
-    # Larger components than a clique of the junction tree count in the joint acquisition alone.
-    members = np.asarray(_members(model)(draws, data.x[:1]))
+    # Larger components than a clique of the junction tree count in the whole acquisition alone.
+    members, others = _members(model)(draws, data.x[:1])
+    members = np.asarray(members)
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     layouts = _layouts(components, members.shape[2])
-    beta = half_log(float(np.sum(data.mask)))
+    num_observed = float(np.sum(data.mask))
+    is_narrow = others == (None, None) and members.sum(2).max() <= MAX_WIDTH + 1
+    is_seen = is_narrow and isinstance(criterion, AdditiveCriterion)
+    search = _search(model, criterion, is_seen)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending)
     ranked: list[np.ndarray] = []
     for key in jax.random.split(jax.random.key(seed), num_points):
         if ranked:
             data = _with_fantasies(model, draws, data, ranked[-1][:1])
-        acquisition, starts = _starts(model)(draws, data, components, layouts, legal, beta, key)
+        acquisition, starts = search(draws, data, components, layouts, legal, num_observed, key)
+        if is_seen:
+            function = AdditiveAcquisition.of(acquisition, components)
+            best = maximize_additive(function, levels=levels, start=np.asarray(starts[:1])).x
+            ranked.append(np.concatenate([best[None], starts]))
+            continue
         points, values = gradient_ascent(
             partial(_value_and_gradient, acquisition), np.array(starts), is_continuous
         )
@@ -78,19 +111,21 @@ def propose(
 
 
 @lru_cache(maxsize=16)
-def _members(model: Callable[..., Any]) -> Callable[..., Array]:
-    """The components of all draws, bool, shape (S, C, D)."""
+def _members(model: Callable[..., Any]) -> Callable[..., tuple[Array, tuple[Any, Any]]]:
+    """The components of all draws, bool, shape (S, C, D); residual and projection, if any."""
 
     @jax.jit
-    def members(draws: Draws, x: Array) -> Array:
+    def members(draws: Draws, x: Array) -> tuple[Array, tuple[Any, Any]]:
         one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
-        return condition(model, draws, one).covariance.decomposition.members
+        covariance = condition(model, draws, one).covariance
+        decomposition = covariance.decomposition
+        return decomposition.members, (covariance.rho, decomposition.projection)
 
     return members
 
 
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
-    """Junction trees of the union of all draws, and of the first few draws, stacked."""
+    """Junction trees of the union of all draws, and of each draw, stacked."""
 
     def layout(present: Callable[[np.ndarray], Any]) -> Layout:
         scopes = tuple(
@@ -101,8 +136,7 @@ def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
         return make_layout(tree, scopes, num_grid=NUM_GRID, width=MAX_WIDTH)
 
     union = layout(lambda rows: (rows >= 0).any(0))
-    num_draws = min(NUM_DRAW_STARTS, len(components.rows[0]))
-    single = [layout(partial(_has_component, draw)) for draw in range(num_draws)]
+    single = [layout(partial(_has_component, draw)) for draw in range(len(components.rows[0]))]
     return union, jax.tree.map(lambda *leaves: np.stack(leaves), *single)
 
 
@@ -111,8 +145,13 @@ def _has_component(draw: int, rows: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
-    """The compiled search for points from which a gradient is worth following."""
+def _search(
+    model: Callable[..., Any], criterion: Criterion, is_seen: bool
+) -> Callable[..., tuple[Acquisition, Array]]:
+    """The compiled search for points from which a gradient is worth following.
+
+    Where message passing sees everything, its maxima, best first.
+    """
 
     @jax.jit
     def starts(
@@ -121,22 +160,38 @@ def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
         components: Components,
         layouts: tuple[Layout, Layout],
         levels: Levels,
-        beta: Array,
+        num_observed: Array,
         key: Array,
-    ) -> tuple[LogEI, Array]:
+    ) -> tuple[Acquisition, Array]:
         key_random, key_parents, key_line = jax.random.split(key, 3)
         posteriors = condition(model, draws, data)
-        acquisition = LogEI.of(posteriors)
         top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
         parents = jnp.asarray(data.x)[top]
-
-        global_maxima = _message_passing_maxima(
-            posteriors, components, beta, layouts, levels, parents[0]
-        )
         spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
         children = _perturbed(key_parents, parents, NUM_RANDOM)
         random = jax.vmap(levels.nearest)(jnp.concatenate([spread, children]))
-        candidates = jnp.concatenate([global_maxima, random, parents])
+
+        union, single = layouts
+        search = Search(
+            levels=levels,
+            candidates=jnp.concatenate([random, parents]),
+            best=parents[0],
+            num_observed=num_observed,
+            components=components,
+            layouts=single,
+            key=jax.random.fold_in(key, 3),
+        )
+        acquisition = criterion.of(posteriors, search)
+        is_projected = posteriors.covariance.decomposition.projection is not None
+        if isinstance(criterion, AdditiveCriterion) and not is_projected:
+            guide = acquisition
+        else:
+            guide = AdditiveUCB().of(posteriors, search)
+        global_maxima = _message_passing_maxima(guide, search, union)
+        if is_seen:
+            values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
+            return acquisition, global_maxima[jnp.argsort(-values)]
+        candidates = jnp.concatenate([global_maxima, search.candidates])
         values = acquisition(candidates)
         ranked = candidates[jnp.argsort(-values)[:NUM_GRADIENT_STARTS]]
         moved = coordinate_ascent(
@@ -147,41 +202,39 @@ def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
     return starts
 
 
-def _message_passing_maxima(
-    posteriors: ConditionedGP,
-    components: Components,
-    beta: Array,
-    layouts: tuple[Layout, Layout],
-    levels: Levels,
-    start: Array,
-) -> Array:
-    """Maxima of the acquisition marginalized over draws, and of the first few draws'.
+def _message_passing_maxima(guide: Acquisition, search: Search, union: Layout) -> Array:
+    """Maxima of an additive acquisition averaged over draws, and of its first few draws'.
 
     Draws that have projections share no axes: each is maximized over its own outer box.
     """
-    union, single = layouts
-    projections = posteriors.covariance.decomposition.projection
 
-    def of_draw(item: tuple[Array, Layout]) -> Array:
-        draw, layout = item
-        posterior = jax.tree.map(lambda leaf: jnp.asarray(leaf)[draw], posteriors)
-        boxed = jax.tree.map(lambda leaf: leaf[None], posterior.in_outer_box())
-        rows = tuple(jnp.asarray(rows)[draw][None] for rows in components.rows)
-        own = AdditiveUCB(boxed, Components(components.groups, rows), beta)
-        if projections is None:
-            return coarse_to_fine(own, layout, levels, start, NUM_ROUNDS)[0]
-        box = OuterBox(projections[draw])
-        u_start = box.to_unit(start)
-        continuous = Levels.of([None] * len(u_start))
-        u, _ = coarse_to_fine(own, layout, continuous, u_start, NUM_ROUNDS)
-        return levels.nearest(box.from_unit(u)[0])
+    def of_draw(index: Array) -> Array:
+        draw, reference, which = jax.tree.map(
+            lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.references, guide.which)
+        )
+        layout = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which], search.layouts)
+        box = None if is_shared else OuterBox(draw.covariance.decomposition.projection)
+        own = jax.tree.map(
+            lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), reference)
+        )
+        function = AdditiveAcquisition.of(
+            Acquisition(*own, which[None], guide.criterion), search.components
+        )
+        if box is None:
+            return coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)[0]
+        start = box.to_unit(search.best)
+        continuous = Levels.of([None] * len(start))
+        u, _ = coarse_to_fine(function, layout, continuous, start, NUM_ROUNDS)
+        return search.levels.nearest(box.from_unit(u)[0])
 
-    num_draws = jax.tree.leaves(single)[0].shape[0]
-    own_best = jax.lax.map(of_draw, (jnp.arange(num_draws), single))
-    if projections is not None:
+    posteriors = posterior_of(guide.draws)
+    is_shared = posteriors.covariance.decomposition.projection is None
+    num_starts = min(NUM_DRAW_STARTS, len(guide.which))
+    own_best = jax.lax.map(of_draw, jnp.arange(num_starts))
+    if not is_shared:
         return own_best
-    function = AdditiveUCB(posteriors, components, beta)
-    best, _ = coarse_to_fine(function, union, levels, start, NUM_ROUNDS)
+    function = AdditiveAcquisition.of(guide, search.components)
+    best, _ = coarse_to_fine(function, union, search.levels, search.best, NUM_ROUNDS)
     return jnp.concatenate([best[None], own_best])
 
 
@@ -195,7 +248,7 @@ def _perturbed(key: Array, parents: Array, number: int) -> Array:
 
 
 @jax.jit
-def _value_and_gradient(acquisition: LogEI, x: Array | np.ndarray) -> tuple[Array, Array]:
+def _value_and_gradient(acquisition: Acquisition, x: Array | np.ndarray) -> tuple[Array, Array]:
     def total(x: Array) -> tuple[Array, Array]:
         values = acquisition(x)
         return values.sum(), values

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structbo.acquisition import Criterion
 from structbo.engine import Engine, FloatArray
 from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
@@ -25,6 +26,7 @@ def suggest(
     pending: Any = None,
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
+    criterion: str | Criterion = "log_ei",
 ) -> Points:
     """Proposes the next points to evaluate, from all evaluations so far.
 
@@ -40,6 +42,9 @@ def suggest(
         model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
         num_initial: with fewer finite values than this, points are quasi-random; by default twice
             the number of dimensions, between 4 and 20.
+        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
+            such as "log_ei", "ucb" or "thompson", or an instance such as
+            ``structbo.acquisition.UCB(beta=4.0)``.
 
     Returns:
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
@@ -60,7 +65,7 @@ def suggest(
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending)
-    engine = Engine(space, model, num_initial, seed)
+    engine = Engine(space, model, num_initial, seed, criterion)
     return space.from_unit(engine.propose(x, sign * values, waiting, n))
 
 

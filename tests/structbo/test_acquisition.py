@@ -1,5 +1,6 @@
 """Acquisition functions against integrals, single-component posteriors and brute force."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -7,20 +8,35 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import norm
 
 from structbo.acquisition import (
+    EST,
+    MES,
+    UCB,
+    Acquisition,
     AdditiveAcquisition,
+    AdditiveCriterion,
+    AdditiveMES,
     AdditiveUCB,
     Components,
+    Criterion,
+    HalfLog,
     LogEI,
-    ThompsonSample,
-    half_log,
-    log_improvement,
+    LogPI,
+    Search,
+    Thompson,
+    expected_maximum,
+    gumbel_maxima,
 )
 from structbo.inference import Data, condition
-from structbo.maximizers import maximize_additive
+from structbo.maximizers import (
+    Levels,
+    dependency_graph,
+    make_layout,
+    maximize_additive,
+    triangulate,
+)
 from structbo.models import AdditiveGP, ConditionedGP, Residual, edges, matern52
 
 NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
@@ -38,7 +54,7 @@ class Case(NamedTuple):
     """Three draws of the posterior, and the acquisitions on them by component."""
 
     posteriors: ConditionedGP
-    components: Components
+    search: Search
     acquisitions: dict[str, AdditiveAcquisition]
     points: np.ndarray
     values: dict[str, list[Values]]
@@ -87,7 +103,33 @@ def case() -> Case:
     posteriors, paths, ((means, variances), samples) = everything(draws, points)
     members = np.asarray(posteriors.covariance.decomposition.members)
     components = Components.of(members)
-    beta = half_log(7)
+    layouts = [
+        make_layout(
+            triangulate(dependency_graph(scopes, NUM_DIMS)), scopes, num_grid=NUM_GRID, width=2
+        )
+        for draw in range(NUM_DRAWS)
+        for scopes in [
+            tuple(
+                np.where(rows[draw][:, None] >= 0, group, -1)
+                for group, rows in zip(components.groups, components.rows, strict=True)
+            )
+        ]
+    ]
+    levels = Levels.of(LEVELS)
+    legal = np.isin(points[:, CATEGORICAL], LEVELS[CATEGORICAL])
+    search = Search(
+        levels,
+        jnp.asarray(points[legal]),
+        jnp.asarray(x[0]),
+        7.0,
+        components,
+        jax.tree.map(lambda *leaves: np.stack(leaves), *layouts),
+        jax.random.key(1),
+    )
+    beta = float(HalfLog()(7, NUM_DIMS))
+    which = np.arange(NUM_DRAWS)
+    ucb = AdditiveUCB().of(posteriors, search)
+    thompson = Acquisition(paths, None, which, Thompson())
 
     def by_scope(values: np.ndarray) -> list[Values]:
         return [
@@ -101,45 +143,221 @@ def case() -> Case:
 
     return Case(
         posteriors,
-        components,
+        search,
         {
-            "ucb": AdditiveUCB(posteriors, components, beta),
-            "thompson": ThompsonSample(paths, components),
+            "ucb": AdditiveAcquisition.of(ucb, components),
+            "thompson": AdditiveAcquisition.of(thompson, components),
         },
         points,
         {"ucb": by_scope(means + np.sqrt(beta * variances)), "thompson": by_scope(samples)},
     )
 
 
-def reference_log_improvement(z: float) -> float:
-    """``EI(z) = pdf(z) / z^2`` times the integral of ``u exp(-u - u^2 / (2 z^2))`` for z < 0."""
-    if z > -0.5:
-        return float(np.log(norm.pdf(z) + z * norm.cdf(z)))
-    integral = quad(lambda u: u * np.exp(-u - 0.5 * (u / z) ** 2), 0.0, 60.0, epsabs=1e-13)[0]
-    return float(norm.logpdf(z) - 2.0 * np.log(-z) + np.log(integral))
+ALL = [
+    LogEI(),
+    LogPI(),
+    UCB(),
+    EST(),
+    MES(),
+    MES(maxima="gumbel"),
+    AdditiveUCB(),
+    AdditiveMES(),
+    Thompson(),
+]
 
 
-@pytest.mark.parametrize(
-    "z", [-1e3, -100.0, -25.01, -24.99, -20.0, -5.0, -0.6, 0.0, 1.0, 8.0, 19.99, 20.01, 50.0]
-)
-def test_log_improvement_is_the_log_of_the_integral(z: float) -> None:
-    found, expected = float(log_improvement(jnp.array(z))), reference_log_improvement(z)
-    assert found == pytest.approx(expected, rel=0, abs=2e-6)
+def one(case: Case, draw: int) -> ConditionedGP:
+    return jax.tree.map(lambda leaf: leaf[draw], case.posteriors)
 
 
-def test_log_improvement_increases_and_its_gradient_is_finite() -> None:
-    z = jnp.concatenate([jnp.linspace(-1e3, -31.0, 50), jnp.linspace(-30.03, 50.0, 400)])
-    values, gradients = jax.jit(jax.vmap(jax.value_and_grad(log_improvement)))(z)
-    assert bool((jnp.diff(values) > 0).all())
-    assert bool(jnp.isfinite(gradients).all())
-    # The derivative of log EI is cdf / EI, about -z far to the left.
-    expected = np.exp(norm.logcdf(z) - np.array([reference_log_improvement(v) for v in z]))
-    assert np.allclose(gradients, expected, rtol=1e-4)
+@pytest.fixture(scope="module")
+def moments(case: Case) -> Any:
+    """Mean and deviation of every draw at some points, and at the observed ones."""
+    points = jnp.asarray(case.points[::31])
+    predict = jax.jit(lambda posterior, x: posterior.predict(x))
+
+    def both(x: Any) -> list[np.ndarray]:
+        by_draw = [predict(one(case, draw), x) for draw in range(NUM_DRAWS)]
+        means, variances = (np.array(m) for m in zip(*by_draw, strict=True))
+        return [means, np.sqrt(variances)]
+
+    return points, *both(points), *both(case.posteriors.x[0, :7])
+
+
+def value(case: Case, criterion: Criterion, points: Any) -> np.ndarray:
+    acquisition = jax.jit(criterion.of)(case.posteriors, case.search)
+    return np.asarray(jax.jit(Acquisition.__call__)(acquisition, points))
+
+
+def test_joint_criteria_are_means_over_draws_of_closed_forms(case: Case, moments: Any) -> None:
+    """Each draw with its own incumbent: the best posterior mean at an observed point."""
+    points, mean, deviation, observed, _ = moments
+    best = observed.max(1)[:, None]
+    for beta in (0.0, 4.0):
+        expected = (mean + np.sqrt(beta) * deviation).mean(0)
+        assert np.allclose(value(case, UCB(beta), points), expected, atol=1e-6)
+    practice = (mean + np.sqrt(0.5 * np.log(14.0)) * deviation).mean(0)
+    assert np.allclose(value(case, UCB(), points), practice, atol=1e-6)
+    expected = norm.sf((best + 0.1 - mean) / deviation).mean(0)
+    assert np.allclose(np.exp(value(case, LogPI(margin=0.1), points)), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("maximum", ["approximate", "numerical"])
+def test_est_is_a_ucb_that_touches_the_estimated_maximum(
+    case: Case, moments: Any, maximum: Any
+) -> None:
+    """Its value is minus the least sqrt(beta) at which the bound of a draw reaches the estimate."""
+    points, mean, deviation, observed, _ = moments
+    acquisition = EST(maximum).of(case.posteriors, case.search)
+    assert (np.asarray(acquisition.references) > observed.max(1)).all()
+    by_draw = np.asarray(acquisition.by_draw(points))
+    estimate = np.asarray(acquisition.references)[:, None]
+    assert np.allclose(mean - by_draw * deviation, estimate, atol=1e-4)
+    assert np.allclose(acquisition(points), by_draw.mean(0))
+
+
+def test_the_estimated_maximum_of_est_is_that_of_independent_candidates(case: Case) -> None:
+    estimates = EST("numerical").of(case.posteriors, case.search).references
+    best = LogEI().of(case.posteriors, case.search).references
+    for draw in range(NUM_DRAWS):
+        mean, variance = one(case, draw).predict(case.search.candidates)
+        expected = expected_maximum(mean, jnp.sqrt(variance + 1e-12), best[draw])
+        assert float(estimates[draw]) == pytest.approx(float(expected), abs=1e-9)
+
+
+def truncated_entropy_loss(mean: float, deviation: float, maximum: float) -> float:
+    """Entropy of a normal minus that of the normal cut off at a maximum, by quadrature."""
+    grid = np.linspace(mean - 12.0 * deviation, min(maximum, mean + 12.0 * deviation), 20001)
+    density = norm.pdf(grid, mean, deviation) / norm.cdf(maximum, mean, deviation)
+    integrand = -density * np.log(np.maximum(density, 1e-300))
+    cut = np.trapezoid(integrand, grid)
+    return float(0.5 * np.log(2.0 * np.pi * np.e * deviation**2) - cut)
+
+
+@pytest.mark.parametrize("maxima", ["sampled", "gumbel"])
+def test_mes_is_the_mean_loss_of_entropy(case: Case, moments: Any, maxima: Any) -> None:
+    points, mean, deviation, _, _ = moments
+    criterion = MES(3, maxima)
+    sampled = np.asarray(jax.jit(criterion.of)(case.posteriors, case.search).references)
+    assert sampled.shape == (NUM_DRAWS, 3)
+    expected = np.mean(
+        [
+            [
+                [
+                    truncated_entropy_loss(m, s, y)
+                    for m, s in zip(mean[d], deviation[d], strict=True)
+                ]
+                for y in sampled[d]
+            ]
+            for d in range(NUM_DRAWS)
+        ],
+        axis=(0, 1),
+    )
+    assert np.allclose(value(case, criterion, points), expected, atol=2e-3)
+
+
+def test_additive_mes_is_the_sum_over_components_of_losses_of_entropy(case: Case) -> None:
+    points = jnp.asarray(case.points[::101])
+    criterion = AdditiveMES(2)
+    maxima = np.asarray(jax.jit(criterion.of)(case.posteriors, case.search).references)
+    expected = np.zeros(len(points))
+    for draw in range(NUM_DRAWS):
+        posterior = one(case, draw)
+        count = int(posterior.covariance.decomposition.count)
+        terms = [posterior.predict_component(row, points) for row in range(count)]
+        terms.append(posterior.predict_residual(points))
+        for row, (mean, variance) in zip([*range(count), -1], terms, strict=True):
+            for k in range(2):
+                expected += [
+                    truncated_entropy_loss(float(m), float(np.sqrt(v)), maxima[draw, k, row])
+                    for m, v in zip(mean, variance, strict=True)
+                ]
+    assert np.allclose(value(case, criterion, points), expected / (2 * NUM_DRAWS), atol=5e-3)
+
+
+def test_additive_criteria_count_every_component_and_the_residual(case: Case) -> None:
+    points = jnp.asarray(case.points[::101])
+    for name, criterion in (("ucb", AdditiveUCB()), ("thompson", Thompson())):
+        acquisition = criterion.of(case.posteriors, case.search)
+        values = np.asarray(acquisition.by_draw(points))
+        for own, draw in zip(values, np.asarray(acquisition.which).tolist(), strict=True):
+            posterior = one(case, draw)
+            if name == "thompson":
+                path = jax.tree.map(lambda leaf: leaf[0], acquisition.draws)
+                assert np.allclose(own, path(points), atol=1e-5)
+                continue
+            mean, variance = posterior.predict_residual(points)
+            components = sum(v[::101] for v in case.values["ucb"][draw].values())
+            beta = float(HalfLog()(7, NUM_DIMS))
+            assert np.allclose(own, components + mean + np.sqrt(beta * variance), atol=1e-4)
+
+
+def test_a_thompson_sample_has_the_moments_of_the_posterior(case: Case) -> None:
+    """Of a random draw: over many keys, the mean over draws and the law of total variance."""
+    points = jnp.asarray(case.points[::301])
+
+    def sample(key: Any) -> Any:
+        return Thompson(256).of(case.posteriors, case.search._replace(key=key))(points)
+
+    keys = jax.random.split(jax.random.key(5), 1500)
+    samples = np.asarray(jax.jit(lambda keys: jax.lax.map(sample, keys))(keys))
+    moments = [one(case, draw).predict(points) for draw in range(NUM_DRAWS)]
+    means, variances = (np.array(m) for m in zip(*moments, strict=True))
+    variance = variances.mean(0) + means.var(0)
+    error = np.sqrt(variance / len(keys))
+    assert (np.abs(samples.mean(0) - means.mean(0)) < 4.0 * error).all()
+    assert np.allclose(samples.var(0), variance, rtol=0.2)
+
+
+def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> None:
+    """No residual: a draw's components are all of it, and its maximum that of all grid points."""
+    covariance = replace(case.posteriors.covariance, rho=None, kappa=None)
+    posteriors = replace(case.posteriors, covariance=covariance)
+    few = case.search._replace(candidates=case.search.candidates[:1])
+    keys = jax.random.split(case.search.key, (NUM_DRAWS, 2))
+    maxima = jax.jit(MES(2).of)(posteriors, few).references
+    for draw in range(NUM_DRAWS):
+        posterior = jax.tree.map(lambda leaf, draw=draw: leaf[draw], posteriors)
+        for k in range(2):
+            path = posterior.sample_path(keys[draw, k], 256)
+            on_grid = float(jax.jit(path.__call__)(case.search.candidates).max())
+            assert on_grid - 1e-5 <= float(maxima[draw, k]) <= on_grid + 1.0
+    gumbel = gumbel_maxima(posteriors, case.search, 2)
+    assert gumbel.shape == maxima.shape
+
+
+@pytest.mark.parametrize("criterion", ALL, ids=repr)
+def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Criterion) -> None:
+    """At observed points too, where deviations all but vanish."""
+    points = jnp.concatenate([case.points[::97], case.posteriors.x[0, :7]])
+
+    @jax.jit
+    def both(posteriors: Any, search: Any) -> Any:
+        acquisition = criterion.of(posteriors, search)
+        gradient = jax.grad(lambda x: acquisition(x).sum())(points)
+        return acquisition(points), gradient, acquisition.standard_error(points)
+
+    values, gradients, errors = both(case.posteriors, case.search)
+    assert np.isfinite(values).all() and np.isfinite(gradients).all()
+    assert np.ptp(values) > 0.0
+    assert (np.asarray(errors) > 0.0).all()
+    assert np.isfinite(errors).all() != isinstance(criterion, Thompson)
+    assert isinstance(criterion, AdditiveCriterion) == hasattr(criterion, "on_grid")
+
+
+def test_the_standard_error_is_that_of_the_mean_over_draws(case: Case, moments: Any) -> None:
+    points, mean, _, _, _ = moments
+    errors = UCB(0.0).of(case.posteriors, case.search).standard_error(points)
+    assert np.allclose(errors, mean.std(0, ddof=1) / np.sqrt(NUM_DRAWS), atol=1e-6)
+    acquisition = LogPI().of(case.posteriors, case.search)
+    probability = np.exp(np.asarray(acquisition.by_draw(points)))
+    relative = probability.std(0, ddof=1) / np.sqrt(NUM_DRAWS) / probability.mean(0)
+    assert np.allclose(acquisition.standard_error(points), relative, rtol=1e-6)
 
 
 def test_log_ei_is_the_log_of_the_mean_improvement(case: Case) -> None:
     """Averaged over draws, each with its own best posterior mean as incumbent."""
-    acquisition = LogEI.of(case.posteriors)
+    acquisition = LogEI().of(case.posteriors, case.search)
     points = case.points[::31]
     normal = np.linspace(-9.0, 9.0, 9001)
     density = norm.pdf(normal) * (normal[1] - normal[0])
@@ -149,17 +367,19 @@ def test_log_ei_is_the_log_of_the_mean_improvement(case: Case) -> None:
         both = jnp.concatenate([posterior.x[:7], points])
         mean, variance = (np.asarray(moment) for moment in predict(posterior, both))
         incumbent, mean, variance = mean[:7].max(), mean[7:], variance[7:]
-        assert np.isclose(acquisition.incumbent[draw], incumbent)
+        assert np.isclose(acquisition.references[draw], incumbent)
         gaps = mean[:, None] + np.sqrt(variance)[:, None] * normal - incumbent
         improvements.append(np.maximum(gaps, 0.0) @ density)
     expected = np.mean(improvements, axis=0)
     assert expected.min() > 1e-4
-    assert np.allclose(np.exp(jax.jit(LogEI.__call__)(acquisition, points)), expected, rtol=1e-3)
+    assert np.allclose(
+        np.exp(jax.jit(Acquisition.__call__)(acquisition, points)), expected, rtol=1e-3
+    )
 
 
 def test_components_are_the_union_of_those_of_all_draws(case: Case) -> None:
     found = {}
-    for group, rows in zip(case.components.groups, case.components.rows, strict=True):
+    for group, rows in zip(case.search.components.groups, case.search.components.rows, strict=True):
         for scope, row in zip(group.tolist(), rows.T.tolist(), strict=True):
             if min(scope) >= 0:
                 found[tuple(scope)] = row

@@ -1,0 +1,62 @@
+"""Acquisition functions, averaged over posterior draws.
+
+An *additive* one is a sum over components, so message passing maximizes it exactly; a *joint* one
+judges the whole function. Both average over draws before anything is maximized.
+"""
+
+from structbo.acquisition.additive import (
+    AdditiveAcquisition,
+    AdditiveCriterion,
+    ComponentCriterion,
+)
+from structbo.acquisition.additive_ucb import AdditiveUCB
+from structbo.acquisition.components import Components
+from structbo.acquisition.criteria import CRITERIA, as_criterion
+from structbo.acquisition.criterion import Acquisition, Criterion, Search
+from structbo.acquisition.est import EST
+from structbo.acquisition.expected_improvement import LogEI, log_improvement
+from structbo.acquisition.exploration import (
+    ActiveVariables,
+    Constant,
+    FiniteDomain,
+    HalfLog,
+    Schedule,
+)
+from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
+from structbo.acquisition.joint import JointCriterion, best_means
+from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
+from structbo.acquisition.probability_of_improvement import LogPI
+from structbo.acquisition.thompson import Thompson
+from structbo.acquisition.ucb import UCB
+
+__all__ = [
+    "CRITERIA",
+    "EST",
+    "MES",
+    "UCB",
+    "Acquisition",
+    "ActiveVariables",
+    "AdditiveAcquisition",
+    "AdditiveCriterion",
+    "AdditiveMES",
+    "AdditiveUCB",
+    "ComponentCriterion",
+    "Components",
+    "Constant",
+    "Criterion",
+    "FiniteDomain",
+    "HalfLog",
+    "JointCriterion",
+    "LogEI",
+    "LogPI",
+    "Schedule",
+    "Search",
+    "Thompson",
+    "approximate_maximum",
+    "as_criterion",
+    "best_means",
+    "entropy_lost",
+    "expected_maximum",
+    "gumbel_maxima",
+    "log_improvement",
+]

@@ -1,0 +1,192 @@
+"""Additive criteria: sums over components, which message passing maximizes exactly."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from structbo.acquisition.components import Components
+from structbo.acquisition.criterion import Acquisition, Criterion
+from structbo.acquisition.joint import TINY_VARIANCE
+from structbo.models.gp import ConditionedGP
+from structbo.models.marginal import solve_lower
+
+
+class AdditiveCriterion(Criterion):
+    """A criterion that is a sum over components, those of all draws after averaging.
+
+    `values` counts every component at points of the parameters: wide ones, the residual, and those
+    of projections. `AdditiveAcquisition` tells message passing about those that it can hold.
+    """
+
+    @abstractmethod
+    def on_grid(
+        self, draw: Any, reference: Any, row: Array, coordinates: Array, factors: Array
+    ) -> Array:
+        """One component of one draw on the product of the grids of its s members.
+
+        Args:
+            draw: one of the acquisition's draws.
+            reference: what the draw's values refer to.
+            row: which component of the draw.
+            coordinates: the grids, shape (s, G).
+            factors: correlations of the grids with the data, zero for padding, shape (s, G, n).
+
+        Returns:
+            Shape (G^s,).
+        """
+
+    @abstractmethod
+    def component(self, draw: Any, reference: Any, row: Array, x: Array) -> Array:
+        """One component of one draw at points of the parameters (m, D): shape (m,)."""
+
+    @abstractmethod
+    def residual(self, draw: Any, reference: Any, x: Array) -> Array:
+        """The residual of one draw at points (m, D): shape (m,), zeros if there is none."""
+
+    def values(self, draw: Any, reference: Any, x: Array) -> Array:
+        decomposition = posterior_of(draw).covariance.decomposition
+
+        @jax.checkpoint
+        def add(total: Array, row: Array) -> tuple[Array, None]:
+            value = jax.lax.cond(
+                decomposition.is_component[row],
+                lambda: self.component(draw, reference, row, x),
+                lambda: jnp.zeros(len(x)),
+            )
+            return total + value, None
+
+        rows = jnp.arange(decomposition.members.shape[0])
+        total, _ = jax.lax.scan(add, self.residual(draw, reference, x), rows)
+        return total
+
+
+class ComponentCriterion(AdditiveCriterion):
+    """An additive criterion of the posterior mean and deviation of each component.
+
+    The deviation is that of the component itself, without observation noise.
+    """
+
+    @abstractmethod
+    def score(self, mean: Array, deviation: Array, reference: Any, row: Array | int) -> Array:
+        """The values of a component, the residual's row being -1, with these moments."""
+
+    def on_grid(
+        self, draw: ConditionedGP, reference: Any, row: Array, coordinates: Array, factors: Array
+    ) -> Array:
+        variance = draw.covariance.variances[row]
+        to_data = variance * products(factors)
+        explained = jnp.square(solve_lower(draw.cholesky, to_data.T)).sum(0)
+        return self._score(to_data @ draw.alpha, variance - explained, reference, row)
+
+    def component(self, draw: ConditionedGP, reference: Any, row: Array, x: Array) -> Array:
+        return self._score(*draw.predict_component(row, x), reference, row)
+
+    def residual(self, draw: ConditionedGP, reference: Any, x: Array) -> Array:
+        if draw.covariance.rho is None:
+            return jnp.zeros(len(x))
+        return self._score(*draw.predict_residual(x), reference, -1)
+
+    def _score(self, mean: Array, variance: Array, reference: Any, row: Array | int) -> Array:
+        deviation = jnp.sqrt(jnp.maximum(variance, TINY_VARIANCE))
+        return self.score(mean, deviation, reference, row)
+
+
+@partial(
+    register_dataclass,
+    data_fields=["draws", "references", "components"],
+    meta_fields=["criterion"],
+)
+@dataclass(frozen=True)
+class AdditiveAcquisition:
+    """A mean over draws of a sum over components, as an `AdditiveFunction` of message passing.
+
+    Args:
+        draws: posteriors or functions drawn from them, stacked along the first axis.
+        references: what their values refer to, stacked likewise.
+        components: which of their components count, those of no more members than there is room
+            for.
+        criterion: the criterion.
+    """
+
+    draws: Any
+    references: Any
+    components: Components
+    criterion: AdditiveCriterion
+
+    @classmethod
+    def of(cls, acquisition: Acquisition, components: Components) -> "AdditiveAcquisition":
+        """Those components of an additive criterion's acquisition.
+
+        Args:
+            acquisition: on some of S draws.
+            components: the union of the components of all S draws.
+        """
+        criterion = acquisition.criterion
+        assert isinstance(criterion, AdditiveCriterion)
+        own = components.of_draws(jnp.asarray(acquisition.which))
+        return cls(acquisition.draws, acquisition.references, own, criterion)
+
+    @property
+    def scopes(self) -> tuple[np.ndarray, ...]:
+        """Members of all components, by size, each of shape (F, size), -1 for those of no draw."""
+        return tuple(
+            np.where((np.asarray(rows) >= 0).any(0)[:, None], np.asarray(group), -1)
+            for group, rows in zip(self.components.groups, self.components.rows, strict=True)
+        )
+
+    def tables(self, grids: Array) -> tuple[Array, ...]:
+        """The components on grids (D, G): by size, shape (F, G, ..., G)."""
+        num_grid = grids.shape[1]
+        groups = tuple(jnp.asarray(group) for group in self.components.groups)
+
+        def add_draw(totals: tuple[Array, ...], item: Any) -> tuple[tuple[Array, ...], None]:
+            draw, reference, rows = item
+            posterior = posterior_of(draw)
+            factors = posterior.covariance.factors(grids.T, posterior.x) * posterior.mask
+
+            def table(scope_and_row: tuple[Array, Array]) -> Array:
+                scope, row = scope_and_row
+                size = num_grid ** len(scope)
+                return jax.lax.cond(
+                    row >= 0,
+                    lambda: self.criterion.on_grid(
+                        draw, reference, row, grids[scope], factors[scope]
+                    ),
+                    lambda: jnp.zeros(size),
+                )
+
+            flat = [jax.lax.map(table, pair) for pair in zip(groups, rows, strict=True)]
+            return tuple(t + f for t, f in zip(totals, flat, strict=True)), None
+
+        zeros = tuple(jnp.zeros((len(g), num_grid ** g.shape[1])) for g in groups)
+        rows = tuple(jnp.asarray(r) for r in self.components.rows)
+        totals, _ = jax.lax.scan(add_draw, zeros, (self.draws, self.references, rows))
+        num_draws = rows[0].shape[0]
+        return tuple(
+            (total / num_draws).reshape(len(g), *[num_grid] * g.shape[1])
+            for total, g in zip(totals, groups, strict=True)
+        )
+
+    def __call__(self, x: Array) -> Array:
+        """The sum of these components at points, shape (m, D): shape (m,)."""
+        return jax.lax.map(lambda p: sum(t.sum() for t in self.tables(p[:, None])), x)
+
+
+def posterior_of(draw: Any) -> ConditionedGP:
+    """The posterior that a draw is, or was drawn from."""
+    return draw if isinstance(draw, ConditionedGP) else draw.posterior
+
+
+def products(rows: Array) -> Array:
+    """Products over all combinations of one grid point per member: (s, G, n) to (G^s, n)."""
+    product = rows[0]
+    for row in rows[1:]:
+        product = (product[:, None, :] * row[None, :, :]).reshape(-1, rows.shape[2])
+    return product

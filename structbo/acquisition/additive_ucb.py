@@ -1,0 +1,36 @@
+"""The additive upper confidence bound."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition.additive import ComponentCriterion
+from structbo.acquisition.criterion import Acquisition, Search, num_draws
+from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
+from structbo.models.gp import ConditionedGP
+
+
+@dataclass(frozen=True)
+class AdditiveUCB(ComponentCriterion):
+    """Sum over components of mean plus ``sqrt(beta)`` deviations.
+
+    Additive: the deviations are summed, which over-estimates that of the sum. Averaged over draws
+    is the bound itself. The residual counts as a component.
+
+    Args:
+        beta: exploration parameter of every component, a number or a schedule such as `HalfLog`.
+
+    References:
+        Rolland et al. 2018, eq. (5) and (6).
+    """
+
+    beta: Schedule | float = HalfLog()
+
+    def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
+        count = num_draws(posteriors)
+        beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
+        return Acquisition(posteriors, jnp.full(count, beta), jnp.arange(count), self)
+
+    def score(self, mean: Array, deviation: Array, reference: Array, row: Array | int) -> Array:
+        return mean + jnp.sqrt(reference) * deviation

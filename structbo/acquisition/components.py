@@ -1,0 +1,57 @@
+"""The union of the components of all draws, as message passing wants it."""
+
+import math
+from dataclasses import dataclass
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+
+@partial(register_dataclass, data_fields=["groups", "rows"], meta_fields=[])
+@dataclass(frozen=True)
+class Components:
+    """All components that any of S draws has, by size, and where each draw keeps them.
+
+    Args:
+        groups: by size, the members of every component, shape (F, size), -1 for padding.
+        rows: by size, the row of each draw's decomposition that holds it, shape (S, F), -1 where a
+            draw lacks it.
+    """
+
+    groups: tuple[np.ndarray | Array, ...]
+    rows: tuple[np.ndarray | Array, ...]
+
+    @classmethod
+    def of(cls, members: np.ndarray, max_size: int | None = None) -> "Components":
+        """Collects the components of stacked decompositions.
+
+        Groups are padded to a few sizes, so that the unions of a run share one compilation.
+
+        Args:
+            members: bool, shape (S, C, D).
+            max_size: leaves out components of more members, whose tables would not fit.
+        """
+        num_draws, _, num_dims = members.shape
+        sizes = members.sum(2)
+        is_kept = (sizes > 0) & (sizes <= (num_dims if max_size is None else max_size))
+        found: dict[tuple[int, ...], np.ndarray] = {}
+        for draw, row in zip(*np.nonzero(is_kept), strict=True):
+            scope = tuple(np.flatnonzero(members[draw, row]).tolist())
+            found.setdefault(scope, np.full(num_draws, -1))[draw] = row
+        groups, rows = [], []
+        for size in sorted({1, min(2, num_dims), *map(len, found)}):
+            scopes = sorted(scope for scope in found if len(scope) == size)
+            needed = max(4 * num_dims, 1 << max(len(scopes) - 1, 0).bit_length())
+            room = min(needed, math.comb(num_dims, size))
+            groups.append(np.full((room, size), -1))
+            rows.append(np.full((num_draws, room), -1))
+            for index, scope in enumerate(scopes):
+                groups[-1][index], rows[-1][:, index] = scope, found[scope]
+        return cls(tuple(groups), tuple(rows))
+
+    def of_draws(self, which: Array) -> "Components":
+        """The same components with the rows of some draws only, traceable; shape (K,)."""
+        return Components(self.groups, tuple(jnp.asarray(rows)[which] for rows in self.rows))

@@ -1,0 +1,119 @@
+"""What makes a point worth evaluating, and that averaged over posterior draws.
+
+A *criterion* is a description: a frozen dataclass, hashable, that a compiled search is made for. On
+the posteriors of some draws it becomes an *acquisition*, a function of points. Averaging comes
+before maximizing: the winner is best on average, not the best of any one draw.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.tree_util import register_dataclass
+
+from structbo.acquisition.components import Components
+from structbo.maximizers import Layout, Levels
+from structbo.models.gp import ConditionedGP
+
+
+class Search(NamedTuple):
+    """Where the next point is looked for; whatever a criterion wants to know of it.
+
+    Args:
+        levels: the legal coordinates.
+        candidates: legal points all over the space, the best observed ones among them, (m, D).
+        best: the best observed point, shape (D,).
+        num_observed: how many observations there are.
+        components: the union of the components of all draws.
+        layouts: the junction tree of every draw's components, stacked along the first axis.
+        key: a JAX random key; the same for all points of one search, so that noise cancels.
+    """
+
+    levels: Levels
+    candidates: Array
+    best: Array
+    num_observed: Array | float
+    components: Components
+    layouts: Layout
+    key: Array
+
+
+class Criterion(ABC):
+    """What makes a point worth evaluating; subclasses are frozen dataclasses."""
+
+    is_log: ClassVar[bool] = False
+    """Whether `values` are logarithms of what is averaged over draws."""
+
+    @abstractmethod
+    def of(self, posteriors: ConditionedGP, search: Search) -> "Acquisition":
+        """The acquisition of the posteriors of S draws, stacked along the first axis."""
+
+    @abstractmethod
+    def values(self, draw: Any, reference: Any, x: Array) -> Array:
+        """What one draw says of points.
+
+        Args:
+            draw: one of the acquisition's draws.
+            reference: what the draw's values refer to, such as an incumbent.
+            x: points of the unit cube, shape (m, D).
+
+        Returns:
+            Shape (m,), the larger the better.
+        """
+
+
+@partial(
+    register_dataclass, data_fields=["draws", "references", "which"], meta_fields=["criterion"]
+)
+@dataclass(frozen=True)
+class Acquisition:
+    """A criterion averaged over draws: a function of points, and a pytree.
+
+    Args:
+        draws: posteriors or functions drawn from them, K of them stacked along the first axis.
+        references: what their values refer to, stacked likewise.
+        which: which posterior each comes from, shape (K,).
+        criterion: the criterion.
+    """
+
+    draws: Any
+    references: Any
+    which: Array | np.ndarray
+    criterion: Criterion
+
+    def by_draw(self, x: Array) -> Array:
+        """The values of every draw at points (m, D): shape (K, m)."""
+        return jax.lax.map(
+            lambda item: self.criterion.values(*item, x), (self.draws, self.references)
+        )
+
+    def __call__(self, x: Array) -> Array:
+        """The mean over draws at points (m, D), its logarithm for a criterion of logarithms."""
+        by_draw = self.by_draw(x)
+        if not self.criterion.is_log:
+            return by_draw.mean(0)
+        return jax.nn.logsumexp(by_draw, axis=0) - jnp.log(by_draw.shape[0])
+
+    def standard_error(self, x: Array) -> Array:
+        """Monte Carlo error of the mean over draws at points (m, D), were they independent.
+
+        That of a logarithm is the relative error of what it is the logarithm of. One draw tells
+        nothing: its error is infinite.
+        """
+        by_draw = self.by_draw(x)
+        num_draws = by_draw.shape[0]
+        if num_draws == 1:
+            return jnp.full(len(x), jnp.inf)
+        if self.criterion.is_log:
+            by_draw = jnp.exp(by_draw - jax.nn.logsumexp(by_draw, axis=0)) * num_draws
+        return by_draw.std(0, ddof=1) / jnp.sqrt(num_draws)
+
+
+def num_draws(stacked: Any) -> int:
+    """The length of the first axis of a stacked pytree."""
+    return int(jax.tree.leaves(stacked)[0].shape[0])

@@ -1,0 +1,51 @@
+"""EST: the point most likely to attain an estimate of the maximum."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition.criterion import Search
+from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
+from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
+from structbo.models.gp import ConditionedGP
+
+Estimator = Literal["approximate", "numerical"]
+ESTIMATORS = {"approximate": approximate_maximum, "numerical": expected_maximum}
+
+
+@dataclass(frozen=True)
+class EST(JointCriterion):
+    """Minus the deviations that separate the mean from the estimated maximum, ``(mean - m) / s``.
+
+    Joint: the same point as that of an upper confidence bound with ``sqrt(beta)`` the least such
+    number. Averaged over draws are these numbers, each draw's with its own estimate ``m``: the mean
+    of the maximum of independent normals at the candidates of the search, and of the best posterior
+    mean at an observed point.
+
+    Args:
+        maximum: how that mean is found, "approximate" (ESTa) or "numerical" (ESTn).
+
+    References:
+        Wang, Zhou and Jegelka 2016; Kathuria et al. 2016, lemma 3.1.
+    """
+
+    maximum: Estimator = "approximate"
+
+    def __post_init__(self) -> None:
+        if self.maximum not in ESTIMATORS:
+            known = ", ".join(map(repr, get_args(Estimator)))
+            raise ValueError(f"maximum must be one of {known}, got {self.maximum!r}.")
+
+    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+        def estimate(item: tuple[ConditionedGP, Array]) -> Array:
+            posterior, best = item
+            mean, variance = posterior.predict(search.candidates)
+            return ESTIMATORS[self.maximum](mean, jnp.sqrt(variance + TINY_VARIANCE), best)
+
+        return jax.lax.map(estimate, (posteriors, best_means(posteriors)))
+
+    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
+        return (mean - reference) / deviation

@@ -1,0 +1,107 @@
+"""Exploration parameters of upper confidence bounds, as functions of the number of observations.
+
+All give ``beta``, whose *square root* multiplies the deviation. Those of theory guarantee a regret
+bound and explore far more than those of practice.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+Schedule = Callable[[Array | float, int], Array]
+"""Maps the number of observations t and of dimensions D to beta."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same ``beta`` at all times.
+
+    Args:
+        value: beta, at least 0.
+    """
+
+    value: float
+
+    def __call__(self, t: Array | float, num_dims: int) -> Array:
+        return jnp.asarray(self.value, float)
+
+
+@dataclass(frozen=True)
+class HalfLog:
+    """Practice: ``beta_t = log(2 t) / 2``, for every component.
+
+    References:
+        Rolland et al. 2018, tables 1 and 2.
+
+    Example:
+        >>> round(float(HalfLog()(50, 10)), 3)
+        2.303
+    """
+
+    def __call__(self, t: Array | float, num_dims: int) -> Array:
+        return 0.5 * jnp.log(2.0 * jnp.maximum(t, 1.0))
+
+
+@dataclass(frozen=True)
+class FiniteDomain:
+    """Theory: ``beta_t = 2 log(|X| t^2 pi^2 / (6 delta))`` on a domain of finitely many points.
+
+    Args:
+        num_points: the number of points |X|, of a component's domain for an additive criterion.
+        delta: the bound holds with probability ``1 - delta``.
+
+    References:
+        Kathuria et al. 2016, theorems 2.1 and 3.3 (Algorithm 2 prints the square root of beta);
+        Rolland et al. 2018, before eq. (11).
+
+    Example:
+        >>> round(float(FiniteDomain(1000)(1, 3)), 2)
+        19.42
+    """
+
+    num_points: int
+    delta: float = 0.1
+
+    def __call__(self, t: Array | float, num_dims: int) -> Array:
+        fixed = math.log(self.num_points) + math.log(math.pi**2 / (6.0 * self.delta))
+        return 2.0 * (fixed + 2.0 * jnp.log(jnp.maximum(t, 1.0)))
+
+
+@dataclass(frozen=True)
+class ActiveVariables:
+    """Theory: on the cube ``[-1, 1]^d`` of the active variables.
+
+    ``beta_t = 2 log(2 t^2 pi^2 / (3 delta)) + 2 d log(2 t^2 d s / b sqrt(log(4 d / delta)))`` for
+    the kernel ``s^2 exp(-|x - x'|^2 / b^2)``; a squared exponential lengthscale l of the unit cube
+    is a bandwidth of ``sqrt(8) l`` there.
+
+    Args:
+        num_active: the number of active variables d; None for all.
+        bandwidth: b.
+        deviation: s.
+        delta: the bound holds with probability ``1 - delta``.
+
+    References:
+        Chen et al. 2012, theorem 4.1.
+    """
+
+    num_active: int | None = None
+    bandwidth: float = 1.0
+    deviation: float = 1.0
+    delta: float = 0.1
+
+    def __call__(self, t: Array | float, num_dims: int) -> Array:
+        d = num_dims if self.num_active is None else self.num_active
+        log_t = jnp.log(jnp.maximum(t, 1.0))
+        by_time = math.log(2.0 * math.pi**2 / (3.0 * self.delta)) + 2.0 * log_t
+        scale = 2.0 * d * self.deviation / self.bandwidth
+        by_point = math.log(scale * math.sqrt(math.log(4.0 * d / self.delta))) + 2.0 * log_t
+        return 2.0 * by_time + 2.0 * d * by_point
+
+
+def as_schedule(beta: Schedule | float) -> Schedule:
+    """A schedule, for a number the constant one."""
+    return beta if callable(beta) else Constant(beta)

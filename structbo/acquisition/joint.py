@@ -1,0 +1,52 @@
+"""Joint criteria: they judge a point by mean and deviation of the whole function there."""
+
+from abc import abstractmethod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition.criterion import Acquisition, Criterion, Search, num_draws
+from structbo.models.gp import ConditionedGP
+
+TINY_VARIANCE = 1e-12
+
+
+class JointCriterion(Criterion):
+    """A criterion of the posterior mean and deviation of the whole function.
+
+    These are what they are whatever the structure: wide components, a residual and projections
+    count like everything else.
+    """
+
+    @abstractmethod
+    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+        """What the values of S draws refer to, shape (S, ...)."""
+
+    @abstractmethod
+    def score(self, mean: Array, deviation: Array, reference: Any) -> Array:
+        """The values at points with these means and deviations, (m,), for one draw: (m,)."""
+
+    def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
+        which = jnp.arange(num_draws(posteriors))
+        return Acquisition(posteriors, self.references(posteriors, search), which, self)
+
+    def values(self, draw: ConditionedGP, reference: Any, x: Array) -> Array:
+        mean, variance = draw.predict(x)
+        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), reference)
+
+
+def best_means(posteriors: ConditionedGP) -> Array:
+    """The best posterior mean at an observed point, one per draw, shape (S,): noise cannot fool it.
+
+    Args:
+        posteriors: of S draws, stacked along the first axis.
+    """
+
+    def best_mean(posterior: ConditionedGP) -> Array:
+        noise_free = posterior.covariance(posterior.x, posterior.x)
+        mean = jnp.where(posterior.mask, noise_free, 0.0) @ posterior.alpha
+        return jnp.where(posterior.mask, mean, -jnp.inf).max()
+
+    return jax.lax.map(best_mean, posteriors)

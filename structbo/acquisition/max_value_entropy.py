@@ -1,0 +1,199 @@
+"""Max-value entropy search: what a value would tell about the maximum of the function."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.scipy.stats import norm
+
+from structbo.acquisition.additive import AdditiveAcquisition, ComponentCriterion
+from structbo.acquisition.criterion import Acquisition, Search, num_draws
+from structbo.acquisition.expected_improvement import LOG_SQRT_2PI
+from structbo.acquisition.independent_maximum import quantile
+from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
+from structbo.acquisition.thompson import Thompson
+from structbo.maximizers import Layout, coarse_to_fine
+from structbo.models.gp import ConditionedGP, SamplePath
+
+Maxima = Literal["sampled", "gumbel"]
+Read = Callable[[SamplePath, AdditiveAcquisition, Layout, Search], Array]
+NUM_FEATURES = 256
+NUM_ROUNDS = 2
+NUM_GRID = 25
+QUARTILES = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True)
+class MES(JointCriterion):
+    """What the function's value at a point tells about its maximum.
+
+    Joint. The information is the entropy that a normal loses when it is cut off at the maximum.
+    Averaged is over draws, and over several maxima of each.
+
+    "sampled" maxima are those of functions drawn from the posterior: message passing finds them,
+    exactly on its grids, where the components of the draw are all of the function; the candidates
+    of the search are tried too, and are all there is for projections. "gumbel" ones come from a
+    Gumbel distribution that has the quartiles of the maximum of independent normals at the
+    candidates.
+
+    Args:
+        num_maxima: maxima per draw.
+        maxima: where they come from, "sampled" or "gumbel".
+
+    References:
+        Wang and Jegelka 2017, "Max-value entropy search", eq. (6) and section 3.1.
+    """
+
+    num_maxima: int = 2
+    maxima: Maxima = "sampled"
+
+    def __post_init__(self) -> None:
+        if self.maxima not in get_args(Maxima):
+            known = ", ".join(map(repr, get_args(Maxima)))
+            raise ValueError(f"maxima must be one of {known}, got {self.maxima!r}.")
+
+    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+        if self.maxima == "gumbel":
+            return gumbel_maxima(posteriors, search, self.num_maxima)
+        return _by_path(posteriors, search, self.num_maxima, _maximum)
+
+    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
+        gaps = (reference - mean[:, None]) / deviation[:, None]
+        return entropy_lost(gaps).mean(-1)
+
+
+@dataclass(frozen=True)
+class AdditiveMES(ComponentCriterion):
+    """Sum over components of what a component's value tells about the maximum of that component.
+
+    Additive. Components are treated as if they were observed one by one. Their maxima are those of
+    functions drawn from the posterior, on a fine grid of each component; of wide components, of the
+    residual and of projections, at the candidates of the search. Averaged is over draws, and over
+    several maxima of each.
+
+    Args:
+        num_maxima: maxima per draw and component.
+
+    References:
+        Wang and Jegelka 2017, section 3.3 (add-MES), for components that do not overlap.
+    """
+
+    num_maxima: int = 2
+
+    def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
+        maxima = _by_path(posteriors, search, self.num_maxima, _component_maxima)
+        return Acquisition(posteriors, maxima, jnp.arange(num_draws(posteriors)), self)
+
+    def score(self, mean: Array, deviation: Array, reference: Array, row: Array | int) -> Array:
+        gaps = (reference[:, row] - mean[:, None]) / deviation[:, None]
+        return entropy_lost(gaps).mean(-1)
+
+
+def entropy_lost(gap: Array) -> Array:
+    """The entropy that a standard normal loses when it is known to be below a number.
+
+    ``z pdf(z) / (2 cdf(z)) - log cdf(z)``, in a form that loses no digits far below zero.
+
+    Args:
+        gap: the numbers, any shape.
+
+    Returns:
+        The same shape, positive and decreasing.
+
+    References:
+        Wang and Jegelka 2017, eq. (6).
+
+    Example:
+        >>> round(float(entropy_lost(jnp.array(0.0))), 6) == round(float(jnp.log(2.0)), 6)
+        True
+    """
+    near = jnp.maximum(gap, -25.0)
+    log_cdf = norm.logcdf(near)
+    hazard = jnp.exp(-0.5 * near * near - LOG_SQRT_2PI - log_cdf)
+    far = jnp.minimum(gap, -25.0)
+    a = 1.0 / (far * far)
+    slope = -1.0 + a * (3.0 - a * (15.0 - 105.0 * a))
+    series = 1.0 + a * slope
+    tail = 0.5 * slope / series + LOG_SQRT_2PI + jnp.log(-far) - jnp.log(series)
+    return jnp.where(gap < -25.0, tail, 0.5 * near * hazard - log_cdf)
+
+
+def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Array:
+    """Maxima of the posteriors of S draws as if values were independent, shape (S, number).
+
+    A Gumbel distribution with their quartiles is sampled, above the best posterior mean at an
+    observed point.
+
+    References:
+        Wang and Jegelka 2017, section 3.1 and appendix B.
+    """
+    # Evenly spread, the same for all draws: less noise than from independent numbers.
+    levels = (jnp.arange(number) + jax.random.uniform(search.key)) / number
+    gumbel = -jnp.log(-jnp.log(jnp.clip(levels, 1e-6, 1.0 - 1e-6)))
+
+    def of_draw(item: tuple[ConditionedGP, Array]) -> Array:
+        posterior, best = item
+        mean, variance = posterior.predict(search.candidates)
+        deviation = jnp.sqrt(variance + TINY_VARIANCE)
+        low = (mean - 9.0 * deviation).min()
+        first, median, last = (quantile(jnp.array(1 - p), mean, deviation, low) for p in QUARTILES)
+        own_first, own_median, own_last = (-math.log(-math.log(p)) for p in QUARTILES)
+        scale = (last - first) / (own_last - own_first)
+        return jnp.maximum(median + scale * (gumbel - own_median), best)
+
+    return jax.lax.map(of_draw, (posteriors, best_means(posteriors)))
+
+
+def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read) -> Array:
+    """Reads something off functions drawn from S posteriors, shape (S, number, ...)."""
+    count = num_draws(posteriors)
+    keys = jax.random.split(search.key, (count, number))
+
+    def of_draw(item: tuple[Array, Array]) -> Array:
+        index, keys = item
+        posterior, layout = (
+            jax.tree.map(lambda leaf: jnp.asarray(leaf)[index], stacked)
+            for stacked in (posteriors, search.layouts)
+        )
+
+        def of_key(key: Array) -> Array:
+            path = posterior.sample_path(key, NUM_FEATURES)
+            draws = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], path)
+            sample = Acquisition(draws, None, index[None], Thompson())
+            return read(path, AdditiveAcquisition.of(sample, search.components), layout, search)
+
+        return jax.lax.map(of_key, keys)
+
+    return jax.lax.map(of_draw, (jnp.arange(count), keys))
+
+
+def _maximum(
+    path: SamplePath, function: AdditiveAcquisition, layout: Layout, search: Search
+) -> Array:
+    """The maximum of a function, a scalar."""
+    points = search.candidates
+    if path.posterior.covariance.decomposition.projection is None:
+        x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
+        points = jnp.concatenate([points, x[None]])
+    return path(points).max()
+
+
+def _component_maxima(
+    path: SamplePath, function: AdditiveAcquisition, layout: Layout, search: Search
+) -> Array:
+    """The maximum of every component of a function and, last, of its residual, shape (C + 1,)."""
+    rows = jnp.arange(path.posterior.covariance.decomposition.members.shape[0])
+    among = jax.lax.map(lambda row: path.component(row, search.candidates).max(), rows)
+    maxima = jnp.append(among, path.residual(search.candidates).max())
+    if path.posterior.covariance.decomposition.projection is not None:
+        return maxima
+    tables = function.tables(search.levels.regular_grid(NUM_GRID))
+    for own, table in zip(function.components.rows, tables, strict=True):
+        present = jnp.where(own[0] >= 0, own[0], len(maxima))
+        best = table.reshape(len(table), -1).max(1)
+        maxima = maxima.at[present].max(best, mode="drop")
+    return maxima

@@ -1,0 +1,36 @@
+"""Probability of improvement, in logarithms."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jax import Array
+from jax.scipy.stats import norm
+
+from structbo.acquisition.criterion import Search
+from structbo.acquisition.joint import JointCriterion, best_means
+from structbo.models.gp import ConditionedGP
+
+
+@dataclass(frozen=True)
+class LogPI(JointCriterion):
+    """Log of the probability that the whole function exceeds the best posterior mean by a margin.
+
+    Joint. Averaged over draws is the probability, each draw's with its own best posterior mean at
+    an observed point.
+
+    Args:
+        margin: what an improvement must exceed, in deviations of the observations. Without one,
+            points right beside the best win.
+
+    References:
+        Kushner 1964; Wang, Zhou and Jegelka 2016, section 2.
+    """
+
+    margin: float = 0.01
+    is_log: ClassVar[bool] = True
+
+    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+        return best_means(posteriors) + self.margin
+
+    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
+        return norm.logcdf((mean - reference) / deviation)

@@ -1,0 +1,54 @@
+"""Thompson sampling: a function drawn from the posterior is maximized in the objective's place."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition.additive import AdditiveCriterion, products
+from structbo.acquisition.criterion import Acquisition, Search, num_draws
+from structbo.models.gp import ConditionedGP, SamplePath
+
+
+@dataclass(frozen=True)
+class Thompson(AdditiveCriterion):
+    """One function drawn from the posterior of one draw, both at random.
+
+    Additive, and exactly so: the components of the function add up to it. Nothing is averaged over
+    draws; another point has another draw and another function.
+
+    Args:
+        num_features: random Fourier features per component.
+
+    References:
+        Thompson 1933; Wilson et al. 2020, for pathwise conditioning.
+    """
+
+    num_features: int = 512
+
+    def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
+        key_draw, key_path = jax.random.split(search.key)
+        which = jax.random.randint(key_draw, (1,), 0, num_draws(posteriors))
+        posterior = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which[0]], posteriors)
+        path = posterior.sample_path(key_path, self.num_features)
+        draws = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], path)
+        return Acquisition(draws, None, which, self)
+
+    def on_grid(
+        self, draw: SamplePath, reference: None, row: Array, coordinates: Array, factors: Array
+    ) -> Array:
+        covariance = draw.posterior.covariance
+        members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
+        frequencies = draw.frequencies[:, members[: len(coordinates)]]
+        waves = jnp.exp(1j * coordinates[:, :, None] * frequencies.T[:, None, :])
+        amplitudes = draw.weights[row] * jnp.exp(1j * draw.phases[row])
+        prior = (products(waves) @ amplitudes).real
+        variance = covariance.variances[row]
+        return jnp.sqrt(variance) * prior + variance * products(factors) @ draw.update
+
+    def component(self, draw: SamplePath, reference: None, row: Array, x: Array) -> Array:
+        return draw.component(row, x)
+
+    def residual(self, draw: SamplePath, reference: None, x: Array) -> Array:
+        return draw.residual(x)

@@ -1,0 +1,35 @@
+"""The upper confidence bound with the true deviation of the whole function."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition.criterion import Search, num_draws
+from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
+from structbo.acquisition.joint import JointCriterion
+from structbo.models.gp import ConditionedGP
+
+
+@dataclass(frozen=True)
+class UCB(JointCriterion):
+    """Mean plus ``sqrt(beta)`` deviations of the whole function.
+
+    Joint: the deviation is that of the sum, never above the sum of the components' deviations.
+    Averaged over draws is the bound itself.
+
+    Args:
+        beta: exploration parameter, a number or a schedule such as `HalfLog`.
+
+    References:
+        Srinivas et al. 2010; Kathuria et al. 2016, section 2; Rolland et al. 2018, appendix B.2.
+    """
+
+    beta: Schedule | float = HalfLog()
+
+    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+        beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
+        return jnp.full(num_draws(posteriors), beta)
+
+    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
+        return mean + jnp.sqrt(reference) * deviation

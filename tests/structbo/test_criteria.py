@@ -1,0 +1,153 @@
+"""Criteria by name, their one-dimensional formulas, exploration schedules, and whole searches."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+import structbo
+from structbo import acquisition
+from structbo.acquisition import (
+    CRITERIA,
+    ActiveVariables,
+    Constant,
+    FiniteDomain,
+    HalfLog,
+    approximate_maximum,
+    entropy_lost,
+    expected_maximum,
+    log_improvement,
+)
+from structbo.acquisition.independent_maximum import exceedance, quantile
+
+
+def reference_log_improvement(z: float) -> float:
+    """``EI(z) = pdf(z) / z^2`` times the integral of ``u exp(-u - u^2 / (2 z^2))`` for z < 0."""
+    if z > -0.5:
+        return float(np.log(norm.pdf(z) + z * norm.cdf(z)))
+    integral = quad(lambda u: u * np.exp(-u - 0.5 * (u / z) ** 2), 0.0, 60.0, epsabs=1e-13)[0]
+    return float(norm.logpdf(z) - 2.0 * np.log(-z) + np.log(integral))
+
+
+@pytest.mark.parametrize(
+    "z", [-1e3, -100.0, -25.01, -24.99, -20.0, -5.0, -0.6, 0.0, 1.0, 8.0, 19.99, 20.01, 50.0]
+)
+def test_log_improvement_is_the_log_of_the_integral(z: float) -> None:
+    found, expected = float(log_improvement(jnp.array(z))), reference_log_improvement(z)
+    assert found == pytest.approx(expected, rel=0, abs=2e-6)
+
+
+def test_log_improvement_increases_and_its_gradient_is_finite() -> None:
+    z = jnp.concatenate([jnp.linspace(-1e3, -31.0, 50), jnp.linspace(-30.03, 50.0, 400)])
+    values, gradients = jax.jit(jax.vmap(jax.value_and_grad(log_improvement)))(z)
+    assert bool((jnp.diff(values) > 0).all())
+    assert bool(jnp.isfinite(gradients).all())
+    # The derivative of log EI is cdf / EI, about -z far to the left.
+    expected = np.exp(norm.logcdf(z) - np.array([reference_log_improvement(v) for v in z]))
+    assert np.allclose(gradients, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("z", [-24.99, -10.0, -3.0, -0.5, 0.0, 0.7, 3.0, 6.0])
+def test_entropy_lost_is_the_difference_of_two_entropies(z: float) -> None:
+    """That of the cut normal is ``log(cdf) - E log pdf``, by quadrature."""
+
+    def integrand(u: float) -> float:
+        return -norm.logpdf(u) * np.exp(norm.logpdf(u) - norm.logcdf(z))
+
+    low = min(z, 0.0) - (12.0 if z > -5.0 else 40.0 / abs(z))
+    cut = quad(integrand, low, z, epsabs=1e-12, limit=200)[0] + norm.logcdf(z)
+    expected = 0.5 * np.log(2.0 * np.pi * np.e) - cut
+    assert float(entropy_lost(jnp.array(z))) == pytest.approx(expected, abs=2e-6)
+
+
+def test_entropy_lost_decreases_and_its_gradient_is_finite() -> None:
+    z = jnp.concatenate([-jnp.logspace(6, 1.5, 60), jnp.linspace(-31.0, 8.0, 400)])
+    values, gradients = jax.jit(jax.vmap(jax.value_and_grad(entropy_lost)))(z)
+    assert bool((jnp.diff(values) < 0).all())
+    assert bool(jnp.isfinite(gradients).all())
+    # Far below zero it is log(-z) + log(sqrt(2 pi)) - 1/2, with derivative 1 / z.
+    far = z < -1e3
+    assert np.allclose(values[far], np.log(-z[far]) + 0.5 * np.log(2.0 * np.pi) - 0.5, atol=1e-5)
+    assert np.allclose(gradients[far] * z[far], 1.0, atol=1e-5)
+    above = jax.vmap(jax.value_and_grad(entropy_lost))(jnp.array([10.0, 40.0, 1e3, 1e6]))
+    assert np.isfinite(above).all() and (np.asarray(above[0]) >= 0.0).all()
+    assert np.allclose(above, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", [acquisition.LogEI(), acquisition.LogPI(), acquisition.MES()])
+def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
+    """Means far above and below the reference, deviations from all but none to many."""
+    mean, deviation = (
+        jnp.asarray(a.ravel())
+        for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
+    )
+    reference = jnp.zeros(2) if isinstance(criterion, acquisition.MES) else jnp.array(0.0)
+
+    def total(mean: Any, deviation: Any) -> Any:
+        values = criterion.score(mean, deviation, reference)
+        return values.sum(), values
+
+    gradients, values = jax.grad(total, argnums=(0, 1), has_aux=True)(mean, deviation)
+    assert np.isfinite(values).all()
+    assert all(np.isfinite(g).all() for g in gradients)
+
+
+@pytest.mark.parametrize("number", [1, 5, 1000])
+def test_maxima_of_independent_normals_agree_with_monte_carlo(number: int) -> None:
+    """ESTn to the Monte Carlo error of a million maxima, ESTa to 15 % above ``m_0``."""
+    rng = np.random.default_rng(number)
+    for scale in (1e-3, 1.0, 50.0):
+        mean, deviation = scale * rng.normal(size=number), scale * rng.uniform(0.1, 2.0, number)
+        for least in (mean.max() - scale, mean.max() + scale):
+            draws = np.concatenate(
+                [rng.normal(mean, deviation, (10_000, number)).max(1) for _ in range(10)]
+            )
+            values = np.maximum(draws, least)
+            expected, error = values.mean(), values.std() / np.sqrt(len(values))
+            moments = jnp.asarray(mean), jnp.asarray(deviation), jnp.asarray(least)
+            assert float(expected_maximum(*moments)) == pytest.approx(expected, abs=4.5 * error)
+            approximate = float(approximate_maximum(*moments))
+            assert approximate - least == pytest.approx(expected - least, rel=0.2)
+
+
+def test_quantiles_of_maxima_of_independent_normals() -> None:
+    mean, deviation = jnp.array([0.0, 1.0, -2.0]), jnp.array([1.0, 0.3, 2.0])
+    for probability in (0.1, 0.5, 0.9):
+        found = quantile(jnp.array(probability), mean, deviation, jnp.array(-20.0))
+        assert float(exceedance(found[None], mean, deviation)[0]) == pytest.approx(probability)
+        below = np.prod(norm.cdf((float(found) - np.asarray(mean)) / np.asarray(deviation)))
+        assert 1.0 - below == pytest.approx(probability)
+
+
+def test_schedules_are_those_of_the_papers() -> None:
+    assert float(HalfLog()(50, 3)) == pytest.approx(0.5 * np.log(100.0))
+    expected = 2.0 * np.log(1000 * 7**2 * np.pi**2 / (6 * 0.05))
+    assert float(FiniteDomain(1000, 0.05)(7, 3)) == pytest.approx(expected)
+    d, t, b, s, delta = 4, 9, 0.5, 2.0, 0.1
+    expected = 2.0 * np.log(t**2 * 2 * np.pi**2 / (3 * delta))
+    expected += 2 * d * np.log(2 * t**2 * d * s / b * np.sqrt(np.log(4 * d / delta)))
+    assert float(ActiveVariables(d, b, s, delta)(t, 30)) == pytest.approx(expected)
+    assert float(ActiveVariables(None, b, s, delta)(t, d)) == pytest.approx(expected)
+    assert float(Constant(4.0)(9, 3)) == 4.0
+    huge = FiniteDomain(10**400)(1, 3)
+    assert np.isfinite(huge), "the number of points of a grid in many dimensions is no float"
+
+
+def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
+    for name, criterion in CRITERIA.items():
+        assert acquisition.as_criterion(name) is criterion
+        assert hash(criterion) == hash(type(criterion)())
+    own = acquisition.UCB(beta=HalfLog())
+    assert acquisition.as_criterion(own) is own and own == acquisition.UCB()
+    with pytest.raises(ValueError, match=r"'log_ei', 'pi', .* 'thompson', got 'ei'"):
+        structbo.Optimizer({"x": (0.0, 1.0)}, criterion="ei")
+    with pytest.raises(TypeError, match=r"or an instance such as .*UCB\(beta=4.0\); got <class"):
+        structbo.suggest({"x": (0.0, 1.0)}, [], [], criterion=acquisition.UCB)  # type: ignore
+    with pytest.raises(ValueError, match="'approximate', 'numerical', got 'exact'"):
+        acquisition.EST("exact")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'sampled', 'gumbel', got 'exact'"):
+        acquisition.MES(maxima="exact")  # type: ignore[arg-type]
