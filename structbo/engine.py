@@ -11,6 +11,7 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from structbo.acquisition import Criterion, as_criterion
+from structbo.draw_sources import Inference
 from structbo.inference import Chain, Data
 from structbo.models import AdditiveGP, Residual
 from structbo.proposal import propose
@@ -69,6 +70,7 @@ class Engine:
             number of dimensions, between 4 and 20.
         seed: of everything random.
         criterion: what makes a point worth evaluating, an instance or its name.
+        inference: from the model and the seed to a source of draws, by default a `Chain`.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Engine:
         num_initial: int | None,
         seed: int,
         criterion: str | Criterion = "log_ei",
+        inference: Inference | None = None,
     ) -> None:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
@@ -85,7 +88,9 @@ class Engine:
         self.num_initial = default_initial if num_initial is None else num_initial
         self.criterion = as_criterion(criterion)
         self._seed = seed
-        self._chain = Chain(self.model, NUM_DRAWS, seed)
+        self._source = (
+            Chain(self.model, NUM_DRAWS, seed) if inference is None else inference(self.model, seed)
+        )
 
     def propose(self, x: FloatArray, y: FloatArray, pending: FloatArray, n: int) -> FloatArray:
         """The next points.
@@ -109,7 +114,7 @@ class Engine:
         # Threads of a linear algebra library wait for each other longer than they compute here.
         with jax.enable_x64(True), threadpool_limits(1, "blas"):
             data = Data.padded(x, standardized(y))
-            draws = self._chain.advance(data)
+            draws = self._source.advance(data)
             seed = self._seed + len(known)
             ranked = propose(
                 self.model, draws, data, self.space.levels, n, seed, pending, self.criterion

@@ -106,10 +106,11 @@ class HierarchicalDiagonalSampling(Screening):
         >>> hds.active
         ('x3', 'x40')
 
-        Its evaluations and its evidence go on in an `Optimizer` whose prior of the active set is
-        `active_probabilities`:
+        As the first stage of an `Optimizer` it hands on its evaluations, and its evidence as the
+        prior of the active set:
 
-        >>> optimizer = hds.optimizer("minimize")
+        >>> from structbo import Optimizer
+        >>> optimizer = Optimizer(hds.space, "minimize", screening=hds)
         >>> len(optimizer.trials) == len(hds.trials)
         True
     """

@@ -157,13 +157,29 @@ def condition(model: Callable[..., Any], draws: Draws, data: Data) -> Conditione
     Returns:
         A `ConditionedGP` whose arrays have the draws along the first axis.
     """
+    y = jnp.asarray(data.y)
+    return jax.lax.map(lambda draw: _likelihood(model, draw, data).condition(y), draws)
 
-    def one(draw: Draws) -> ConditionedGP:
-        run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
-        args, kwargs = _arguments(data)
-        for site in run.get_trace(*args, **kwargs).values():
-            if site["type"] == "sample" and isinstance(site["fn"], MarginalGP):
-                return site["fn"].condition(jnp.asarray(data.y))
-        raise ValueError("the model has no observed site with a MarginalGP distribution")
 
-    return jax.lax.map(one, draws)
+def log_likelihoods(model: Callable[..., Any], draws: Draws, data: Data) -> Array:
+    """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
+    return _compiled_likelihoods(model)(draws, data)
+
+
+@lru_cache(maxsize=16)
+def _compiled_likelihoods(model: Callable[..., Any]) -> Callable[[Draws, Data], Array]:
+    @jax.jit
+    def likelihoods(draws: Draws, data: Data) -> Array:
+        y = jnp.asarray(data.y)
+        return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
+
+    return likelihoods
+
+
+def _likelihood(model: Callable[..., Any], draw: Draws, data: Data) -> MarginalGP:
+    run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
+    args, kwargs = _arguments(data)
+    for site in run.get_trace(*args, **kwargs).values():
+        if site["type"] == "sample" and isinstance(site["fn"], MarginalGP):
+            return site["fn"]
+    raise ValueError("the model has no observed site with a MarginalGP distribution")

@@ -1,18 +1,22 @@
 """Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from structbo.acquisition import Criterion
+from structbo.draw_sources import Inference
 from structbo.engine import Engine, standardized
 from structbo.fit import fit
 from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
 from structbo.posterior import Posterior
+from structbo.screening import Screening
 from structbo.space import Space
 from structbo.suggest import Direction, direction_sign, unit_points
 from structbo.trial import Trial
@@ -31,6 +35,12 @@ class Optimizer:
         criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
             such as "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
+        inference: where the draws come from that the criterion is averaged over: a function of a
+            model and a seed, see `structbo.draw_sources`. By default a Markov chain that goes on
+            from one call to the next.
+        screening: a first stage that finds which parameters matter, such as
+            `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used if
+            none is given. All that it was told before counts.
 
     Example:
         >>> optimizer = Optimizer({"x": (-1.0, 1.0)}, seed=0)
@@ -50,14 +60,33 @@ class Optimizer:
         model: AdditiveGP | None = None,
         num_initial: int | None = None,
         criterion: str | Criterion = "log_ei",
+        inference: Inference | None = None,
+        screening: Screening | None = None,
     ) -> None:
         self.space = Space(space)
         self.direction = direction
         self._sign = direction_sign(direction)
         self._seed = seed
-        self._engine = Engine(self.space, model, num_initial, seed, criterion)
+        self._is_model_given = model is not None
+        self._make_engine = partial(
+            Engine,
+            self.space,
+            num_initial=num_initial,
+            seed=seed,
+            criterion=criterion,
+            inference=inference,
+        )
+        self._engine = self._make_engine(model)
         self._trials: list[Trial] = []
         self._posterior: tuple[int, Posterior] | None = None
+        self._screening = screening
+        if screening is not None and screening.space.names != self.space.names:
+            raise ValueError(
+                f"screening must be of a space with the names {list(self.space.names)}, its own "
+                f"are {list(screening.space.names)}."
+            )
+        self._trials += () if screening is None else screening.trials
+        self._screened = {trial.number: trial.number for trial in self._trials}
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -81,14 +110,31 @@ class Optimizer:
             SpaceExhausted: if a finite space has too few new points.
         """
         count = 1 if n is None else checked_count("n", n)
-        told = self._told
-        pending = [t.params for t in self._trials if t.state == "pending"]
-        x, y = self._table(told)
-        points = self._engine.propose(x, y, unit_points(self.space, pending), count)
         first = len(self._trials)
-        rows = self.space.from_unit(points)
-        self._trials += [Trial(first + i, params) for i, params in enumerate(rows)]
+        self._ask_screening(count)
+        missing = first + count - len(self._trials)
+        if missing:
+            pending = [t.params for t in self._trials if t.state == "pending"]
+            x, y = self._table(self._told)
+            points = self._engine.propose(x, y, unit_points(self.space, pending), missing)
+            rows = self.space.from_unit(points)
+            numbers = itertools.count(len(self._trials))
+            self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
         return self._trials[first] if n is None else self._trials[first:]
+
+    def _ask_screening(self, count: int) -> None:
+        """Takes over trials of the first stage, and its model when it is done."""
+        if self._screening is None:
+            return
+        for number in range(len(self._trials), len(self._trials) + count):
+            if self._screening.is_done:
+                if not self._is_model_given:
+                    self._engine = self._make_engine(self._screening.model())
+                self._screening = None
+                return
+            trial = self._screening.ask()
+            self._screened[number] = trial.number
+            self._trials.append(replace(trial, number=number))
 
     def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
         """Reports the objective at a point.
@@ -112,6 +158,7 @@ class Optimizer:
             self._trials.append(told)
         else:
             told = self._trials[number] = self._trials[number].told(value)
+            self._tell_screening(told)
         return told
 
     def withdraw(self, trial: Trial | int) -> Trial:
@@ -130,7 +177,12 @@ class Optimizer:
         if number is None:
             raise ValueError(f"trial must be a trial that was asked for, or its number: {trial!r}.")
         self._trials[number] = replace(self._trials[number], state="withdrawn")
+        self._tell_screening(self._trials[number])
         return self._trials[number]
+
+    def _tell_screening(self, told: Trial) -> None:
+        if self._screening is not None and told.number in self._screened:
+            self._screening.tell(self._screened[told.number], told.value)
 
     @property
     def best(self) -> Trial:

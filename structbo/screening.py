@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.arguments import checked_count
-from structbo.optimizer import Optimizer
 from structbo.space import Space
-from structbo.suggest import Direction
 from structbo.trial import Trial
 
 FloatArray = NDArray[np.float64]
@@ -133,32 +131,10 @@ class Screening(ABC):
             trial = self.ask()
             self.tell(trial, objective(trial.params))
 
-    def optimizer(
-        self,
-        direction: Direction = "minimize",
-        *,
-        seed: int = 0,
-        model: AdditiveGP | None = None,
-    ) -> Optimizer:
-        """An optimizer that goes on from here and knows every evaluation that was paid for.
-
-        Args:
-            direction: whether small or large values are good, "minimize" or "maximize".
-            seed: of the optimizer.
-            model: a NumPyro model; by default one component over an active set whose prior is
-                `active_probabilities`.
-
-        Returns:
-            An optimizer, told everything.
-        """
-        if model is None:
-            structure = active_sets(self.active_probabilities())
-            model = AdditiveGP(structure, categorical=self.space.categorical)
-        optimizer = Optimizer(self.space, direction, seed=seed, model=model)
-        for trial in self._trials:
-            if trial.state != "pending":
-                optimizer.tell(trial.params, trial.value)
-        return optimizer
+    def model(self) -> AdditiveGP:
+        """One component over an active set, whose prior is `active_probabilities`."""
+        structure = active_sets(self.active_probabilities())
+        return AdditiveGP(structure, categorical=self.space.categorical)
 
     def _value(self, number: int) -> float | None:
         return self._trials[number].value

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpyro
 import pytest
 from scipy.stats import kstest, multivariate_normal, norm
 
@@ -377,12 +378,34 @@ def test_an_optimizer_goes_on_with_every_evaluation() -> None:
     hds = sb.HierarchicalDiagonalSampling(box(12), seed=1)
     hds.tell(hds.ask(), np.nan)
     hds.run(objective)
-    pending = sb.HierarchicalDiagonalSampling(box(12), seed=1)
-    pending.ask()
-    assert pending.optimizer().trials == ()
-    optimizer = hds.optimizer("maximize", seed=3)
-    assert optimizer.direction == "maximize"
+    optimizer = sb.Optimizer(box(12), "maximize", screening=hds)
     told = [(trial.state, trial.value) for trial in optimizer.trials]
     assert told == [(trial.state, trial.value) for trial in hds.trials]
     np.testing.assert_allclose(optimizer.trials[9].params, hds.trials[9].params)
     assert optimizer.best.value == max(t.value for t in hds.trials if t.value is not None)
+
+
+def test_the_first_stage_of_an_optimizer_is_what_it_would_be_alone() -> None:
+    """Also beside points that it did not ask for; then its evidence is the model's prior."""
+    alone = sb.HierarchicalDiagonalSampling(box(12), seed=1)
+    truth, objective = gp_sample(12, 2, 1, 1e-3)
+    alone.run(objective)
+    first = sb.HierarchicalDiagonalSampling(box(12), seed=1)
+    optimizer = sb.Optimizer(box(12), "maximize", screening=first)
+    optimizer.tell(np.full(12, 0.5), 0.0)
+    _, objective = gp_sample(12, 2, 1, 1e-3)
+    while not first.is_done:
+        trial = optimizer.ask()
+        optimizer.tell(trial, objective(trial.params))
+    assert [t.value for t in optimizer.trials[1:]] == [t.value for t in alone.trials]
+    assert set(first.active) == truth
+    optimizer.ask()
+    with numpyro.handlers.seed(rng_seed=0), numpyro.handlers.trace() as trace:
+        optimizer._engine.model.structure(12)
+    np.testing.assert_allclose(trace["active"]["fn"].probs, alone.active_probabilities())
+
+
+def test_a_first_stage_of_another_space_is_refused() -> None:
+    hds = sb.HierarchicalDiagonalSampling({"a": (0.0, 1.0)})
+    with pytest.raises(ValueError, match="screening must be of a space with the names"):
+        sb.Optimizer(box(12), screening=hds)
