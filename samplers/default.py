@@ -1,7 +1,11 @@
 """The sampler that fits a model's sites."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import jax
 import numpy as np
+from numpyro.distributions.constraints import Constraint
 from numpyro.infer import HMC, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
@@ -11,6 +15,7 @@ from structbo.models.edges import Adjacency
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
 from structbo.samplers.active_gibbs import ActiveGibbs
+from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
@@ -30,24 +35,24 @@ def default_sampler(
 ) -> Gibbs:
     """Composes a Gibbs sampler from the supports of a model's sites.
 
-    Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    parameters on finite sets `GridGibbs`, and all continuous sites together a short Hamiltonian
-    trajectory.
+        Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
+    XX and all continuous sites together a short Hamiltonian
+        trajectory.
 
-    Args:
-        model: a NumPyro model of the form ``model(X, y=None)``.
-        num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
-        remainder: the kernel for the continuous sites, built on the same model; by default
-            ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
-            and more expensive choice.
+        Args:
+            model: a NumPyro model of the form ``model(X, y=None)``.
+            num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
+            remainder: the kernel for the continuous sites, built on the same model; by default
+                ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
+                and more expensive choice.
 
-    Returns:
-        A kernel for `numpyro.infer.MCMC`.
+        Returns:
+            A kernel for `numpyro.infer.MCMC`.
 
-    Example:
-        >>> from structbo.models import AdditiveGP
-        >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
-        ['InformedEdges', 'HMC']
+        Example:
+            >>> from structbo.models import AdditiveGP
+            >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
+            ['InformedEdges', 'HMC']
     """
     with jax.enable_x64(True):
         points, y = np.full((2, num_dims), 0.5), np.zeros(2)
@@ -55,8 +60,10 @@ def default_sampler(
     blocks: list[tuple[MCMCKernel, SitesSpec]] = [
         (block(model), select)
         for support, block in BLOCKS.items()
-        if (select := sites_with_support(support))(trace)
+        if (select := _outside_of_families(support))(trace)
     ]
+    if family_sites(trace):
+        blocks.append((FamilyGibbs(model), family_sites))
     is_continuous = [not trace[s]["fn"].support.is_discrete for s in latent_sample_sites(trace)]
     if any(is_continuous):
         if remainder is None:
@@ -69,3 +76,11 @@ def default_sampler(
             )
         blocks.append((remainder, None))
     return Gibbs(blocks)
+
+
+def _outside_of_families(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
+    def select(trace: Any) -> Sequence[str]:
+        inside = family_sites(trace)
+        return [name for name in sites_with_support(support)(trace) if name not in inside]
+
+    return select
