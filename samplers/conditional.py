@@ -47,7 +47,7 @@ class Conditional:
         value: its current value.
         args: arguments of the model.
         kwargs: keyword arguments of the model.
-        power: of the likelihood, which must be a `MarginalGP` where it is not 1; 0 leaves the prior.
+        power: of the likelihood, a `MarginalGP` where it is not 1; zero leaves the prior.
     """
 
     def __init__(

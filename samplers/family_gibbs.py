@@ -1,7 +1,6 @@
 """Moves between the families of a mixture, by annealing their structures in and out."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -16,7 +15,6 @@ from structbo.models.partitions import Partition
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.conditional import Conditional, marginal_gp_site
 from structbo.samplers.informed_edges import InformedEdges
-from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.split_merge import SplitMerge
 from structbo.samplers.structure_block import (
     Block,
@@ -28,15 +26,13 @@ from structbo.samplers.structure_block import (
 )
 
 Sites = dict[str, Array]
-Moves = Callable[[Array, Sites, Array], Sites]
-"""Maps (key, values, power of the likelihood) to values, satisfying detailed balance."""
 
-REVERSIBLE_BLOCKS: dict[type, tuple[Callable[[Model], StructureBlock], ...]] = {
-    Adjacency: (InformedEdges,),
-    Partition: (SplitMerge, partial(PartitionGibbs, num_visits=2)),
-    ActiveSet: (ActiveGibbs,),
+REVERSIBLE_BLOCKS: dict[type, type[StructureBlock]] = {
+    Adjacency: InformedEdges,
+    Partition: SplitMerge,
+    ActiveSet: ActiveGibbs,
 }
-"""Which blocks move the sites of which support while a family is annealed."""
+"""Which block moves the sites of which support; each satisfies detailed balance."""
 
 
 class FamilyGibbs(Block):
@@ -132,13 +128,12 @@ class FamilyGibbs(Block):
         trace = prototype_trace(model, key, *call)
         blocks = [
             (block(model), site)
-            for support, kinds in REVERSIBLE_BLOCKS.items()
+            for support, block in REVERSIBLE_BLOCKS.items()
             for site in sites_with_support(support)(trace)
-            for block in kinds
         ]
 
         def moves(key: Array, values: Sites, power: Array) -> Sites:
-            """All blocks there and back again, which is as reversible as each of them."""
+            """All blocks in turn and back again, which is as reversible as each of them."""
             for i, (block, site) in enumerate([*blocks, *blocks[-2::-1]]):
                 others = {s: values[s] for s in values if s != site}
                 conditional = Conditional(fixed(model, others), site, values[site], *call, power)
