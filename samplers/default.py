@@ -12,6 +12,7 @@ from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.active_sets import ActiveSet
 from structbo.models.edges import Adjacency
+from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
 from structbo.samplers.active_gibbs import ActiveGibbs
@@ -19,13 +20,14 @@ from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
-from structbo.samplers.structure_block import Model, sites_with_support
+from structbo.samplers.structure_block import Block, Model, sites_with_support
 
-BLOCKS = {
+BLOCKS: dict[type[Constraint], Callable[[Model], Block]] = {
     Adjacency: InformedEdges,
     Partition: PartitionMoves,
     ActiveSet: ActiveGibbs,
     FiniteSet: GridGibbs,
+    Family: FamilyGibbs,
 }
 """Which block samples the sites of which support."""
 
@@ -35,24 +37,25 @@ def default_sampler(
 ) -> Gibbs:
     """Composes a Gibbs sampler from the supports of a model's sites.
 
-        Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    XX and all continuous sites together a short Hamiltonian
-        trajectory.
+    Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
+    parameters on finite sets `GridGibbs`, the family of a mixture together with the structures
+    inside its families `FamilyGibbs`, and all continuous sites together a short Hamiltonian
+    trajectory.
 
-        Args:
-            model: a NumPyro model of the form ``model(X, y=None)``.
-            num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
-            remainder: the kernel for the continuous sites, built on the same model; by default
-                ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
-                and more expensive choice.
+    Args:
+        model: a NumPyro model of the form ``model(X, y=None)``.
+        num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
+        remainder: the kernel for the continuous sites, built on the same model; by default
+            ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
+            and more expensive choice.
 
-        Returns:
-            A kernel for `numpyro.infer.MCMC`.
+    Returns:
+        A kernel for `numpyro.infer.MCMC`.
 
-        Example:
-            >>> from structbo.models import AdditiveGP
-            >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
-            ['InformedEdges', 'HMC']
+    Example:
+        >>> from structbo.models import AdditiveGP
+        >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
+        ['InformedEdges', 'HMC']
     """
     with jax.enable_x64(True):
         points, y = np.full((2, num_dims), 0.5), np.zeros(2)
@@ -60,10 +63,8 @@ def default_sampler(
     blocks: list[tuple[MCMCKernel, SitesSpec]] = [
         (block(model), select)
         for support, block in BLOCKS.items()
-        if (select := _outside_of_families(support))(trace)
+        if (select := _sites_of_block(support))(trace)
     ]
-    if family_sites(trace):
-        blocks.append((FamilyGibbs(model), family_sites))
     is_continuous = [not trace[s]["fn"].support.is_discrete for s in latent_sample_sites(trace)]
     if any(is_continuous):
         if remainder is None:
@@ -78,9 +79,13 @@ def default_sampler(
     return Gibbs(blocks)
 
 
-def _outside_of_families(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
+def _sites_of_block(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
+    """A selector of sites by their support, with those inside a mixture left to its block."""
+
     def select(trace: Any) -> Sequence[str]:
         inside = family_sites(trace)
+        if support is Family:
+            return inside
         return [name for name in sites_with_support(support)(trace) if name not in inside]
 
     return select

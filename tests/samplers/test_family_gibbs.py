@@ -3,14 +3,12 @@
 20,000 draws that are correlated over a few steps.
 """
 
-from functools import partial
 from itertools import product
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
-import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from numpyro.infer import Gibbs
