@@ -4,6 +4,7 @@ The posterior of that variable answers whether there is structure at all, and of
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -147,8 +148,8 @@ def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
         return jnp.pad(table, [(0, capacity - len(table)), *[(0, 0)] * (table.ndim - 1)])
 
     tables = [(padded(m.members), padded(m.weights), m.valid) for m in members]
-    has_main_effects = [m.has_main_effects for m in members if m.edges is not None]
-    return Decomposition(
-        *jax.tree.map(lambda *rows: jnp.stack(rows)[family], *tables),
-        has_main_effects=bool(has_main_effects) and all(has_main_effects),
+    chosen = jax.tree.map(lambda *rows: jnp.stack(rows)[family], *tables)
+    main_effects = [m.has_main_effects for m in members if m.edges is not None]
+    return replace(
+        Decomposition(*chosen), has_main_effects=bool(main_effects) and all(main_effects)
     )

@@ -76,23 +76,22 @@ class FamilyGibbs(Block):
         (site,) = sites_with_support(Family)(trace)
         prior, family = trace[site]["fn"], state.z[site]
 
-        near, far, evidence = [], [], []
+        paths: list[tuple[Sites, Sites, Array]] = []
         for k, name in enumerate(prior.names):
             own = {s: state.z[s] for s in state.z if s.startswith(name + DIVIDER)}
             others = {s: state.z[s] for s in state.z if s not in own}
             model = fixed(self._model, others | {site: jnp.full_like(family, k)})
-            path = self._path(jax.random.fold_in(key_paths, k), model, own, family == k, call)
-            for ends, end in zip((near, far, evidence), path, strict=True):
-                ends.append(end)
+            key = jax.random.fold_in(key_paths, k)
+            paths.append(self._path(key, model, own, family == k, call))
 
-        log_weights = jnp.log(prior.probs) + jnp.stack(evidence)
+        log_weights = jnp.log(prior.probs) + jnp.stack([path[2] for path in paths])
         stay = jnp.where(jnp.arange(len(prior.names)) == family, 0.0, -jnp.inf)
         log_weights = jnp.where(jnp.isneginf(log_weights).all(), stay, log_weights)
         new = jax.random.categorical(key_family, log_weights).astype(family.dtype)
         z = {site: new}
-        for k, (here, there) in enumerate(zip(near, far, strict=True)):
-            is_here = (family == k) == (new == k)
-            z |= {s: jnp.where(is_here, here[s], there[s]) for s in here}
+        for k, (near, far, _) in enumerate(paths):
+            stays = (family == k) == (new == k)
+            z |= {s: jnp.where(stays, near[s], far[s]) for s in near}
         z = {s: z[s] for s in state.z}
         return BlockState(z, 1.0 - jax.nn.softmax(log_weights)[family], rng_key)
 
