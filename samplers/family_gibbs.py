@@ -46,7 +46,8 @@ class FamilyGibbs(Block):
     in the space of all these paths, however rough the estimates are. With one temperature it is
     the draw of Carlin and Chib.
 
-    The block owns the sites that `family_sites` finds; all others are held fixed.
+    The block owns the sites that `family_sites` finds; all others are held fixed. Families that
+    want very different lengthscales or noise thus remain far from each other.
 
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.
