@@ -14,6 +14,8 @@ from structbo.models.edges import BoundedTreewidth, EdgeBernoulli, adjacency, ed
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.graphs import elimination_width
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
+from structbo.models.known_structures import fully_dependent, main_effects
+from structbo.models.mixtures import FamilyCategorical, mixture
 from structbo.models.partitions import (
     CRPPartition,
     DirichletMultinomialPartition,
@@ -36,6 +38,7 @@ __all__ = [
     "Decomposition",
     "DirichletMultinomialPartition",
     "EdgeBernoulli",
+    "FamilyCategorical",
     "FiniteUniform",
     "Kernel",
     "MarginalGP",
@@ -53,8 +56,11 @@ __all__ = [
     "dimension_scaled",
     "edges",
     "elimination_width",
+    "fully_dependent",
+    "main_effects",
     "matern32",
     "matern52",
+    "mixture",
     "moderate",
     "outer_box_ratio",
     "pairs",

@@ -3,6 +3,7 @@
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
+from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_gibbs import PartitionGibbs
@@ -13,6 +14,7 @@ from structbo.samplers.structure_block import StructureBlock, sites_with_support
 __all__ = [
     "ActiveGibbs",
     "EdgeGibbs",
+    "FamilyGibbs",
     "GridGibbs",
     "InformedEdges",
     "PartitionGibbs",

@@ -48,6 +48,7 @@ class Conditional:
         value: its current value.
         args: arguments of the model.
         kwargs: keyword arguments of the model.
+        power: of the likelihood, a `MarginalGP` where it is not 1; zero leaves the prior.
     """
 
     def __init__(
@@ -57,13 +58,15 @@ class Conditional:
         value: Array,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
+        power: Array | float = 1.0,
     ) -> None:
+        self.power = power
         self._run = lambda new: handlers.trace(
             handlers.substitute(handlers.seed(model, 0), data={site: new})
         ).get_trace(*args, **kwargs)
         trace = self._run(value)
         self.prior = trace[site]["fn"]
-        self._likelihood_site = _marginal_gp_site(trace)
+        self._likelihood_site = marginal_gp_site(trace)
         if self._likelihood_site is not None:
             likelihood: MarginalGP = trace[self._likelihood_site]["fn"]
             self.likelihood = likelihood
@@ -135,7 +138,8 @@ class Conditional:
         marginal = log_marginal(self.covariance_matrix(point), self.y, self.likelihood.rows)
         inside = valid & (count <= capacity)
         rest = _log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
-        return point._replace(log_density=jnp.where(inside, marginal, -jnp.inf) + rest)
+        evidence = self.power * jnp.where(inside, marginal, -jnp.inf)
+        return point._replace(log_density=jnp.where(self.power == 0, 0.0, evidence) + rest)
 
 
 def log_gain(new: Point, old: Point) -> Array:
@@ -154,7 +158,8 @@ def choose(accept: Array, new: Point, old: Point) -> Point:
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
 
 
-def _marginal_gp_site(trace: Trace) -> str | None:
+def marginal_gp_site(trace: Trace) -> str | None:
+    """The name of the one observed site that is a `MarginalGP`; None if there is none."""
     sites = [
         name
         for name, site in trace.items()

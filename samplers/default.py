@@ -1,26 +1,33 @@
 """The sampler that fits a model's sites."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import jax
 import numpy as np
+from numpyro.distributions.constraints import Constraint
 from numpyro.infer import HMC, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.active_sets import ActiveSet
 from structbo.models.edges import Adjacency
+from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
 from structbo.samplers.active_gibbs import ActiveGibbs
+from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
-from structbo.samplers.structure_block import Model, sites_with_support
+from structbo.samplers.structure_block import Block, Model, sites_with_support
 
-BLOCKS = {
+BLOCKS: dict[type[Constraint], Callable[[Model], Block]] = {
     Adjacency: InformedEdges,
     Partition: PartitionMoves,
     ActiveSet: ActiveGibbs,
     FiniteSet: GridGibbs,
+    Family: FamilyGibbs,
 }
 """Which block samples the sites of which support."""
 
@@ -31,7 +38,8 @@ def default_sampler(
     """Composes a Gibbs sampler from the supports of a model's sites.
 
     Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    parameters on finite sets `GridGibbs`, and all continuous sites together a short Hamiltonian
+    parameters on finite sets `GridGibbs`, the family of a mixture together with the structures
+    inside its families `FamilyGibbs`, and all continuous sites together a short Hamiltonian
     trajectory.
 
     Args:
@@ -55,7 +63,7 @@ def default_sampler(
     blocks: list[tuple[MCMCKernel, SitesSpec]] = [
         (block(model), select)
         for support, block in BLOCKS.items()
-        if (select := sites_with_support(support))(trace)
+        if (select := _sites_of_block(support))(trace)
     ]
     is_continuous = [not trace[s]["fn"].support.is_discrete for s in latent_sample_sites(trace)]
     if any(is_continuous):
@@ -69,3 +77,15 @@ def default_sampler(
             )
         blocks.append((remainder, None))
     return Gibbs(blocks)
+
+
+def _sites_of_block(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
+    """A selector of sites by their support, with those inside a mixture left to its block."""
+
+    def select(trace: Any) -> Sequence[str]:
+        inside = family_sites(trace)
+        if support is Family:
+            return inside
+        return [name for name in sites_with_support(support)(trace) if name not in inside]
+
+    return select

@@ -127,4 +127,4 @@ def first_order_gains(
     gain = covariance.shared_variance / total * (sign * inner - change * overall)
     prior = conditional.prior
     log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
-    return gain + sign * log_odds
+    return conditional.power * gain + sign * log_odds

@@ -31,10 +31,8 @@ class BlockState(NamedTuple):
     rng_key: Array
 
 
-class StructureBlock(MCMCKernel):
-    """A block kernel that updates structure sites one at a time, given all others.
-
-    Subclasses say which support they sample and how to update one site.
+class Block(MCMCKernel):
+    """A block kernel whose values are those of structure sites, and nothing else.
 
     Args:
         model: the NumPyro model.
@@ -42,10 +40,6 @@ class StructureBlock(MCMCKernel):
 
     def __init__(self, model: Model) -> None:
         self._model = model
-
-    @abstractmethod
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        """One Markov transition of one site: its new value, and the mean acceptance probability."""
 
     @property
     def model(self) -> Model:
@@ -78,19 +72,6 @@ class StructureBlock(MCMCKernel):
         values = {name: jnp.asarray(value) for name, value in init_params.items()}
         return BlockState(values, jnp.array(0.0), rng_key)
 
-    def sample(
-        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> BlockState:
-        rng_key, key_update = jax.random.split(state.rng_key)
-        z, accept = dict(state.z), []
-        for name, key in zip(z, jax.random.split(key_update, len(z)), strict=True):
-            others = {other: z[other] for other in z if other != name}
-            model = _fixed(self._model, others)
-            conditional = Conditional(model, name, z[name], model_args, model_kwargs or {})
-            z[name], prob = self.update(key, conditional, z[name])
-            accept.append(prob)
-        return BlockState(z, jnp.stack(accept).mean(), rng_key)
-
     def refresh(
         self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
     ) -> BlockState:
@@ -107,6 +88,33 @@ class StructureBlock(MCMCKernel):
     ) -> Callable[[Any], Any]:
         """The values are already constrained."""
         return lambda z: z
+
+
+class StructureBlock(Block):
+    """A block kernel that updates structure sites one at a time, given all others.
+
+    Subclasses say which support they sample and how to update one site.
+
+    Args:
+        model: the NumPyro model.
+    """
+
+    @abstractmethod
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        """One Markov transition of one site: its new value, and the mean acceptance probability."""
+
+    def sample(
+        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> BlockState:
+        rng_key, key_update = jax.random.split(state.rng_key)
+        z, accept = dict(state.z), []
+        for name, key in zip(z, jax.random.split(key_update, len(z)), strict=True):
+            others = {other: z[other] for other in z if other != name}
+            model = fixed(self._model, others)
+            conditional = Conditional(model, name, z[name], model_args, model_kwargs or {})
+            z[name], prob = self.update(key, conditional, z[name])
+            accept.append(prob)
+        return BlockState(z, jnp.stack(accept).mean(), rng_key)
 
 
 def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
@@ -129,7 +137,8 @@ def _of_element(support: Constraint) -> Constraint:
     return getattr(support, "base_constraint", support)
 
 
-def _fixed(model: Model, values: dict[str, Array]) -> Model:
+def fixed(model: Model, values: dict[str, Array]) -> Model:
+    """The model given values of some of its sites."""
     from numpyro.handlers import condition
 
     return condition(model, data=values) if values else model

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from structbo.posterior import Model, Posterior, checked_data
 from structbo.samplers import default_sampler
-from structbo.samplers.structure_block import StructureBlock
+from structbo.samplers.structure_block import Block
 
 HMC_STATISTICS = {
     "acceptance_rate": "accept_prob",
@@ -89,5 +89,5 @@ def _statistics(kernel: MCMCKernel) -> Iterator[tuple[str, str]]:
     for path, block in blocks:
         if isinstance(block, HMC):
             yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
-        elif isinstance(block, StructureBlock):
+        elif isinstance(block, Block):
             yield f"acceptance_rate_{type(block).__name__}", f"{path}accept_prob"

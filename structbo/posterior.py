@@ -19,7 +19,9 @@ from structbo.inference import Data, condition
 from structbo.models import ConditionedGP
 from structbo.models.edges import Adjacency
 from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
+from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
+from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
 
 if TYPE_CHECKING:
@@ -81,7 +83,8 @@ class Posterior:
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
         Raises:
-            ValueError: if the model has no site, or several sites, of edge matrices.
+            ValueError: if the model has no site, or several sites, of edge matrices, or is a
+                mixture, where these follow their prior in all draws of other families.
         """
         edges, (rows, columns) = self._edges()
         return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
@@ -100,6 +103,19 @@ class Posterior:
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""
         return indicator_probabilities(self.structures.active)
+
+    def family_probabilities(self) -> dict[str, tuple[float, float]]:
+        """Posterior probability of every family of a mixture, with its Monte Carlo error.
+
+        Raises:
+            ValueError: if the model's structure is no mixture.
+        """
+        families = self._families()
+        if families is None:
+            raise ValueError("the model has no site of families: its structure is no mixture.")
+        site, names = families
+        found = indicator_probabilities(self.draws[site][..., None] == np.arange(len(names)))
+        return {name: (float(p), float(e)) for name, p, e in zip(names, *found, strict=True)}
 
     @cached_property
     def structures(self) -> Structures:
@@ -121,7 +137,8 @@ class Posterior:
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
         The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
-        whether two dimensions are in the same block.
+        whether two dimensions are in the same block. So it does for the structures of a mixture,
+        whose families are listed by name.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
         effective sample size of those that did, at most the number of draws. With one chain
         R-hat is NaN.
@@ -131,15 +148,20 @@ class Posterior:
         sites, coords = dict(self.draws), self._coords()
         indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
         errors: dict[str, float] = {}
-        if len(self._edge_sites) == 1:
+        hidden = {*self._partition_sites, *family_sites(self._trace)}
+        if len(self._edge_sites) == 1 and not hidden.issuperset(self._edge_sites):
             indicators[self._edge_sites[0]] = self._edges()
-        if self._partition_sites:
+        if hidden:
             together = np.asarray(self.structures.together)
             pairs = np.triu_indices(together.shape[-1], 1)
             indicators["together"] = together[:, :, pairs[0], pairs[1]], pairs
-            for site in self._partition_sites:
-                del sites[site]
+            sites = {site: value for site, value in sites.items() if site not in hidden}
         dims = self._dims(sites)
+        families = self._families()
+        if families is not None:
+            site, names = families
+            is_family = self.draws[site][..., None] == np.arange(len(names))
+            sites[site], dims[site], coords["family_name"] = is_family, ["family_name"], list(names)
         for name, (draws, pairs) in indicators.items():
             labels = [f"{self.names[a]},{self.names[b]}" for a, b in zip(*pairs, strict=True)]
             dim = f"{name}_pair"
@@ -262,9 +284,19 @@ class Posterior:
     def _partition_sites(self) -> Sequence[str]:
         return sites_with_support(Partition)(self._trace)
 
+    def _families(self) -> tuple[str, tuple[str, ...]] | None:
+        """The site of the family of a mixture, and the names of all families."""
+        sites = sites_with_support(Family)(self._trace)
+        return (sites[0], self._trace[sites[0]]["fn"].names) if sites else None
+
     def _edges(self) -> tuple[NDArray[Any], Pairs]:
         """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
         sites = self._edge_sites
+        if set(sites) & set(family_sites(self._trace)):
+            raise ValueError(
+                f"the edges {list(sites)} are those of one family of a mixture, and follow their "
+                "prior in draws of the others: use together_probabilities."
+            )
         if len(sites) != 1:
             raise ValueError(
                 f"the model must have exactly one site of edge matrices, it has {list(sites)}; "

@@ -17,7 +17,15 @@ from scipy.stats import norm
 
 from structbo.fit import _statistics, fit
 from structbo.inference import Data, condition
-from structbo.models import AdditiveGP, active_sets, cliques, edges, partitions
+from structbo.models import (
+    AdditiveGP,
+    active_sets,
+    cliques,
+    edges,
+    fully_dependent,
+    mixture,
+    partitions,
+)
 from structbo.posterior import Posterior, _replicate
 
 matplotlib.use("Agg")
@@ -354,3 +362,40 @@ def test_scalar_prior_probability_is_a_site():
     posterior = with_edges(edge_draws(0.5)[:, :4], AdditiveGP(edges(dist.Beta(1.0, 4.0))))
     posterior.draws["edge_probability"] = np.full((NUM_CHAINS, 4), 0.3)
     assert np.isfinite(posterior.predict(np.full((1, 3), 0.5))).all()
+
+
+def test_mixture_is_summarized_by_its_families():
+    X, y = observations()
+    structure = mixture({"edges": edges(0.5), "partition": partitions(), "all": fully_dependent()})
+    rng = np.random.default_rng(3)
+    family = rng.choice(3, (NUM_CHAINS, NUM_DRAWS), p=[0.5, 0.3, 0.2])
+    shape = (NUM_CHAINS, NUM_DRAWS)
+    draws = {
+        "family": family,
+        "edges.Z": np.zeros((*shape, 3, 3), int),
+        "partition.labels": np.broadcast_to([0, 1, 1], (*shape, 3)),
+        "lengthscale": rng.uniform(0.3, 0.6, (*shape, 3)),
+        "outputscale": rng.uniform(0.8, 1.2, shape),
+        "noise": rng.uniform(0.01, 0.02, shape),
+    }
+    posterior = Posterior(AdditiveGP(structure), X, y, draws, names=NAMES)
+    found = posterior.family_probabilities()
+    assert list(found) == ["edges", "partition", "all"]
+    for k, (mean, error) in enumerate(found.values()):
+        assert mean == (family == k).mean()
+        assert 0.0 < error < 0.15
+    together = posterior.together_probabilities().mean
+    np.testing.assert_allclose(together[0, 1], (family == 2).mean())
+    np.testing.assert_allclose(together[1, 2], (family >= 1).mean())
+    table = posterior.summary()
+    np.testing.assert_allclose(table.loc["family[partition]", "mean"], (family == 1).mean())
+    np.testing.assert_allclose(table.loc["together[b,c]", "mean"], (family >= 1).mean())
+    assert not any(row.startswith(("edges.Z", "partition.labels")) for row in table.index)
+    with pytest.raises(ValueError, match=r"one family of a mixture.*together_probabilities"):
+        posterior.edge_probabilities()
+    assert "edges.Z" in posterior.to_arviz(num_prior_draws=10)["posterior"]
+
+
+def test_only_mixtures_have_families(posterior):
+    with pytest.raises(ValueError, match="is no mixture"):
+        posterior.family_probabilities()

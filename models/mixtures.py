@@ -1,0 +1,155 @@
+"""Mixtures of structures: which family of structures the function is from is a random variable.
+
+The posterior of that variable answers whether there is structure at all, and of what kind.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jax.core import Tracer
+from jax.typing import ArrayLike
+from numpyro.distributions import constraints
+from numpyro.handlers import scope
+
+from structbo.models.decomposition import Decomposition
+from structbo.models.edges import Structure
+
+DIVIDER = "."
+"""Between the name of a family and those of its sites; a slash is a path in ArviZ."""
+
+
+class Family(constraints.Constraint):
+    """Numbers of the families of a mixture: 0 to K - 1."""
+
+    is_discrete = True
+    event_dim = 0
+
+    def __init__(self, num_families: int) -> None:
+        self.num_families = num_families
+
+    def __call__(self, x: ArrayLike) -> Array:
+        x = jnp.asarray(x)
+        return (x == jnp.floor(x)) & (x >= 0) & (x < self.num_families)
+
+    def feasible_like(self, prototype: ArrayLike) -> Array:
+        return jnp.zeros_like(jnp.asarray(prototype))
+
+    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
+        return (), ((), {"num_families": self.num_families})
+
+
+class FamilyCategorical(dist.CategoricalProbs):
+    """One of several families, by its number.
+
+    Args:
+        names: of the families.
+        probs: their probabilities, shape (K,); None for equal ones.
+
+    Raises:
+        ValueError: if there are not at least two names, different and without a dot, or if the
+            probabilities have the wrong shape, or (where known) are negative or do not add up to 1.
+
+    Example:
+        >>> prior = FamilyCategorical(("main effects", "fully dependent"), [0.2, 0.8])
+        >>> round(float(jnp.exp(prior.log_prob(1))), 3)
+        0.8
+    """
+
+    pytree_aux_fields = ("names",)
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        probs: ArrayLike | None = None,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        size = len(self.names)
+        if size < 2 or len(set(self.names)) < size or any(DIVIDER in name for name in self.names):
+            raise ValueError(
+                f"names must be at least two different ones without {DIVIDER!r}, got {self.names}."
+            )
+        probs = jnp.full(size, 1.0 / size) if probs is None else jnp.asarray(probs, float)
+        if probs.shape != (size,):
+            raise ValueError(
+                f"probs must have one number for each of {self.names}, got shape {probs.shape}."
+            )
+        if not isinstance(probs, Tracer) and not (
+            bool((probs >= 0).all()) and np.isclose(probs.sum(), 1.0)
+        ):
+            raise ValueError(
+                f"probs must be probabilities that add up to 1, got {np.asarray(probs)}."
+            )
+        super().__init__(probs, validate_args=validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> constraints.Constraint:
+        return Family(len(self.names))
+
+
+def mixture(families: Mapping[str, Structure], probs: ArrayLike | None = None) -> Structure:
+    """The structure that is from one of several families, site ``family``.
+
+    All families run, with the name of each before those of its sites, as in ``edges.Z``, and the
+    chosen one gives the decomposition. The sites of all others follow their prior, which stands in
+    for the pseudo-prior of Carlin and Chib 1995. To put a mixture behind a projection, project its
+    decomposition: ``projected(mixture(...)(num_dims), W)``.
+
+    Args:
+        families: structures by their names.
+        probs: prior probabilities of the families, shape (K,); None for equal ones.
+
+    Returns:
+        A structure for `AdditiveGP`.
+
+    Raises:
+        ValueError: as `FamilyCategorical` does; the structure itself, if a family is projected.
+
+    References:
+        Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods".
+
+    Example:
+        >>> from structbo.models import edges, fully_dependent
+        >>> structure = mixture({"edges": edges(), "fully dependent": fully_dependent()})
+        >>> with numpyro.handlers.seed(rng_seed=0), numpyro.handlers.trace() as trace:
+        ...     structure(3).members.shape, list(trace)
+        ((6, 3), ['family', 'edges.Z'])
+    """
+    prior = FamilyCategorical(tuple(families), probs)
+
+    def structure(num_dims: int) -> Decomposition:
+        family = numpyro.sample("family", prior)
+        members = []
+        for name, member in families.items():
+            with scope(prefix=name, divider=DIVIDER):
+                members.append(member(num_dims))
+            if members[-1].projection is not None:
+                raise ValueError(
+                    f"the family {name!r} is projected, and families must share their dimensions: "
+                    "project the decomposition that the mixture returns."
+                )
+        return _chosen(members, family)
+
+    return structure
+
+
+def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
+    """One of several decompositions, in a table that has room for each."""
+    capacity = max(len(member.members) for member in members)
+
+    def padded(table: Array) -> Array:
+        return jnp.pad(table, [(0, capacity - len(table)), *[(0, 0)] * (table.ndim - 1)])
+
+    tables = [(padded(m.members), padded(m.weights), m.valid) for m in members]
+    chosen = jax.tree.map(lambda *rows: jnp.stack(rows)[family], *tables)
+    main_effects = [m.has_main_effects for m in members if m.edges is not None]
+    return replace(
+        Decomposition(*chosen), has_main_effects=bool(main_effects) and all(main_effects)
+    )

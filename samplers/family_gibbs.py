@@ -1,0 +1,180 @@
+"""Moves between the families of a mixture, by annealing their structures in and out."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from numpyro.infer.gibbs import prototype_trace
+
+from structbo.models.active_sets import ActiveSet
+from structbo.models.edges import Adjacency
+from structbo.models.mixtures import DIVIDER, Family
+from structbo.models.partitions import Partition
+from structbo.samplers.active_gibbs import ActiveGibbs
+from structbo.samplers.conditional import Conditional, marginal_gp_site
+from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.split_merge import SplitMerge
+from structbo.samplers.structure_block import (
+    Block,
+    BlockState,
+    Model,
+    StructureBlock,
+    fixed,
+    sites_with_support,
+)
+
+Sites = dict[str, Array]
+
+REVERSIBLE_BLOCKS: dict[type, type[StructureBlock]] = {
+    Adjacency: InformedEdges,
+    Partition: SplitMerge,
+    ActiveSet: ActiveGibbs,
+}
+"""Which block moves the sites of which support; each satisfies detailed balance."""
+
+
+class FamilyGibbs(Block):
+    """Draws the family of a mixture, and the structures inside its families.
+
+    The structures of the other families follow their priors, and with such a structure a family is
+    hardly ever as good as the present one. So they are annealed first: from the prior into the
+    posterior that they would have if theirs were the family, and that of the present family the
+    other way. The likelihood ratios on the way multiply to an estimate of each family's evidence.
+    A family drawn with probability proportional to prior times estimate is *exactly* a Gibbs step
+    in the space of all these paths, however rough the estimates are. With one temperature it is
+    the draw of Carlin and Chib.
+
+    The block owns the sites that `family_sites` finds; all others are held fixed. Families that
+    want very different lengthscales or noise thus remain far from each other.
+
+    Args:
+        model: the NumPyro model; its likelihood must be a `MarginalGP`.
+        num_temperatures: steps of each path, with a few moves at each of them.
+
+    References:
+        Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods"; Neal
+        2001, "Annealed importance sampling"; Karagiannis and Andrieu 2013, "Annealed importance
+        sampling reversible jump MCMC algorithms".
+    """
+
+    def __init__(self, model: Model, num_temperatures: int = 8) -> None:
+        super().__init__(model)
+        self._num_temperatures = num_temperatures
+
+    def sample(
+        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> BlockState:
+        """One step; its acceptance probability is that of another family than the present one."""
+        rng_key, key_trace, key_family, key_paths = jax.random.split(state.rng_key, 4)
+        call = (model_args, model_kwargs or {})
+        trace = prototype_trace(self._model, key_trace, *call)
+        if marginal_gp_site(trace) is None:
+            raise ValueError(
+                "FamilyGibbs needs a model whose observed site is a MarginalGP, such as AdditiveGP."
+            )
+        (site,) = sites_with_support(Family)(trace)
+        prior, family = trace[site]["fn"], state.z[site]
+
+        paths: list[tuple[Sites, Sites, Array]] = []
+        for k, name in enumerate(prior.names):
+            own = {s: state.z[s] for s in state.z if s.startswith(name + DIVIDER)}
+            others = {s: state.z[s] for s in state.z if s not in own}
+            model = fixed(self._model, others | {site: jnp.full_like(family, k)})
+            key = jax.random.fold_in(key_paths, k)
+            paths.append(self._path(key, model, own, family == k, call))
+
+        log_weights = jnp.log(prior.probs) + jnp.stack([path[2] for path in paths])
+        stay = jnp.where(jnp.arange(len(prior.names)) == family, 0.0, -jnp.inf)
+        log_weights = jnp.where(jnp.isneginf(log_weights).all(), stay, log_weights)
+        new = jax.random.categorical(key_family, log_weights).astype(family.dtype)
+        z = {site: new}
+        for k, (near, far, _) in enumerate(paths):
+            stays = (family == k) == (new == k)
+            z |= {s: jnp.where(stays, near[s], far[s]) for s in near}
+        z = {s: z[s] for s in state.z}
+        return BlockState(z, 1.0 - jax.nn.softmax(log_weights)[family], rng_key)
+
+    def _path(
+        self,
+        key: Array,
+        model: Model,
+        start: Sites,
+        is_family: Array,
+        call: tuple[tuple[Any, ...], dict[str, Any]],
+    ) -> tuple[Sites, Sites, Array]:
+        """Anneals the structure of one family.
+
+        Args:
+            key: a JAX random key.
+            model: with that family, and with all sites fixed but its own.
+            start: the values of its sites.
+            is_family: whether it is the present family; its path leads from the posterior down.
+            call: arguments of the model.
+
+        Returns:
+            Values at the near end of the path, after moves there; at its far end; and the log of
+            the estimated evidence.
+        """
+
+        def log_likelihood(values: Sites) -> Array:
+            trace = prototype_trace(fixed(model, values), key, *call)
+            site = trace[marginal_gp_site(trace)]
+            return jnp.asarray(site["fn"].log_prob(site["value"]))
+
+        if not start:
+            return start, start, log_likelihood(start)
+        trace = prototype_trace(model, key, *call)
+        blocks = [
+            (block(model), site)
+            for support, block in REVERSIBLE_BLOCKS.items()
+            for site in sites_with_support(support)(trace)
+        ]
+
+        def moves(key: Array, values: Sites, power: Array) -> Sites:
+            """All blocks in turn and back again, which is as reversible as each of them."""
+            for i, (block, site) in enumerate([*blocks, *blocks[-2::-1]]):
+                others = {s: values[s] for s in values if s != site}
+                conditional = Conditional(fixed(model, others), site, values[site], *call, power)
+                key_move = jax.random.fold_in(key, i)
+                values = values | {site: block.update(key_move, conditional, values[site])[0]}
+            return values
+
+        def step(values: Sites, rung: tuple[Array, Array, Array]) -> tuple[Sites, tuple[Any, ...]]:
+            key, power, increase = rung
+            values = moves(key, values, power)
+            return values, (values, increase * log_likelihood(values))
+
+        # Moves are at the powers between which the likelihood is raised, and at the near end.
+        edges = jnp.linspace(0.0, 1.0, self._num_temperatures + 1) ** 2
+        powers = jnp.where(is_family, edges[:0:-1], edges[:-1])
+        increases = jnp.where(is_family, jnp.diff(edges)[::-1], jnp.diff(edges))
+        keys = jax.random.split(key, self._num_temperatures)
+        far, (values, log_ratios) = jax.lax.scan(step, start, (keys, powers, increases))
+        near = {s: values[s][0] for s in values}
+        return near, far, log_ratios.sum()
+
+
+def family_sites(trace: Any) -> Sequence[str]:
+    """The sites that `FamilyGibbs` owns: the family's, and structure sites inside the families.
+
+    Raises:
+        ValueError: if there are several mixtures.
+    """
+    families = sites_with_support(Family)(trace)
+    if not families:
+        return []
+    if len(families) > 1:
+        raise ValueError(
+            f"a model can have one mixture, it has the family sites {list(families)}: list all "
+            "families in one mixture."
+        )
+    prefixes = tuple(name + DIVIDER for name in trace[families[0]]["fn"].names)
+    inside = [
+        site
+        for support in REVERSIBLE_BLOCKS
+        for site in sites_with_support(support)(trace)
+        if site.startswith(prefixes)
+    ]
+    return [*families, *inside]

@@ -1,0 +1,132 @@
+"""FamilyGibbs against the enumerated posterior over all families and all structures inside them.
+
+20,000 draws that are correlated over a few steps.
+"""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import pytest
+from numpyro import handlers
+from numpyro.infer import Gibbs
+from numpyro.infer.util import log_density
+
+from structbo.models import (
+    AdditiveGP,
+    EdgeBernoulli,
+    UniformPartition,
+    edges,
+    fully_dependent,
+    main_effects,
+    mixture,
+    pairs,
+    partitions,
+)
+from structbo.samplers import FamilyGibbs
+from structbo.samplers.family_gibbs import family_sites
+
+NUM_DIMS, NUM_CHAINS, NUM_STEPS = 3, 20, 1000
+FIXED = {
+    "outputscale": jnp.array(1.0),
+    "noise": jnp.array(0.1),
+    "lengthscale": jnp.array([0.3, 0.4, 0.5]),
+}
+
+
+def related(num_dims: int):
+    """Edges inside the blocks of a random partition are likelier than between them."""
+    labels = numpyro.sample("labels", UniformPartition(num_dims))
+    probs = jnp.where(labels[:, None] == labels, 0.7, 0.2)
+    return pairs(numpyro.sample("Z", EdgeBernoulli(num_dims, probs)))
+
+
+FAMILIES = {
+    "four": (
+        {
+            "main effects": main_effects(),
+            "edges": edges(0.3),
+            "partition": partitions(),
+            "fully dependent": fully_dependent(),
+        },
+        [0.2, 0.4, 0.3, 0.1],
+        {1: ["edges.Z"], 2: ["partition.labels"]},
+    ),
+    "related edges": (
+        {"related": related, "fully dependent": fully_dependent()},
+        [0.7, 0.3],
+        {0: ["related.labels", "related.Z"]},
+    ),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=["four", pytest.param("related edges", marks=pytest.mark.nightly)],
+)
+def problem(request, all_graphs, all_partitions):
+    """A model, a sampler of it compiled for any data, and all values of its sites."""
+    families, probs, owned = FAMILIES[request.param]
+    model = handlers.condition(AdditiveGP(mixture(families, probs)), data=FIXED)
+    kernel = Gibbs([(FamilyGibbs(model, num_temperatures=2), family_sites)])
+
+    @jax.jit
+    def sample(X, y, mask):
+        def chain(key):
+            state = kernel.init(key, 0, None, (X, y), {"mask": mask})
+
+            def step(state, _):
+                state = kernel.sample(state, (X, y), {"mask": mask})
+                return state, (state.z, state.block_states[0].accept_prob)
+
+            return jax.lax.scan(step, state, None, length=NUM_STEPS)[1]
+
+        return jax.vmap(chain)(jax.random.split(jax.random.key(0), NUM_CHAINS))
+
+    support = {"Z": all_graphs(NUM_DIMS), "labels": all_partitions(NUM_DIMS)}
+    sites = [site for names in owned.values() for site in names]
+    rows = product(range(len(families)), *[support[s.rpartition(".")[2]] for s in sites])
+    columns = [jnp.array(np.stack(c)) for c in zip(*rows, strict=True)]
+    return model, sample, dict(zip(["family", *sites], columns, strict=True)), owned
+
+
+def flattened(values, sites):
+    """The values of some sites side by side, shape (S, width)."""
+    family = np.asarray(values["family"]).ravel()
+    parts = [np.asarray(values[s]).reshape(len(family), -1) for s in sites]
+    return np.concatenate([family[:, None], *parts], axis=1)
+
+
+def chosen(values, owned):
+    """The same, those of families that are not chosen set to -1."""
+    family = np.asarray(values["family"]).ravel()
+    parts = [flattened(values, names) for names in owned.values()]
+    masked = [
+        np.where((family == k)[:, None], part, -1) for k, part in zip(owned, parts, strict=True)
+    ]
+    return np.concatenate([family[:, None], *masked], axis=1)
+
+
+@pytest.mark.parametrize("is_flat", [True, False], ids=["flat likelihood", "likelihood"])
+def test_frequencies(problem, is_flat, data, total_variation):
+    model, sample, values, owned = problem
+    X, y = data(12, NUM_DIMS)
+    args = (X, y, jnp.full(12, not is_flat))
+    density = jax.jit(jax.vmap(lambda v: log_density(model, args, {}, v)[0]))
+    posterior = np.asarray(jax.nn.softmax(density(values)))
+    families = np.bincount(np.asarray(values["family"]), posterior)
+    if not is_flat:
+        assert 0.05 < families.max() < 0.8
+    draws, moved = sample(*args)
+    draws = {s: np.asarray(v[:, 100:]).reshape(-1, *v.shape[2:]) for s, v in draws.items()}
+    frequencies = np.bincount(draws["family"], minlength=len(families)) / len(draws["family"])
+    np.testing.assert_allclose(frequencies, families, atol=0.015)
+    together = chosen(draws, owned), chosen(values, owned)
+    states, code = np.unique(together[1], axis=0, return_inverse=True)
+    marginal = np.bincount(code.ravel(), posterior)
+    assert total_variation(together[0], states, marginal) < 0.02
+    sites = [site for names in owned.values() for site in names]
+    assert total_variation(flattened(draws, sites), flattened(values, sites), posterior) < 0.04
+    assert 0.05 < moved.mean() < 1.0
