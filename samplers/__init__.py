@@ -5,6 +5,7 @@ from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.parallel_tempering import ParallelTempering
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
@@ -15,6 +16,7 @@ __all__ = [
     "EdgeGibbs",
     "GridGibbs",
     "InformedEdges",
+    "ParallelTempering",
     "PartitionGibbs",
     "PartitionMoves",
     "RestrictedSplitMerge",
