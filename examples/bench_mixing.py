@@ -28,8 +28,8 @@ from numpyro.infer import HMC, Gibbs
 from structbo.models import AdditiveGP
 from structbo.samplers import EdgeGibbs, InformedEdges, ParallelTempering
 
-warnings.filterwarnings("ignore", category=FutureWarning)
-import arviz as az  # noqa: E402
+with warnings.catch_warnings(action="ignore"):
+    import arviz as az
 
 numpyro.enable_x64()
 NUM_CHAINS, NUM_WARMUP, CHUNK = 4, 50, 5
@@ -56,10 +56,9 @@ def composed(block: Callable[..., Any], model: Any) -> Gibbs:
 def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:
     """D flips of EdgeGibbs take about as long as ten informed moves."""
     yield "EdgeGibbs", composed(partial(EdgeGibbs, num_flips=num_dims), model)
-    informed = partial(composed, InformedEdges)
-    yield "InformedEdges", informed(model)
+    yield "InformedEdges", composed(InformedEdges, model)
     if num_dims <= 10:
-        yield "ParallelTempering", ParallelTempering(model, informed)
+        yield "ParallelTempering", ParallelTempering(model, partial(composed, InformedEdges))
 
 
 def block_state(state: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 from jax import Array
 from numpyro import handlers
 from numpyro.infer.mcmc import MCMCKernel
@@ -57,7 +58,7 @@ class ParallelTempering(MCMCKernel):
     between the two. A step costs K sweeps of the sampler.
 
     Args:
-        model: the NumPyro model. Its observed sites are the likelihood.
+        model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
         sampler: from a model to the kernel that is run at every temperature; it must implement
             NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
         inverse_temperatures: from one downwards, all positive; geometric by default.
@@ -190,11 +191,21 @@ class ParallelTempering(MCMCKernel):
         return getattr(replica, self._sampler.sample_field)
 
 
+def _is_likelihood(site: dict[str, Any]) -> bool:
+    """Whether a site is observed; factors, such as NumPyro's own for a change of variables, are not.
+
+    Both the powers of the likelihood and the ratio of a swap follow this one definition.
+    """
+    return (
+        site["type"] == "sample" and site["is_observed"] and not isinstance(site["fn"], dist.Unit)
+    )
+
+
 class _LikelihoodPower(handlers.scale):
     """Scales the log densities of observed sites, and no others."""
 
     def process_message(self, msg: dict[str, Any]) -> None:
-        if msg["type"] == "sample" and msg["is_observed"]:
+        if _is_likelihood(msg):
             super().process_message(msg)
 
 
@@ -218,9 +229,7 @@ def log_likelihood(
     """Log density of the observed sites of a model, given values of all latent ones."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
     trace = run.get_trace(*model_args, **model_kwargs)
-    return trace_log_density(
-        {name: s for name, s in trace.items() if s["type"] == "sample" and s["is_observed"]}
-    )
+    return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
 
 
 def swaps(
