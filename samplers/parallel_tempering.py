@@ -192,13 +192,12 @@ class ParallelTempering(MCMCKernel):
 
 
 def _is_likelihood(site: dict[str, Any]) -> bool:
-    """Whether a site is observed; factors, such as NumPyro's own for a change of variables, are not.
+    """Whether a site is observed and not a factor, as NumPyro's own for a change of variables.
 
     Both the powers of the likelihood and the ratio of a swap follow this one definition.
     """
-    return (
-        site["type"] == "sample" and site["is_observed"] and not isinstance(site["fn"], dist.Unit)
-    )
+    is_observed = site["type"] == "sample" and site["is_observed"]
+    return is_observed and not isinstance(site["fn"], dist.Unit)
 
 
 class _LikelihoodPower(handlers.scale):

@@ -163,7 +163,7 @@ def location(y=None):
 
 
 def test_a_kernel_that_caches_its_gradients():
-    """A swapped replica must not keep the energy of where it was, nor a Jacobian have a temperature.
+    """A swapped replica must not keep its energy, and a Jacobian has no temperature.
 
     The logarithm of mu has the prior N(0, 1 / 4) and the likelihood N(y, 0.09): each posterior is
     normal, with precision ``4 + beta / 0.09`` and mean ``beta y / 0.09 / precision``.
