@@ -60,7 +60,8 @@ class ParallelTempering(MCMCKernel):
     Args:
         model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
         sampler: from a model to the kernel that is run at every temperature; it must implement
-            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
+            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do. For a model that
+            needs a certain number of columns, ``partial(default_sampler, num_dims=...)``.
         inverse_temperatures: from one downwards, all positive; geometric by default.
 
     Raises:
