@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.scipy.special import logit
 
 from structbo.models.edges import EdgeBernoulli
 from structbo.models.marginal import (
@@ -131,5 +130,5 @@ def first_order_gains(
         is_active = jnp.diagonal(decomposition.edges)
         gain *= is_active[:, None] & is_active
     prior = conditional.prior
-    log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
-    return conditional.scale * gain + sign * log_odds
+    log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
+    return conditional.scale * gain + log_odds
