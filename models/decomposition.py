@@ -26,7 +26,7 @@ FlipRule = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 
 @partial(
     register_dataclass,
-    data_fields=["members", "weights", "valid", "edges", "projection"],
+    data_fields=["members", "weights", "valid", "edges", "projection", "is_complete"],
     meta_fields=["max_size", "flip_rule", "has_main_effects"],
 )
 @dataclass(frozen=True)
@@ -38,14 +38,17 @@ class Decomposition:
             are padding and come last. Where no row has members, the first stands for a constant,
             the product over no dimensions, so that the variance is what it always is.
         weights: relative prior variances, shape (C,), zero for padding.
-        valid: whether the structure is inside its bounds; the likelihood is zero where it is not.
+        valid: whether the structure is inside bounds of its own; the likelihood is zero where it is
+            not. A bound of yours on any decomposition is ``replace(decomposition, valid=...)``.
         edges: the edge matrix that the components follow from, if there is one. An entry on its
             diagonal is a component of one dimension.
-        max_size: the largest number of members that is valid.
+        max_size: the largest number of members of a component; the likelihood is zero beyond it.
         flip_rule: how the components change when one edge is flipped, if there are edges.
         has_main_effects: whether components of single dimensions stay, whatever the edges.
         projection: directions, shape (P, D), if the D dimensions of the components are projections
             ``z = W^T x`` of P parameters.
+        is_complete: whether the table has a row for every component, if that is in question; the
+            likelihood is zero where it has not.
 
     Example:
         >>> Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 1]], bool)).weights.tolist()
@@ -60,6 +63,7 @@ class Decomposition:
     flip_rule: FlipRule | None = None
     has_main_effects: bool = False
     projection: Array | None = None
+    is_complete: Array | None = None
 
     @classmethod
     def of(cls, members: Array) -> "Decomposition":
@@ -69,6 +73,14 @@ class Decomposition:
         section 5).
         """
         return cls(members, _size(members), jnp.array(True))
+
+    @property
+    def is_inside(self) -> Array:
+        """Whether the structure is inside all bounds: `valid`, `max_size` and the table's rows."""
+        inside = self.valid
+        if self.max_size is not None:
+            inside &= self.members.sum(1).max() <= self.max_size
+        return inside if self.is_complete is None else inside & self.is_complete
 
     @property
     def is_component(self) -> Array:
@@ -139,10 +151,15 @@ def cliques(
     edges = edges.astype(bool)
     capacity = capacity or _triangular(edges.shape[0])
     members, count = maximal_cliques(edges, capacity)
-    valid = count <= capacity
-    if max_size is not None:
-        valid &= members.sum(1).max() <= max_size
-    return Decomposition(members, _size(members), valid, edges, max_size, _flip_cliques)
+    return Decomposition(
+        members,
+        _size(members),
+        jnp.array(True),
+        edges,
+        max_size,
+        _flip_cliques,
+        is_complete=count <= capacity,
+    )
 
 
 def pairs(edges: Array, active: Array | None = None) -> Decomposition:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +11,13 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.core import Tracer
+from jax.scipy.special import logit
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
-from structbo.models.decomposition import Decomposition, pairs
+from structbo.models.decomposition import Decomposition, flip_edge, pairs
 from structbo.models.graphs import elimination_width
 from structbo.models.indicators import checked_probabilities, log_probability, probability_site
 from structbo.models.supports import StructureSupport
@@ -85,6 +87,10 @@ class EdgeBernoulli(dist.Distribution):
         present = jnp.asarray(value) == 1
         used = jnp.where(self._is_upper, self.probs, 0.0)
         return log_probability(present & self._is_upper, used).sum((-2, -1))
+
+    def flip_log_odds(self, value: Array) -> Array:
+        """Change of the log density under the flip of each edge, shape (D, D)."""
+        return jnp.where(value == 1, -1.0, 1.0) * logit(self.probs)
 
 
 class BoundedTreewidth(EdgeBernoulli):
@@ -198,6 +204,14 @@ class BoundedTreewidth(EdgeBernoulli):
 
     def log_prob(self, value: ArrayLike) -> Array:
         return jnp.where(self._fits(value), super().log_prob(value), -jnp.inf)
+
+    def flip_log_odds(self, value: Array) -> Array:
+        """Minus infinity where the flip leaves the support; from outside, all flips may go on."""
+        rows, columns = np.triu_indices(self.num_dims, 1)
+        flipped = jax.vmap(partial(flip_edge, value.astype(bool)))(rows, columns)
+        fits = jnp.zeros(self.event_shape, bool).at[rows, columns].set(self._fits(flipped))
+        may_go = fits | fits.T | ~self._fits(value)
+        return jnp.where(may_go, super().flip_log_odds(value), -jnp.inf)
 
 
 MAX_TRIES = 1000

@@ -59,7 +59,7 @@ class MarginalGP(dist.Distribution):
 
     def log_prob(self, value: Array) -> Array:
         density = log_marginal(self.covariance_matrix, value, self.rows)
-        return jnp.where(self.covariance.decomposition.valid, density, -jnp.inf)
+        return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))

@@ -6,6 +6,7 @@ from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.parallel_tempering import ParallelTempering
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
@@ -17,6 +18,7 @@ __all__ = [
     "FamilyGibbs",
     "GridGibbs",
     "InformedEdges",
+    "ParallelTempering",
     "PartitionGibbs",
     "PartitionMoves",
     "RestrictedSplitMerge",

@@ -2,7 +2,8 @@
 
 Every structure sampler moves through this one engine. Where the likelihood is a `MarginalGP` a move
 re-runs only the structure part of the model, adds and subtracts the products of the components that
-changed, and takes one Cholesky. Where it is not, the full log density is evaluated.
+changed, and takes one Cholesky. Where it is not, the full log density is evaluated. A scale of the
+likelihood, as `numpyro.handlers.scale` gives it, multiplies its logarithm.
 """
 
 from collections.abc import Callable
@@ -48,7 +49,8 @@ class Conditional:
         value: its current value.
         args: arguments of the model.
         kwargs: keyword arguments of the model.
-        power: of the likelihood, a `MarginalGP` where it is not 1; zero leaves the prior.
+        power: of the likelihood, a `MarginalGP` where it is not 1, on top of the site's own scale;
+            zero leaves the prior.
     """
 
     def __init__(
@@ -70,6 +72,8 @@ class Conditional:
         if self._likelihood_site is not None:
             likelihood: MarginalGP = trace[self._likelihood_site]["fn"]
             self.likelihood = likelihood
+            scale = trace[self._likelihood_site]["scale"]
+            self.power = power if scale is None else power * scale
             self.y: Array = trace[self._likelihood_site]["value"]
             covariance = likelihood.covariance
             self.covariance = covariance
@@ -86,7 +90,7 @@ class Conditional:
 
     def log_density(self, value: Array) -> Array:
         """Log joint density of the model at a value, from scratch."""
-        return _log_density(self._run(value))
+        return trace_log_density(self._run(value))
 
     def covariance_matrix(self, point: Point) -> Array:
         """Covariance of the observations at a point, shape (n, n)."""
@@ -99,7 +103,8 @@ class Conditional:
             return Point(value, self.log_density(value), none, none, none)
         trace = self._run(value)
         decomposition = self._decomposition(trace)
-        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), decomposition.valid)
+        inside = decomposition.is_inside
+        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), inside)
         state = decomposition.fold(self._visit(decomposition), nothing)
         return self._point(value, trace, state)
 
@@ -108,11 +113,16 @@ class Conditional:
         if not self.is_incremental:
             return self.start(value)
         trace = self._run(value)
-        old, new = self._decomposition(self._run(point.value)), self._decomposition(trace)
-        # A flip rule checks the bounds on what changes; a table of components knows its own.
-        valid = new.valid if new.flip_rule is None else jnp.array(True)
-        state = (point.gram, point.total, point.num_components, valid)
+        old, new = self.decomposition(point.value), self._decomposition(trace)
+        # With a flip rule the size and the number of components are checked on what changes: the
+        # table, which may take long to list, is not needed.
+        inside = new.is_inside if new.flip_rule is None else new.valid
+        state = (point.gram, point.total, point.num_components, inside)
         return self._point(value, trace, old.fold_changes(new, self._visit(new), state))
+
+    def decomposition(self, value: Array) -> Decomposition:
+        """The components at a value of the site."""
+        return self._decomposition(self._run(value))
 
     def _decomposition(self, trace: Trace) -> Decomposition:
         likelihood: MarginalGP = trace[self._likelihood_site or ""]["fn"]
@@ -122,22 +132,22 @@ class Conditional:
         def visit(
             state: tuple[Array, Array, Array, Array], sign: Array, members: Array, weight: Array
         ) -> tuple[Array, Array, Array, Array]:
-            gram, total, count, valid = state
+            gram, total, count, inside = state
             weight = sign * self.covariance.relative_weight(members, weight)
             if decomposition.max_size is not None:
-                valid &= (sign < 0) | (members.sum() <= decomposition.max_size)
+                inside &= (sign < 0) | (members.sum() <= decomposition.max_size)
             gram = gram + weight * component_product(self.factors, members)
-            return gram, total + weight, count + sign.astype(count.dtype), valid
+            return gram, total + weight, count + sign.astype(count.dtype), inside
 
         return visit
 
     def _point(self, value: Array, trace: Trace, state: tuple[Array, Array, Array, Array]) -> Point:
-        gram, total, count, valid = state
+        gram, total, count, inside = state
         point = Point(value, jnp.array(0.0), gram, total, count)
         capacity = self._decomposition(trace).members.shape[0]
         marginal = log_marginal(self.covariance_matrix(point), self.y, self.likelihood.rows)
-        inside = valid & (count <= capacity)
-        rest = _log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
+        inside &= count <= capacity
+        rest = trace_log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
         evidence = self.power * jnp.where(inside, marginal, -jnp.inf)
         return point._replace(log_density=jnp.where(self.power == 0, 0.0, evidence) + rest)
 
@@ -165,10 +175,11 @@ def marginal_gp_site(trace: Trace) -> str | None:
         for name, site in trace.items()
         if site["type"] == "sample" and site["is_observed"] and isinstance(site["fn"], MarginalGP)
     ]
-    return sites[0] if len(sites) == 1 and trace[sites[0]]["scale"] is None else None
+    return sites[0] if len(sites) == 1 else None
 
 
-def _log_density(trace: Trace) -> Array:
+def trace_log_density(trace: Trace) -> Array:
+    """Log density of all sample sites of a trace, each multiplied by its scale."""
     total = jnp.array(0.0)
     for site in trace.values():
         if site["type"] == "sample":

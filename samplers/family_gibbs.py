@@ -121,7 +121,8 @@ class FamilyGibbs(Block):
         def log_likelihood(values: Sites) -> Array:
             trace = prototype_trace(fixed(model, values), key, *call)
             site = trace[marginal_gp_site(trace)]
-            return jnp.asarray(site["fn"].log_prob(site["value"]))
+            log_prob: Array = site["fn"].log_prob(site["value"])
+            return log_prob if site["scale"] is None else site["scale"] * log_prob
 
         if not start:
             return start, start, log_likelihood(start)

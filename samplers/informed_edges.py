@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.scipy.special import logit
 
 from structbo.models.edges import EdgeBernoulli
 from structbo.models.marginal import (
@@ -89,8 +88,9 @@ def first_order_gains(
     """First-order change of the log density under the flip of each edge.
 
     The components of a flip are taken to be the pair itself and, where main effects are not kept,
-    those of its ends that have no other edge. That is exact for `pairs`; for `cliques` it ignores
-    common neighbors, which makes a proposal less informed but not less right.
+    those of its ends that have no other edge. That is exact for `pairs`, where edges of inactive
+    variables gain nothing; for `cliques` it ignores common neighbors, which makes a proposal less
+    informed but not less right.
 
     Args:
         conditional: the model as a function of its edge matrix.
@@ -125,6 +125,10 @@ def first_order_gains(
     change, total = sign * weight, jnp.maximum(point.total + sign * weight, 1e-6)
     overall = (gradient * point.gram).sum() / point.total
     gain = covariance.shared_variance / total * (sign * inner - change * overall)
+    decomposition = conditional.decomposition(point.value)
+    if decomposition.has_main_effects and decomposition.edges is not None:
+        is_active = jnp.diagonal(decomposition.edges)
+        gain *= is_active[:, None] & is_active
     prior = conditional.prior
-    log_odds = logit(prior.probs) if isinstance(prior, EdgeBernoulli) else 0.0
-    return conditional.power * gain + sign * log_odds
+    log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
+    return conditional.power * gain + log_odds

@@ -11,7 +11,7 @@ from numpyro.infer.mcmc import MCMCKernel
 from threadpoolctl import threadpool_limits
 
 from structbo.posterior import Model, Posterior, checked_data
-from structbo.samplers import default_sampler
+from structbo.samplers import ParallelTempering, default_sampler
 from structbo.samplers.structure_block import Block
 
 HMC_STATISTICS = {
@@ -81,13 +81,15 @@ def fit(
     return Posterior(model, X, y, draws, stats, tuple(names))
 
 
-def _statistics(kernel: MCMCKernel) -> Iterator[tuple[str, str]]:
+def _statistics(kernel: MCMCKernel, path: str = "") -> Iterator[tuple[str, str]]:
     """Names of a kernel's statistics and their places in its state."""
-    blocks = [("", kernel)]
-    if isinstance(kernel, Gibbs):
-        blocks = [(f"block_states.{i}.", block) for i, (block, _) in enumerate(kernel.blocks)]
-    for path, block in blocks:
-        if isinstance(block, HMC):
-            yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
-        elif isinstance(block, Block):
-            yield f"acceptance_rate_{type(block).__name__}", f"{path}accept_prob"
+    if isinstance(kernel, ParallelTempering):
+        yield "swap_rate", f"{path}swap_probs"
+        yield from _statistics(kernel.sampler, f"{path}replicas.0.")
+    elif isinstance(kernel, Gibbs):
+        for i, (block, _) in enumerate(kernel.blocks):
+            yield from _statistics(block, f"{path}block_states.{i}.")
+    elif isinstance(kernel, HMC):
+        yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
+    elif isinstance(kernel, Block):
+        yield f"acceptance_rate_{type(kernel).__name__}", f"{path}accept_prob"

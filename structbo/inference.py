@@ -10,11 +10,12 @@ import numpy as np
 from jax import Array
 from numpyro import handlers
 from numpyro.infer import Gibbs
-from numpyro.infer.gibbs import GibbsState, with_conditioning
+from numpyro.infer.gibbs import GibbsState
 from numpyro.infer.hmc import HMCState
 
 from structbo.models.gp import ConditionedGP, MarginalGP
 from structbo.samplers import default_sampler
+from structbo.samplers.relocation import relocated
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""
@@ -134,15 +135,11 @@ def _refreshed(
     kernel: Gibbs, state: GibbsState, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> GibbsState:
     """The state with everything that depends on the data recomputed, and adaptation switched on."""
-    values = kernel.get_constrain_fn(args, kwargs)(state.z)
-    blocks = []
-    for (block, _), block_state in zip(kernel.blocks, state.block_states, strict=True):
-        own = getattr(block_state, block.sample_field)
-        others = {name: value for name, value in values.items() if name not in own}
-        block_state = block.refresh(block_state, args, with_conditioning(kwargs, others))
-        if isinstance(block_state, HMCState):
-            block_state = block_state._replace(i=jnp.zeros_like(block_state.i))
-        blocks.append(block_state)
+    state = relocated(kernel, state, state.z, args, kwargs)
+    blocks = [
+        block._replace(i=jnp.zeros_like(block.i)) if isinstance(block, HMCState) else block
+        for block in state.block_states
+    ]
     return state._replace(block_states=tuple(blocks))
 
 

@@ -42,7 +42,7 @@ class Posterior:
         X: points of the unit cube, shape (n, D).
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
-        sample_stats: statistics of the sampler, each of shape (chains, draws).
+        sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
         names: of the D dimensions; by default x0, x1, ...
 
     Raises:
@@ -343,10 +343,10 @@ def _prior_draws(
             for name, site in trace.items()
             if site["type"] in ("sample", "deterministic")
         }
-        return values, trace["y"]["fn"].covariance.decomposition.valid
+        return values, trace["y"]["fn"].covariance.decomposition.is_inside
 
-    values, valid = jax.lax.map(one, jax.random.split(key, num_draws))
-    return {name: np.asarray(value)[None, np.asarray(valid)] for name, value in values.items()}
+    values, inside = jax.lax.map(one, jax.random.split(key, num_draws))
+    return {name: np.asarray(value)[None, np.asarray(inside)] for name, value in values.items()}
 
 
 def _to_arviz(

@@ -88,7 +88,7 @@ def test_cliques_are_the_components(random_edges, seed: int):
     assert sorted(rows) == sorted(tuple(sorted(clique)) for clique in expected)
     assert decomposition.weights[:count].tolist() == [float(len(row)) for row in rows]
     assert not decomposition.weights[count:].any()
-    assert decomposition.valid
+    assert decomposition.is_inside
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -112,11 +112,11 @@ def test_user_table_weights_follow_sizes():
 
 
 @pytest.mark.parametrize(
-    ("max_size", "capacity", "is_valid"),
+    ("max_size", "capacity", "is_inside"),
     [(None, None, True), (3, None, True), (2, None, False), (None, 4, True), (None, 3, False)],
 )
-def test_bounds_of_cliques(max_size, capacity, is_valid):
+def test_bounds_of_cliques(max_size, capacity, is_inside):
     """A triangle and three single vertices: largest clique 3, four cliques."""
     edges = np.zeros((NUM_DIMS, NUM_DIMS), bool)
     edges[:3, :3] = ~np.eye(3, dtype=bool)
-    assert bool(cliques(jnp.array(edges), max_size, capacity).valid) == is_valid
+    assert bool(cliques(jnp.array(edges), max_size, capacity).is_inside) == is_inside

@@ -34,6 +34,7 @@ from structbo.models import (
 )
 from structbo.samplers import ActiveGibbs, EdgeGibbs, InformedEdges, default_sampler
 from structbo.samplers.conditional import Conditional
+from structbo.samplers.informed_edges import first_order_gains
 
 NUM_DIMS = 5
 BOUND = 0.02
@@ -160,6 +161,22 @@ def sparse_graph(num_dims):
     active = numpyro.sample("active", ActiveBernoulli(num_dims, 0.5))
     Z = numpyro.sample("Z", EdgeBernoulli(num_dims, 0.4))
     return pairs(Z, active)
+
+
+def test_edges_of_inactive_variables_gain_their_prior_alone(data):
+    """And so the first-order gain of their flips is exact."""
+    args = data(8, 3)
+    fixed = FIXED | {"lengthscale": FIXED["lengthscale"][:3], "active": jnp.array([1, 0, 1])}
+    model = handlers.condition(AdditiveGP(sparse_graph), data=fixed)
+    Z = jnp.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    conditional = Conditional(model, "Z", Z, args, {})
+    start = conditional.start(Z)
+    gains = first_order_gains(conditional, start)
+    for i, j in ((0, 1), (1, 2)):
+        other = Z.at[i, j].set(1 - Z[i, j]).at[j, i].set(1 - Z[i, j])
+        change = conditional.move(start, other).log_density - start.log_density
+        np.testing.assert_allclose(gains[i, j], change, rtol=1e-9)
+    assert abs(gains[0, 2] - np.log(0.4 / 0.6)) > 1e-3
 
 
 @pytest.mark.parametrize("edge_block", [EdgeGibbs, InformedEdges])

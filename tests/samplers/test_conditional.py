@@ -22,6 +22,7 @@ from structbo.models import (
     pairs,
 )
 from structbo.samplers.conditional import Conditional
+from structbo.samplers.informed_edges import first_order_gains
 
 NUM_DIMS = 4
 
@@ -32,6 +33,11 @@ def table(Z: jax.Array) -> Decomposition:
     return replace(decomposition, valid=Z.sum() <= 8)
 
 
+def few_edges(Z: jax.Array) -> Decomposition:
+    """Cliques, with a user's own bound beside the one that they know."""
+    return replace(cliques(Z, max_size=3), valid=Z.sum() <= 8)
+
+
 CASES = {
     "pairs": (
         pairs,
@@ -40,6 +46,7 @@ CASES = {
     "cliques": (cliques, {"relevance": dist.HalfNormal(1.0)}),
     "bounded cliques": (partial(cliques, max_size=2), {}),
     "few cliques": (partial(cliques, capacity=2), {}),
+    "cliques of few edges": (few_edges, {}),
     "table": (table, {"residual": Residual()}),
 }
 
@@ -82,8 +89,8 @@ def test_moves_between_all_neighbors(components, options, data, all_graphs):
         assert 0 < inside.sum() < len(graphs)
 
 
-def test_scaled_likelihood_uses_the_full_density(data):
-    """A tempered likelihood is not the one the engine knows, so it must not be taken for it."""
+def test_scaled_likelihood(data):
+    """A tempered model is the same model under a scale."""
     X, y = data(5, NUM_DIMS)
     gp = AdditiveGP(edges(0.3))
 
@@ -91,15 +98,22 @@ def test_scaled_likelihood_uses_the_full_density(data):
         with handlers.scale(scale=0.5):
             return gp(X, y)
 
-    model = conditioned(tempered, (X, y))
+    model, args = conditioned(tempered, (X, y)), (X, y)
     Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
-    conditional = Conditional(model, "Z", Z, (X, y), {})
-    assert not conditional.is_incremental
+    conditional = Conditional(model, "Z", Z, args, {})
+    assert conditional.is_incremental
     other = Z.at[0, 1].set(1).at[1, 0].set(1)
-    expected = [log_density(model, (X, y), {}, {"Z": value})[0] for value in (Z, other)]
+    expected = [log_density(model, args, {}, {"Z": value})[0] for value in (Z, other)]
     start = conditional.start(Z)
     np.testing.assert_allclose(start.log_density, expected[0], rtol=1e-12)
     np.testing.assert_allclose(conditional.move(start, other).log_density, expected[1], rtol=1e-12)
+
+    plain = Conditional(conditioned(gp, args), "Z", Z, args, {})
+    log_odds = np.log(0.3 / 0.7)
+    gains = [first_order_gains(c, c.start(Z)) - log_odds for c in (plain, conditional)]
+    upper = np.triu_indices(NUM_DIMS, 1)
+    assert np.abs(gains[0][upper]).min() > 1e-3
+    np.testing.assert_allclose(gains[1][upper], 0.5 * gains[0][upper])
 
 
 def test_priors_that_depend_on_the_structure_count(data):

@@ -101,3 +101,25 @@ def test_certain_and_impossible_edges_stay_what_they_are(data):
     assert Z[..., 0, 1].all()
     assert not Z[..., 0, 2].any()
     assert 0 < Z[..., 1, 2].mean() < 1
+
+
+def test_chains_start_from_draws_of_the_prior():
+    """At different structures, distributed as the prior says; also every edge with every other."""
+    probs = np.array([[0, 0.2, 0.5], [0.2, 0, 0.7], [0.5, 0.7, 0]])
+    model = AdditiveGP(edges(probs))
+    args = (jnp.array(np.random.default_rng(0).random((4, 3))), jnp.arange(4.0))
+    kernel = default_sampler(model, num_dims=3)
+
+    def start(key):
+        return kernel.init(key, 0, None, args, {}).z["Z"]
+
+    # MCMC gives a key of its own to each chain.
+    num_chains = 2000
+    Z = jax.jit(jax.vmap(start))(jax.random.split(jax.random.key(0), num_chains))
+    assert len(np.unique(Z[:4].reshape(4, -1), axis=0)) > 1
+    upper = np.triu_indices(3, 1)
+    found = np.cov(np.asarray(Z[:, *upper]).T), np.asarray(Z[:, *upper]).mean(0)
+    p = probs[upper]
+    error = 4.0 / np.sqrt(num_chains)
+    np.testing.assert_allclose(found[1], p, atol=0.5 * error)
+    np.testing.assert_allclose(found[0], np.diag(p * (1 - p)), atol=0.5 * error)

@@ -175,7 +175,7 @@ def test_chain_enters_the_support_from_outside(block, data, run_block):
     model = edge_model(*CASES["bounded cliques"])
     complete = jnp.ones((1, NUM_DIMS, NUM_DIMS), int) - jnp.eye(NUM_DIMS, dtype=int)
     draws = run_block(block(model), data(12, NUM_DIMS), "Z", complete, 20)
-    assert cliques(draws[0, -1], max_size=2).valid
+    assert cliques(draws[0, -1], max_size=2).is_inside
     assert len(np.unique(draws[0, 10:].reshape(10, -1), axis=0)) > 1
 
 

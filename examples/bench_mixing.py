@@ -1,0 +1,119 @@
+"""How well samplers of edges mix: effective draws of edge inclusions per second of processor time.
+
+    python examples/bench_mixing.py [--seconds 10] [--cases 10,100 20,200 50,300]
+
+Every sampler has the same block for the continuous sites and the same time per chain, half of which
+is thrown away. Four chains start from draws of the prior. One thread; compilation is not counted.
+An edge counts as moving where it is in some of the draws but not in all.
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+from numpyro.infer import HMC, Gibbs
+
+from structbo.models import AdditiveGP
+from structbo.samplers import EdgeGibbs, InformedEdges, ParallelTempering
+
+with warnings.catch_warnings(action="ignore"):
+    import arviz as az
+
+numpyro.enable_x64()
+NUM_CHAINS, NUM_WARMUP, CHUNK = 4, 50, 5
+
+
+def observations(num_dims: int, n: int) -> tuple[jax.Array, jax.Array]:
+    """A sum over D / 2 random pairs of waves, with 1 % noise."""
+    rng = np.random.default_rng(0)
+    x = rng.random((n, num_dims))
+    y = np.zeros(n)
+    for _ in range(num_dims // 2):
+        i, j = rng.choice(num_dims, 2, replace=False)
+        y += np.sin(rng.uniform(2.0, 6.0) * x[:, i] + rng.uniform(2.0, 6.0) * x[:, j])
+    y = (y - y.mean()) / y.std() + 0.01 * rng.standard_normal(n)
+    return jnp.asarray(x), jnp.asarray(y)
+
+
+def composed(block: Callable[..., Any], model: Any) -> Gibbs:
+    """A block for the edges and the short trajectories of the default sampler for the rest."""
+    hmc = HMC(model, num_steps=5, trajectory_length=None, step_size=0.1, adapt_mass_matrix=False)
+    return Gibbs([(block(model), ["Z"]), (hmc, None)])
+
+
+def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:
+    """D flips of EdgeGibbs take about as long as ten informed moves."""
+    yield "EdgeGibbs", composed(partial(EdgeGibbs, num_flips=num_dims), model)
+    yield "InformedEdges", composed(InformedEdges, model)
+    if num_dims <= 10:
+        yield "ParallelTempering", ParallelTempering(model, partial(composed, InformedEdges))
+
+
+def block_state(state: Any) -> Any:
+    """That of the edges, of the replica whose draws are reported."""
+    return getattr(state, "replicas", [state])[0].block_states[0]
+
+
+def run(kernel: Any, args: tuple[Any, ...], seconds: float) -> tuple[Any, Any, float, int]:
+    """Edges and acceptance rates of all chains, processor time of a chain, and its sweeps."""
+
+    def step(state: Any, _: Any) -> tuple[Any, tuple[Any, Any]]:
+        state = kernel.sample(state, args, {})
+        return state, (state.z["Z"], block_state(state).accept_prob)
+
+    initialize = jax.jit(lambda key: kernel.init(key, NUM_WARMUP, None, args, {}))
+    sweep = jax.jit(lambda state: jax.lax.scan(step, state, None, length=CHUNK))
+    starts = [initialize(key) for key in jax.random.split(jax.random.key(0), NUM_CHAINS)]
+    jax.block_until_ready(sweep(starts[0]))
+
+    chains, times = [], []
+    for state in starts:
+        found, begin = [], time.process_time()
+        while time.process_time() - begin < seconds:
+            state, draws = jax.block_until_ready(sweep(state))
+            found.append(draws)
+        chains.append(jax.tree.map(lambda *parts: np.concatenate(parts), *found))
+        times.append((time.process_time() - begin) / len(chains[-1][0]))
+    num_sweeps = min(len(edges) for edges, _ in chains)
+    edges, rates = (np.stack([c[k][num_sweeps // 2 : num_sweeps] for c in chains]) for k in (0, 1))
+    return edges, rates, float(np.mean(times)), num_sweeps
+
+
+def report(name: str, kernel: Any, args: tuple[Any, ...], seconds: float) -> None:
+    """One line of the table."""
+    edges, rates, per_sweep, num_sweeps = run(kernel, args, seconds)
+    n, num_dims = args[0].shape
+    inclusions = edges[:, :, *np.triu_indices(num_dims, 1)].astype(float)
+    moving = inclusions[:, :, inclusions.min((0, 1)) < inclusions.max((0, 1))]
+    size = np.array([az.ess(moving[:, :, e], method="mean") for e in range(moving.shape[2])])
+    r_hat = np.array([az.rhat(moving[:, :, e]) for e in range(moving.shape[2])])
+    rate = size / (NUM_CHAINS * inclusions.shape[1] * per_sweep)
+    counts = f"{1e3 * per_sweep:>9.1f} {num_sweeps:>9} {rates.mean():>9.2f} {len(size):>9}"
+    values = rate.min(), np.median(rate), np.nanmedian(r_hat), np.nanmax(r_hat)
+    print(f"{num_dims:>3} {n:>4} {name:>18}", counts, *(f"{v:>9.3f}" for v in values), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each chain")
+    parser.add_argument("--cases", nargs="+", default=["10,100", "20,200", "50,300"])
+    options = parser.parse_args()
+    columns = "ms/sweep", "sweeps", "accept", "moving", "ESS/s", "median", "R-hat", "largest"
+    print(f"{'D':>3} {'n':>4} {'sampler':>18}", *(f"{column:>9}" for column in columns))
+    for case in options.cases:
+        num_dims, n = map(int, case.split(","))
+        model, args = AdditiveGP(), observations(num_dims, n)
+        for name, kernel in samplers(model, num_dims):
+            report(name, kernel, args, options.seconds)

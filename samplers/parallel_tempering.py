@@ -1,0 +1,256 @@
+"""Parallel tempering: replicas at higher temperatures carry a chain from mode to mode."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from jax import Array
+from numpyro import handlers
+from numpyro.infer.mcmc import MCMCKernel
+
+from structbo.samplers.conditional import trace_log_density
+from structbo.samplers.default import default_sampler
+from structbo.samplers.relocation import relocated
+from structbo.samplers.structure_block import Model
+
+INVERSE_TEMPERATURES = tuple(np.geomspace(1.0, 0.05, 6).tolist())
+"""The default ladder of `ParallelTempering`."""
+_KWARG = "_inverse_temperature"
+
+
+class TemperingState(NamedTuple):
+    """State of parallel tempering.
+
+    Args:
+        z: values of all latent sites at inverse temperature one.
+        replicas: the state of the sampler at every inverse temperature, the first being one.
+        swap_probs: for each pair of neighbors, the probability with which it was last swapped,
+            shape (K - 1,).
+        step: how many steps were taken.
+        rng_key: for the next step.
+    """
+
+    z: dict[str, Array]
+    replicas: tuple[Any, ...]
+    swap_probs: Array
+    step: Array
+    rng_key: Array
+
+
+class ParallelTempering(MCMCKernel):
+    """Runs one sampler at several temperatures, whose replicas exchange their places.
+
+    Replica k draws from the prior times the likelihood to the power ``beta_k``. The hotter a
+    replica, the flatter its posterior, and the more easily it passes from one structure that
+    explains the data to another. After a sweep of all replicas, neighbors are swapped with the
+    probability that leaves their joint distribution invariant: even pairs after even steps, odd
+    pairs after odd ones. Only the draws at ``beta_1 = 1`` are reported, and these are draws from
+    the posterior itself.
+
+    *Choosing the ladder.* The last replica must move freely between structures; an inverse
+    temperature of a few over the number of observations makes the prior win. Every pair of
+    neighbors must be swapped now and then: look at the means of `TemperingState.swap_probs`, which
+    `structbo.fit` keeps as ``swap_rate``. Where a pair is below 0.1 or so, put another temperature
+    between the two. A step costs K sweeps of the sampler.
+
+    Args:
+        model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
+        sampler: from a model to the kernel that is run at every temperature; it must implement
+            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do. For a model that
+            needs a certain number of columns, ``partial(default_sampler, num_dims=...)``.
+        inverse_temperatures: from one downwards, all positive; geometric by default.
+
+    Raises:
+        ValueError: if the inverse temperatures do not fall strictly from one to a positive number.
+
+    References:
+        Geyer 1991, "Markov chain Monte Carlo maximum likelihood"; Syed et al. 2022,
+        "Non-reversible parallel tempering", for the alternation of pairs.
+
+    Example:
+        >>> from structbo.models import AdditiveGP
+        >>> kernel = ParallelTempering(AdditiveGP(), inverse_temperatures=[1.0, 0.5, 0.2])
+        >>> type(kernel.sampler).__name__
+        'Gibbs'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sampler: Callable[[Model], MCMCKernel] = default_sampler,
+        inverse_temperatures: Sequence[float] = INVERSE_TEMPERATURES,
+    ) -> None:
+        ladder = np.asarray(inverse_temperatures, float)
+        starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
+        if not (starts_at_one and ladder[-1] > 0.0 and (np.diff(ladder) < 0.0).all()):
+            raise ValueError(
+                "inverse_temperatures must fall strictly from 1.0 to a positive number, got "
+                f"{inverse_temperatures}; for example numpy.geomspace(1.0, 0.05, 6)."
+            )
+        self._model = model
+        self._inverse_temperatures = ladder
+        self._sampler = sampler(partial(_tempered, model))
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    @property
+    def sampler(self) -> MCMCKernel:
+        """The kernel that is run at every temperature."""
+        return self._sampler
+
+    @property
+    def sample_field(self) -> str:
+        return "z"
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        return ("z",)
+
+    def get_diagnostics_str(self, state: TemperingState) -> str:
+        inner = self._sampler.get_diagnostics_str(state.replicas[0])
+        return f"swap prob={state.swap_probs.mean():.2f} | {inner}"
+
+    def init(
+        self,
+        rng_key: Array,
+        num_warmup: int,
+        init_params: dict[str, Array] | None,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> TemperingState:
+        """Starts every replica from values of its own, unless initial values are given."""
+        rng_key, *keys = jax.random.split(rng_key, len(self._inverse_temperatures) + 1)
+        replicas = tuple(
+            self._sampler.init(key, num_warmup, init_params, model_args, _at(beta, model_kwargs))
+            for key, beta in zip(keys, jnp.asarray(self._inverse_temperatures), strict=True)
+        )
+        nothing = jnp.zeros(len(replicas) - 1)
+        return TemperingState(self._values(replicas[0]), replicas, nothing, jnp.array(0), rng_key)
+
+    def sample(
+        self,
+        state: TemperingState,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> TemperingState:
+        rng_key, key_swap = jax.random.split(state.rng_key)
+        betas = jnp.asarray(self._inverse_temperatures)
+
+        def sweep(replica_and_beta: tuple[Any, Array]) -> tuple[Any, Array]:
+            replica, beta = replica_and_beta
+            replica = self._sampler.sample(replica, model_args, _at(beta, model_kwargs))
+            constrain = self._sampler.get_constrain_fn(model_args, _at(beta, model_kwargs))
+            values = constrain(self._values(replica))
+            return replica, log_likelihood(self._model, values, model_args, model_kwargs or {})
+
+        def exchange(arrival: tuple[Any, Any, Array, Array]) -> Any:
+            replica, z, is_new, beta = arrival
+            kwargs = _at(beta, model_kwargs)
+            return jax.lax.cond(
+                is_new,
+                lambda r: relocated(self._sampler, r, z, model_args, kwargs),
+                lambda r: r,
+                replica,
+            )
+
+        # One after the other: a batch of factorizations inside a compiled loop may hang.
+        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *state.replicas)
+        stacked, heights = jax.lax.map(sweep, (stacked, betas))
+        source, probs, is_tried = swaps(key_swap, betas, heights, state.step)
+        z = jax.tree.map(lambda leaf: leaf[source], self._values(stacked))
+        is_new = source != jnp.arange(len(betas))
+        stacked = jax.lax.map(exchange, (stacked, z, is_new, betas))
+        replicas = tuple(
+            jax.tree.map(lambda leaf, k=k: leaf[k], stacked) for k in range(len(betas))
+        )
+        return TemperingState(
+            self._values(replicas[0]),
+            replicas,
+            jnp.where(is_tried, probs, state.swap_probs),
+            state.step + 1,
+            rng_key,
+        )
+
+    def get_constrain_fn(
+        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> Callable[[Any], Any]:
+        return self._sampler.get_constrain_fn(model_args, model_kwargs)
+
+    def postprocess_fn(
+        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> Callable[[Any], Any]:
+        """With deterministic sites, where the model has them."""
+        return self._sampler.postprocess_fn(model_args, model_kwargs)
+
+    def _values(self, replica: Any) -> dict[str, Array]:
+        return getattr(replica, self._sampler.sample_field)
+
+
+def _is_likelihood(site: dict[str, Any]) -> bool:
+    """Whether a site is observed and not a factor, as NumPyro's own for a change of variables.
+
+    Both the powers of the likelihood and the ratio of a swap follow this one definition.
+    """
+    is_observed = site["type"] == "sample" and site["is_observed"]
+    return is_observed and not isinstance(site["fn"], dist.Unit)
+
+
+class _LikelihoodPower(handlers.scale):
+    """Scales the log densities of observed sites, and no others."""
+
+    def process_message(self, msg: dict[str, Any]) -> None:
+        if _is_likelihood(msg):
+            super().process_message(msg)
+
+
+def _tempered(model: Model, *args: Any, **kwargs: Any) -> Any:
+    """Runs a model, its likelihood to the power that is among the keyword arguments."""
+    beta = kwargs.pop(_KWARG, 1.0)
+    with _LikelihoodPower(scale=beta):
+        return model(*args, **kwargs)
+
+
+def _at(beta: Array, model_kwargs: dict[str, Any] | None) -> dict[str, Any]:
+    return {**(model_kwargs or {}), _KWARG: beta}
+
+
+def log_likelihood(
+    model: Model,
+    values: dict[str, Array],
+    model_args: tuple[Any, ...],
+    model_kwargs: dict[str, Any],
+) -> Array:
+    """Log density of the observed sites of a model, given values of all latent ones."""
+    run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
+    trace = run.get_trace(*model_args, **model_kwargs)
+    return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
+
+
+def swaps(
+    key: Array, betas: Array, log_likelihoods: Array, step: Array
+) -> tuple[Array, Array, Array]:
+    """Swaps disjoint pairs of neighboring replicas, even ones after even steps.
+
+    Args:
+        key: a JAX random key.
+        betas: inverse temperatures, shape (K,).
+        log_likelihoods: of the values that the replicas have, at temperature one, shape (K,).
+        step: its parity is that of the pairs that are tried.
+
+    Returns:
+        From which replica each one takes its values, shape (K,); the probability of each swap, and
+        whether it was tried, shape (K - 1,).
+    """
+    # The prior densities of the two cancel, and so do equal powers of their likelihoods.
+    log_ratios = (betas[:-1] - betas[1:]) * (log_likelihoods[1:] - log_likelihoods[:-1])
+    probs = jnp.exp(jnp.minimum(jnp.nan_to_num(log_ratios, nan=-jnp.inf), 0.0))
+    is_tried = jnp.arange(len(probs)) % 2 == step % 2
+    accept = is_tried & (jax.random.uniform(key, probs.shape) < probs)
+    source = jnp.arange(len(betas)) + jnp.append(accept, False) - jnp.append(False, accept)
+    return source, probs, is_tried

@@ -1,0 +1,219 @@
+"""Parallel tempering against enumeration, where the structure's posterior has two modes.
+
+Two of the variables are copies of each other, and either may explain the observations together with
+the others. From one explanation to the other single moves lead through structures that explain
+nothing, or that the prior forbids: plain samplers stay where they are.
+
+The tests were run once against deliberate bugs. Largest total variation of a replica of the
+partitions, and largest error of a standard deviation of the scalar model: swaps with the wrong sign
+0.17 and 0.78; swaps that are always accepted 0.16 and 0.32; a prior that is tempered too 0.76 (the
+scalar); energies that are not renewed 2.4. Right: 0.03 and 0.02. A Jacobian that is tempered with
+the likelihood: an error of 0.4 standard deviations in the mean of the scalar.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpyro import handlers
+from numpyro.infer import HMC, MCMC, Gibbs
+
+import structbo as sb
+from structbo.models import AdditiveGP, edges, partitions
+from structbo.samplers import (
+    EdgeGibbs,
+    InformedEdges,
+    ParallelTempering,
+    PartitionGibbs,
+    SplitMerge,
+)
+
+NUM_DIMS = 4
+BOUND = 0.05
+FIXED = {
+    "lengthscale": jnp.full(NUM_DIMS, 0.4),
+    "outputscale": jnp.array(4.0),
+    "noise": jnp.array(1e-2),
+}
+RARE = np.full((NUM_DIMS, NUM_DIMS), 1e-7)
+RARE[3, 2] = RARE[2, 3] = 1.5e-7
+RARE[0, 1] = RARE[1, 0] = 0.3
+
+
+def wave(*columns: jax.Array) -> jax.Array:
+    """A product of waves: no fewer variables explain any of it."""
+    y = jnp.prod(jnp.stack([jnp.cos(2 * jnp.pi * x) for x in columns]), axis=0)
+    return y / y.std()
+
+
+def graphs_with_two_modes() -> tuple:
+    """Edge (0, 2) or edge (3, 2), where variable 3 is a copy of 0; edges are improbable."""
+    X = np.random.default_rng(0).random((24, NUM_DIMS))
+    X[:, 3] = X[:, 0]
+    X = jnp.array(X)
+    model = handlers.condition(AdditiveGP(edges(RARE)), data=FIXED)
+    return model, (X, wave(X[:, 0], X[:, 2])), "Z"
+
+
+def partitions_with_two_modes() -> tuple:
+    """Variables 0, 1, 2 in one block, or 3, 1, 2; no block has four."""
+    X = np.random.default_rng(0).random((16, NUM_DIMS))
+    X[:, 3] = X[:, 0]
+    X = jnp.array(X)
+    model = handlers.condition(
+        AdditiveGP(partitions(max_size=3)), data=FIXED | {"outputscale": jnp.array(1.0)}
+    )
+    return model, (X, wave(X[:, 0], X[:, 1], X[:, 2])), "labels"
+
+
+def one_block(block, site: str):
+    """A factory of kernels with one block."""
+    return lambda model: Gibbs([(block(model), [site])])
+
+
+def run(kernel, args, num_samples: int, fields=()) -> MCMC:
+    mcmc = MCMC(kernel, num_warmup=100, num_samples=num_samples, progress_bar=False)
+    mcmc.run(jax.random.key(0), *args, extra_fields=fields)
+    return mcmc
+
+
+def tempered_posterior(model, args, site: str, values, beta: float) -> np.ndarray:
+    """Probabilities of all values under the prior times a power of the likelihood."""
+
+    def density(value):
+        trace = handlers.trace(handlers.substitute(model, data={site: value})).get_trace(*args)
+        log_prior = trace[site]["fn"].log_prob(value)
+        return log_prior + beta * trace["y"]["fn"].log_prob(args[1])
+
+    return np.asarray(jax.nn.softmax(jax.jit(lambda: jax.lax.map(density, values))()))
+
+
+@pytest.mark.parametrize(
+    ("problem", "block", "ladder"),
+    [
+        (graphs_with_two_modes, partial(InformedEdges, num_moves=2), np.geomspace(1, 0.1, 8)),
+        (
+            partitions_with_two_modes,
+            partial(PartitionGibbs, num_visits=2),
+            np.geomspace(1, 0.01, 7),
+        ),
+    ],
+    ids=["graphs", "partitions"],
+)
+def test_two_modes_at_every_temperature(
+    problem, block, ladder, all_graphs, all_partitions, total_variation
+):
+    """Every replica against its own enumerated posterior; the first is the one that is reported."""
+    model, args, site = problem()
+    values = all_graphs(NUM_DIMS) if site == "Z" else jnp.asarray(all_partitions(NUM_DIMS))
+    kernel = ParallelTempering(model, one_block(block, site), ladder)
+    fields = ("swap_probs", *(f"replicas.{k}.z" for k in range(len(ladder))))
+    mcmc = run(kernel, args, 6000, fields)
+    found = mcmc.get_extra_fields()
+    np.testing.assert_array_equal(mcmc.get_samples()[site], found["replicas.0.z"][site])
+    assert found["swap_probs"].mean(0).min() > 0.05
+    for k, beta in enumerate(ladder):
+        posterior = tempered_posterior(model, args, site, values, beta)
+        assert total_variation(found[f"replicas.{k}.z"][site], values, posterior) < BOUND
+        if k == 0:
+            together = values if site == "Z" else values[:, :, None] == values[:, None]
+            each = [
+                posterior[np.asarray(together[:, i, j] == 1)].sum() for i, j in ((0, 2), (3, 2))
+            ]
+            assert min(each) > 0.2 and sum(each) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("problem", "block"),
+    [
+        (graphs_with_two_modes, EdgeGibbs),
+        (partitions_with_two_modes, PartitionGibbs),
+        (partitions_with_two_modes, SplitMerge),
+    ],
+    ids=["graphs", "partitions", "splits and merges"],
+)
+def test_plain_samplers_stay_in_one_mode(problem, block, run_block):
+    """From either mode, they never see the other."""
+    model, args, site = problem()
+    starts = {
+        "Z": jnp.zeros((2, NUM_DIMS, NUM_DIMS), int)
+        .at[jnp.arange(2), jnp.array([0, 3]), 2]
+        .set(1)
+        .at[jnp.arange(2), 2, jnp.array([0, 3])]
+        .set(1),
+        "labels": jnp.array([[0, 0, 0, 1], [0, 1, 1, 1]]),
+    }[site]
+    draws = run_block(block(model), args, site, starts, 500)
+    together = draws if site == "Z" else draws[..., :, None] == draws[..., None, :]
+    assert together[0, :, 0, 2].all() and not together[0, :, 3, 2].any()
+    assert together[1, :, 3, 2].all() and not together[1, :, 0, 2].any()
+
+
+def test_without_data_every_replica_has_the_prior(all_partitions, total_variation):
+    """All rows are padding, so every swap is certain."""
+    everything = jnp.asarray(all_partitions(NUM_DIMS))
+    model = handlers.condition(AdditiveGP(partitions()), data=FIXED)
+    args = (jnp.zeros((2, NUM_DIMS)), jnp.zeros(2), jnp.zeros(2, bool))
+    kernel = ParallelTempering(model, one_block(SplitMerge, "labels"), [1.0, 0.3, 0.1])
+    mcmc = run(kernel, args, 8000, ("swap_probs",))
+    uniform = np.full(len(everything), 1 / len(everything))
+    assert total_variation(mcmc.get_samples()["labels"], everything, uniform) < 0.03
+    assert (mcmc.get_extra_fields()["swap_probs"] == 1.0).mean() > 0.99
+
+
+def location(y=None):
+    mu = numpyro.sample("mu", dist.LogNormal(0.0, 0.5))
+    numpyro.deterministic("log_mu", jnp.log(mu))
+    numpyro.sample("y", dist.Normal(jnp.log(mu), 0.3), obs=y)
+
+
+def test_a_kernel_that_caches_its_gradients():
+    """A swapped replica must not keep its energy, and a Jacobian has no temperature.
+
+    The logarithm of mu has the prior N(0, 1 / 4) and the likelihood N(y, 0.09): each posterior is
+    normal, with precision ``4 + beta / 0.09`` and mean ``beta y / 0.09 / precision``.
+    """
+    ladder = [1.0, 0.4, 0.1]
+    kernel = ParallelTempering(
+        location,
+        lambda model: HMC(model, step_size=0.3, num_steps=3, trajectory_length=None),
+        ladder,
+    )
+    fields = tuple(f"replicas.{k}.z" for k in range(len(ladder)))
+    mcmc = run(kernel, (jnp.array(1.0),), 8000, fields)
+    draws, found = mcmc.get_samples(), mcmc.get_extra_fields()
+    np.testing.assert_allclose(draws["log_mu"], np.log(draws["mu"]))
+    np.testing.assert_allclose(draws["log_mu"], found["replicas.0.z"]["mu"])
+    for field, beta in zip(fields, ladder, strict=True):
+        precision = 4.0 + beta / 0.09
+        standard = (found[field]["mu"] - beta / 0.09 / precision) * np.sqrt(precision)
+        # Of 8000 draws at least a fifth are worth an independent one.
+        assert abs(standard.mean()) < 0.1
+        assert abs(standard.std() - 1.0) < 0.08
+
+
+def test_fit_reports_the_statistics_of_the_posterior_and_of_swaps(data):
+    model = AdditiveGP()
+    X, y = data(10, 3)
+    kernel = ParallelTempering(model, inverse_temperatures=[1.0, 0.5, 0.25])
+    posterior = sb.fit(
+        model, X, y, sampler=kernel, num_warmup=20, num_samples=20, progress_bar=False
+    )
+    assert posterior.draws["Z"].shape == (2, 20, 3, 3)
+    assert (posterior.draws["lengthscale"] > 0.0).all()
+    shapes = {name: value.shape for name, value in posterior.sample_stats.items()}
+    assert shapes["swap_rate"] == (2, 20, 2)
+    assert shapes["acceptance_rate_InformedEdges"] == shapes["energy"] == (2, 20)
+    assert not (posterior.draws["Z"][0] == posterior.draws["Z"][1]).all()
+    stats = posterior.to_arviz(num_prior_draws=5)["sample_stats"]
+    assert stats["swap_rate"].shape == (2, 20, 2)
+
+
+@pytest.mark.parametrize("ladder", [[], [0.5, 0.1], [1.0, 0.0], [1.0, 0.5, 0.5], 1.0])
+def test_ladder_must_fall_from_one(ladder):
+    with pytest.raises(ValueError, match=r"inverse_temperatures must fall strictly from 1\.0"):
+        ParallelTempering(AdditiveGP(), inverse_temperatures=ladder)
