@@ -24,7 +24,14 @@ from structbo.models.partitions import (
     partitions,
 )
 from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
-from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
+from structbo.models.projections import (
+    NearIdentity,
+    OuterBox,
+    least_alpha,
+    outer_box_ratio,
+    projected,
+    projections,
+)
 
 __all__ = [
     "ActiveBernoulli",
@@ -53,6 +60,7 @@ __all__ = [
     "dimension_scaled",
     "edges",
     "elimination_width",
+    "least_alpha",
     "matern32",
     "matern52",
     "moderate",
@@ -61,6 +69,7 @@ __all__ = [
     "partition",
     "partitions",
     "projected",
+    "projections",
     "sparse_axis_aligned",
     "squared_exponential",
     "subset",
