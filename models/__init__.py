@@ -32,6 +32,7 @@ from structbo.models.projections import (
     projected,
     projections,
 )
+from structbo.models.trees import UniformTree, random_tree, spanning_tree
 
 __all__ = [
     "ActiveBernoulli",
@@ -51,6 +52,7 @@ __all__ = [
     "Residual",
     "SamplePath",
     "UniformPartition",
+    "UniformTree",
     "active_set",
     "active_sets",
     "adjacency",
@@ -70,6 +72,8 @@ __all__ = [
     "partitions",
     "projected",
     "projections",
+    "random_tree",
+    "spanning_tree",
     "sparse_axis_aligned",
     "squared_exponential",
     "subset",

@@ -7,6 +7,7 @@ from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
+from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
@@ -17,6 +18,7 @@ __all__ = [
     "InformedEdges",
     "PartitionGibbs",
     "PartitionMoves",
+    "PriorDraws",
     "RestrictedSplitMerge",
     "SplitMerge",
     "StructureBlock",

@@ -10,10 +10,12 @@ from structbo.models.active_sets import ActiveSet
 from structbo.models.edges import Adjacency
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
+from structbo.models.trees import SpanningTree
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
+from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.structure_block import Model, sites_with_support
 
 BLOCKS = {
@@ -21,6 +23,7 @@ BLOCKS = {
     Partition: PartitionMoves,
     ActiveSet: ActiveGibbs,
     FiniteSet: GridGibbs,
+    SpanningTree: PriorDraws,
 }
 """Which block samples the sites of which support."""
 
@@ -31,8 +34,8 @@ def default_sampler(
     """Composes a Gibbs sampler from the supports of a model's sites.
 
     Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    parameters on finite sets `GridGibbs`, and all continuous sites together a short Hamiltonian
-    trajectory.
+    parameters on finite sets `GridGibbs`, random trees `PriorDraws`, and all continuous sites
+    together a short Hamiltonian trajectory.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.

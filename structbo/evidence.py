@@ -4,7 +4,7 @@ The samplers of this library integrate over hyper-parameters. This is what the p
 instead: hyper-parameters are maximized for every structure, and their number is penalized.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -76,15 +76,17 @@ def maximum_likelihood(
 ) -> Fit:
     """Maximizes the likelihood over all sites that are not given, with L-BFGS.
 
-    The search starts at prior medians, so that the result depends on the structure and the data
-    only, and compiles once per model and shape of the data.
+    The likelihood alone has poor local maxima, among them the one where all is noise. The search
+    therefore goes from prior medians to the maximum of the joint density, and from there on by the
+    likelihood. So its result depends on the structure and the data only. It compiles once per
+    model and shape of the data.
 
     Args:
         model: a NumPyro model, ``model(X, y=None)``.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
         structure: values of the sites that are given, all discrete ones among them.
-        with_priors: whether to maximize the joint density instead, priors included.
+        with_priors: whether to stop at the maximum of the joint density, priors included.
 
     Returns:
         The values at the maximum that was found, with the evidence that follows from them.
@@ -106,24 +108,30 @@ def maximum_likelihood(
     X, y = checked_data(X, y)
     with jax.enable_x64(True), threadpool_limits(1, "blas"):
         given = {name: jnp.asarray(value) for name, value in structure.items()}
-        problem = _compiled(model, tuple(sorted(given)), X.shape[1], with_priors)
+        problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 
-        def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-            (loss, _), gradient = problem.loss(jnp.asarray(flat), given, X, y)
-            return float(loss), np.asarray(gradient)
+        def climb(start: FloatArray, weight: float) -> tuple[FloatArray, int]:
+            def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+                (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, X, y)
+                return float(loss), np.asarray(gradient)
 
-        best, num_evaluations = problem.start, 1
-        if np.isfinite(objective(best)[0]):
-            bounds = np.stack([best - REACH, best + REACH], axis=1)
-            found = minimize(objective, best, jac=True, method="L-BFGS-B", bounds=bounds)
-            best, num_evaluations = found.x, 1 + found.nfev
-        (_, log_densities), _ = problem.loss(jnp.asarray(best), given, X, y)
+            if not np.isfinite(objective(start)[0]):
+                return start, 1
+            bounds = np.stack([problem.start - REACH, problem.start + REACH], axis=1)
+            found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+            return found.x, 1 + int(found.nfev)
+
+        best, num_evaluations = climb(problem.start, 1.0)
+        if not with_priors:
+            best, more = climb(best, 0.0)
+            num_evaluations += more
+        (_, log_densities), _ = problem.loss(jnp.asarray(best), 0.0, given, X, y)
         values = problem.constrain(jnp.asarray(best)) | given
     return Fit(values, *map(float, log_densities), best.size, len(y), num_evaluations)
 
 
 class _Problem(NamedTuple):
-    """What is minimized: from a flat vector and the given sites; its start; and the way back."""
+    """What is minimized, a function of a flat vector; its start; and the way back to values."""
 
     loss: Callable[..., Any]
     start: FloatArray
@@ -131,7 +139,7 @@ class _Problem(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _compiled(model: Model, given: Sequence[str], num_dims: int, with_priors: bool) -> _Problem:
+def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     seeded = handlers.seed(model, 0)
     trace = handlers.trace(seeded).get_trace(jnp.full((2, num_dims), 0.5), jnp.zeros(2))
     latent = latent_sample_sites(trace)
@@ -152,14 +160,14 @@ def _compiled(model: Model, given: Sequence[str], num_dims: int, with_priors: bo
         return {name: transforms[name](value) for name, value in unravel(flat).items()}
 
     def loss(
-        flat: Array, structure: dict[str, Array], X: Array, y: Array
+        flat: Array, weight: ArrayLike, structure: dict[str, Array], X: Array, y: Array
     ) -> tuple[Array, tuple[Array, Array]]:
+        """Minus the log likelihood and so many times the log prior of the flat vector."""
         values = constrain(flat) | structure
         log_probs, _ = compute_log_probs(seeded, (X, y), {}, values)
-        of_structure, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))
-        likelihood = sum(log_probs.values())
-        maximized = likelihood + of_free + of_structure if with_priors else likelihood
-        return -maximized, (likelihood, of_structure)
+        of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))
+        likelihood = jnp.asarray(sum(log_probs.values()))
+        return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
 
     with_gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))
     return _Problem(with_gradient, np.asarray(start), constrain)
