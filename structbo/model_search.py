@@ -30,10 +30,12 @@ class ModelSearch(NamedTuple):
     Args:
         labels: their partitions in order, shape (S, D); those of a chain repeat where it stayed.
         fits: their hyper-parameters and evidence, in the same order.
+        num_evaluations: of the likelihood, for these and for all proposals that were rejected.
     """
 
     labels: NDArray[np.int32]
     fits: tuple[Fit, ...]
+    num_evaluations: int
 
     @property
     def log_evidence(self) -> NDArray[np.float64]:
@@ -182,4 +184,6 @@ class _Partitions:
         return fit.log_evidence + fit.log_prior
 
     def search(self, labels: list[NDArray[np.int32]]) -> ModelSearch:
-        return ModelSearch(np.stack(labels), tuple(map(self.fit, labels)))
+        fits = tuple(map(self.fit, labels))
+        num_evaluations = sum(fit.num_evaluations for fit in self._fits.values())
+        return ModelSearch(np.stack(labels), fits, num_evaluations)

@@ -50,6 +50,7 @@ def restricted_projection_pursuit(
     scale: float = 0.3,
     num_alphas: int = 11,
     num_groupings: int | None = None,
+    learned: ArrayLike | None = None,
     seed: int = 0,
 ) -> RestrictedProjection:
     """Learns directions, restricts them, and groups them, each by maximizing.
@@ -68,6 +69,7 @@ def restricted_projection_pursuit(
             stands for the regularization of the state-space method that the paper uses.
         num_alphas: size of the grid.
         num_groupings: how many random groupings to compare; by default as many as there are groups.
+        learned: directions that an earlier call learned; None learns them.
         seed: of the groupings.
 
     Returns:
@@ -85,25 +87,28 @@ def restricted_projection_pursuit(
     model, num_dims = _projection_pursuit(scale), X.shape[1]
     singles, identity = np.arange(num_dims), np.eye(num_dims)
 
-    def likelihood(W: NDArray[np.float64], labels: NDArray[np.int_]) -> Fit:
+    def fitted(W: NDArray[np.float64], labels: NDArray[np.int_]) -> Fit:
         return maximum_likelihood(model, X, y, {"W": W, "labels": labels})
 
-    learned, lowest, alpha = identity, 1.0, 1.0
-    if delta > 0.0:
-        probable = maximum_likelihood(model, X, y, {"labels": singles}, with_priors=True)
-        learned = np.asarray(probable.values["W"])
+    if delta == 0.0:
+        free, alphas = identity, np.ones(1)
+    else:
+        if learned is None:
+            probable = maximum_likelihood(model, X, y, {"labels": singles}, with_priors=True)
+            learned = probable.values["W"]
+        free = np.asarray(learned, float)
         with jax.enable_x64(True):
-            lowest = float(least_alpha(learned, delta))
-        alphas = np.linspace(lowest, 1.0, num_alphas)
-        fits = [likelihood((1.0 - a) * learned + a * identity, singles) for a in alphas]
-        alpha = float(alphas[np.argmax([fit.log_likelihood for fit in fits])])
+            alphas = np.linspace(float(least_alpha(free, delta)), 1.0, num_alphas)
 
-    W = (1.0 - alpha) * learned + alpha * identity
+    restricted = [(1.0 - alpha) * free + alpha * identity for alpha in alphas]
+    best = int(np.argmax([fitted(W, singles).log_likelihood for W in restricted]))
+    W = restricted[best]
     keys = jax.random.split(jax.random.key(seed), num_groupings or -(-num_dims // group_size))
     groupings = random_groups(keys, num_dims, group_size)
-    best = max((likelihood(W, g) for g in groupings), key=lambda fit: fit.log_likelihood)
-    labels = np.asarray(best.values["labels"])
-    return RestrictedProjection(W, learned, alpha, labels, best, best.posterior(model, X, y))
+    fit = max((fitted(W, labels) for labels in groupings), key=lambda fit: fit.log_likelihood)
+    labels = np.asarray(fit.values["labels"])
+    posterior = fit.posterior(model, X, y)
+    return RestrictedProjection(W, free, float(alphas[best]), labels, fit, posterior)
 
 
 @lru_cache(maxsize=16)
