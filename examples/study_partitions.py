@@ -36,7 +36,7 @@ numpyro.enable_x64()
 
 NUM_DIMS, NUM_POINTS, NUM_MODELS = 10, 50, 200
 LENGTH = {"num_warmup": 50, "num_samples": NUM_MODELS - 50, "num_chains": 1}
-TRUTH = {"lengthscale": jnp.full(NUM_DIMS, 0.5), "outputscale": 1.0, "noise": 1e-4}
+TRUTH = {"lengthscale": jnp.full(NUM_DIMS, 1.0), "outputscale": 1.0, "noise": 1e-4}
 METHODS = ("joint posterior", "model MCMC", "bag of models")
 RESULTS = Path(__file__).parent / "results"
 

@@ -4,6 +4,7 @@ The samplers of this library integrate over hyper-parameters. This is what the p
 instead: hyper-parameters are maximized for every structure, and their number is penalized.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ class Fit(NamedTuple):
     @property
     def log_evidence(self) -> float:
         """``-BIC / 2``, which approximates the log marginal likelihood of the structure."""
-        return self.log_likelihood - 0.5 * self.num_parameters * np.log(self.num_observations)
+        return self.log_likelihood - 0.5 * self.num_parameters * math.log(self.num_observations)
 
     @property
     def bic(self) -> float:
@@ -73,6 +74,7 @@ def maximum_likelihood(
     structure: Mapping[str, ArrayLike],
     *,
     with_priors: bool = False,
+    num_starts: int = 1,
 ) -> Fit:
     """Maximizes the likelihood over all sites that are not given, with L-BFGS.
 
@@ -87,6 +89,8 @@ def maximum_likelihood(
         y: standardized observations, shape (n,).
         structure: values of the sites that are given, all discrete ones among them.
         with_priors: whether to stop at the maximum of the joint density, priors included.
+        num_starts: how often to search; all searches but the first start at draws from the prior,
+            and the best result counts. One is enough for lengthscales, not for free directions.
 
     Returns:
         The values at the maximum that was found, with the evidence that follows from them.
@@ -110,31 +114,34 @@ def maximum_likelihood(
         given = {name: jnp.asarray(value) for name, value in structure.items()}
         problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 
-        def climb(start: FloatArray, weight: float) -> tuple[FloatArray, int]:
+        def climb(start: FloatArray, weight: float) -> tuple[FloatArray, float, int]:
             def objective(flat: FloatArray) -> tuple[float, FloatArray]:
                 (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, X, y)
                 return float(loss), np.asarray(gradient)
 
-            if not np.isfinite(objective(start)[0]):
-                return start, 1
-            bounds = np.stack([problem.start - REACH, problem.start + REACH], axis=1)
+            first = objective(start)[0]
+            if not np.isfinite(first):
+                return start, first, 1
+            bounds = np.stack([middle - REACH, middle + REACH], axis=1)
             found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
-            return found.x, 1 + int(found.nfev)
+            return found.x, float(found.fun), 1 + int(found.nfev)
 
-        best, num_evaluations = climb(problem.start, 1.0)
+        middle = problem.start(0)
+        climbs = [climb(problem.start(k), 1.0) for k in range(num_starts)]
         if not with_priors:
-            best, more = climb(best, 0.0)
-            num_evaluations += more
+            climbs += [climb(best, 0.0) for best, _, _ in climbs]
+        num_evaluations = sum(count for _, _, count in climbs)
+        best, _, _ = min(climbs[-num_starts:], key=lambda climb: climb[1])
         (_, log_densities), _ = problem.loss(jnp.asarray(best), 0.0, given, X, y)
         values = problem.constrain(jnp.asarray(best)) | given
     return Fit(values, *map(float, log_densities), best.size, len(y), num_evaluations)
 
 
 class _Problem(NamedTuple):
-    """What is minimized, a function of a flat vector; its start; and the way back to values."""
+    """What is minimized, a function of a flat vector; its starts; and the way back to values."""
 
     loss: Callable[..., Any]
-    start: FloatArray
+    start: Callable[[int], FloatArray]
     constrain: Callable[[Array], dict[str, Array]]
 
 
@@ -154,7 +161,14 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         name: jnp.median(prior.sample(keys[name], (NUM_PRIOR_DRAWS,)), axis=0)
         for name, prior in free.items()
     }
-    start, unravel = ravel_pytree({name: transforms[name].inv(medians[name]) for name in free})
+    middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
+
+    def start(k: int) -> FloatArray:
+        """Prior medians for k = 0, else a draw from the prior."""
+        if k == 0:
+            return np.asarray(middle)
+        draws = {n: prior.sample(jax.random.fold_in(keys[n], k)) for n, prior in free.items()}
+        return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in draws.items()})[0])
 
     def constrain(flat: Array) -> dict[str, Array]:
         return {name: transforms[name](value) for name, value in unravel(flat).items()}
@@ -170,4 +184,4 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
 
     with_gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))
-    return _Problem(with_gradient, np.asarray(start), constrain)
+    return _Problem(with_gradient, start, constrain)
