@@ -120,7 +120,7 @@ def maximum_likelihood(
                 return float(loss), np.asarray(gradient)
 
             first = objective(start)[0]
-            if not np.isfinite(first):
+            if not np.isfinite(first) or not start.size:
                 return start, first, 1
             bounds = np.stack([middle - REACH, middle + REACH], axis=1)
             found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
@@ -132,9 +132,9 @@ def maximum_likelihood(
             climbs += [climb(best, 0.0) for best, _, _ in climbs]
         num_evaluations = sum(count for _, _, count in climbs)
         best, _, _ = min(climbs[-num_starts:], key=lambda climb: climb[1])
-        (_, log_densities), _ = problem.loss(jnp.asarray(best), 0.0, given, X, y)
+        (_, (likelihood, prior)), _ = problem.loss(jnp.asarray(best), 0.0, given, X, y)
         values = problem.constrain(jnp.asarray(best)) | given
-    return Fit(values, *map(float, log_densities), best.size, len(y), num_evaluations)
+    return Fit(values, float(likelihood), float(prior), best.size, len(y), num_evaluations)
 
 
 class _Problem(NamedTuple):

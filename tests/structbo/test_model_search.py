@@ -41,6 +41,9 @@ def test_normal_mean_has_its_closed_form():
     assert most_probable.num_parameters == 1
     np.testing.assert_allclose(most_probable.values["mean"], y.sum() / (14 + 4), rtol=1e-4)
 
+    nothing_free = maximum_likelihood(normal, X, y, {"mean": 1.0, "scale": 2.0})
+    assert nothing_free.num_parameters == 0 and nothing_free.log_likelihood < fit.log_likelihood
+
 
 @jax.jit
 def likelihood(values) -> jax.Array:
