@@ -26,7 +26,15 @@ from structbo.models.partitions import (
     partitions,
 )
 from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
-from structbo.models.projections import NearIdentity, OuterBox, outer_box_ratio, projected
+from structbo.models.projections import (
+    NearIdentity,
+    OuterBox,
+    least_alpha,
+    outer_box_ratio,
+    projected,
+    projections,
+)
+from structbo.models.trees import UniformTree, random_tree, spanning_tree
 
 __all__ = [
     "ActiveBernoulli",
@@ -47,6 +55,7 @@ __all__ = [
     "Residual",
     "SamplePath",
     "UniformPartition",
+    "UniformTree",
     "active_set",
     "active_sets",
     "adjacency",
@@ -57,6 +66,7 @@ __all__ = [
     "edges",
     "elimination_width",
     "fully_dependent",
+    "least_alpha",
     "main_effects",
     "matern32",
     "matern52",
@@ -67,6 +77,9 @@ __all__ = [
     "partition",
     "partitions",
     "projected",
+    "projections",
+    "random_tree",
+    "spanning_tree",
     "sparse_axis_aligned",
     "squared_exponential",
     "subset",

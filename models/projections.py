@@ -14,6 +14,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
@@ -22,6 +23,7 @@ from numpyro.distributions.transforms import Transform
 
 from structbo.models.arguments import check_positive
 from structbo.models.decomposition import Decomposition
+from structbo.models.edges import Structure
 
 STEP_RATIO = 1.2
 FAR = 1e6
@@ -66,6 +68,36 @@ def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
             f"got shape {W.shape}."
         )
     return replace(decomposition, projection=W)
+
+
+def projections(prior: Callable[[int], dist.Distribution], structure: Structure) -> Structure:
+    """The structure along random directions, site ``W``.
+
+    Args:
+        prior: from the number of parameters D to a distribution over matrices of shape (D, P), for
+            example `NearIdentity`, or with P < D an embedding into fewer dimensions.
+        structure: of the P projections.
+
+    Returns:
+        A structure for `AdditiveGP`.
+
+    References:
+        Li et al. 2016, section 4.
+
+    Example:
+        >>> def normal(num_dims):
+        ...     return dist.Normal(jnp.zeros((num_dims, 2)), 1.0).to_event(2)
+        >>> structure = projections(normal, lambda num_dims: Decomposition.of(jnp.eye(2) == 1))
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     structure(5).projection.shape
+        (5, 2)
+    """
+
+    def projected_structure(num_dims: int) -> Decomposition:
+        W = numpyro.sample("W", prior(num_dims))
+        return projected(structure(W.shape[1]), W)
+
+    return projected_structure
 
 
 def outer_box_ratio(W: Array) -> Array:
@@ -220,6 +252,28 @@ class NearIdentityTransform(Transform):
 
     def tree_flatten(self) -> tuple[tuple[ArrayLike], tuple[tuple[str], dict[str, object]]]:
         return (self.delta,), (("delta",), {})
+
+
+def least_alpha(W: ArrayLike, delta: float) -> Array:
+    """How far a matrix must be pulled towards the identity to meet the delta-ratio constraint.
+
+    Args:
+        W: square, shape (D, D).
+        delta: the bound, positive.
+
+    Returns:
+        The least alpha in [0, 1] such that ``(1 - a) W + a I`` has an `outer_box_ratio` of at most
+        ``1 + delta`` for every a from there to 1.
+
+    References:
+        Li et al. 2016, eq. (7) and (8).
+
+    Example:
+        >>> round(float(least_alpha(jnp.array([[1.0, 1.0], [0.0, 1.0]]), 0.25)), 6)
+        0.75
+    """
+    _, distance, limit = NearIdentityTransform(delta)._on_ray(jnp.asarray(W))
+    return jnp.maximum(1.0 - limit / distance, 0.0)
 
 
 @jax.jit

@@ -9,6 +9,7 @@ from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.parallel_tempering import ParallelTempering
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
+from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
@@ -21,6 +22,7 @@ __all__ = [
     "ParallelTempering",
     "PartitionGibbs",
     "PartitionMoves",
+    "PriorDraws",
     "RestrictedSplitMerge",
     "SplitMerge",
     "StructureBlock",

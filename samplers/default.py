@@ -15,11 +15,13 @@ from structbo.models.edges import Adjacency
 from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
 from structbo.models.priors import FiniteSet
+from structbo.models.trees import SpanningTree
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
+from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.structure_block import Block, Model, sites_with_support
 
 BLOCKS: dict[type[Constraint], Callable[[Model], Block]] = {
@@ -28,6 +30,7 @@ BLOCKS: dict[type[Constraint], Callable[[Model], Block]] = {
     ActiveSet: ActiveGibbs,
     FiniteSet: GridGibbs,
     Family: FamilyGibbs,
+    SpanningTree: PriorDraws,
 }
 """Which block samples the sites of which support."""
 
@@ -38,9 +41,9 @@ def default_sampler(
     """Composes a Gibbs sampler from the supports of a model's sites.
 
     Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    parameters on finite sets `GridGibbs`, the family of a mixture together with the structures
-    inside its families `FamilyGibbs`, and all continuous sites together a short Hamiltonian
-    trajectory.
+    parameters on finite sets `GridGibbs`, random trees `PriorDraws`, the family of a mixture
+    together with the structures inside its families `FamilyGibbs`, and all continuous sites
+    together a short Hamiltonian trajectory.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.

@@ -1,0 +1,118 @@
+"""What directions are worth: the synthetic function of Li et al. 2016, section 5.1.
+
+    python examples/study_projections.py
+
+Two functions of D / 2 projections each, whose matrix is the identity and uniform noise. Held-out
+log densities of the additive model (delta = 0), the restricted one (delta = 0.1) and free
+projection pursuit (delta = infinity), all maximized as the paper does; and of draws from the
+posterior under the same constraint, which every draw must meet. The results are in results/.
+"""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+import numpyro
+from scipy.special import logsumexp
+
+import structbo as sb
+from structbo.models import AdditiveGP, NearIdentity, blocks, outer_box_ratio, projections
+from structbo.restricted_projection import restricted_projection_pursuit
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+numpyro.enable_x64()
+
+DELTA = 0.1
+NUM_HELD_OUT = 300
+LENGTH = {"num_warmup": 60, "num_samples": 60, "num_chains": 1}
+RESULTS = Path(__file__).parent / "results"
+
+
+def function(num_dims: int, rng: np.random.Generator):
+    """The paper leaves the three modes open: here they are uniform in the unit cube."""
+    size = num_dims // 2
+    A = np.eye(num_dims) + rng.uniform(-0.25, 0.25, (num_dims, num_dims))
+    modes, log_shares = rng.random((3, size)), np.log([0.1, 0.1, 0.8])
+    variance = 0.01 * size**0.1
+
+    def group(z: np.ndarray) -> np.ndarray:
+        squares = np.square(z[:, None] - modes).sum(-1)
+        return logsumexp(log_shares - squares / (2 * variance), axis=1)
+
+    return lambda x: group((x @ A)[:, :size]) + group((x @ A)[:, size:])
+
+
+def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> float:
+    """Mean log density of new observations, as normals with the posterior's moments."""
+    mean, variance = posterior.predict(x)
+    variance = variance + posterior.draws["noise"].mean()
+    return float(-0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance).mean())
+
+
+def study(num_dims: int, num_points: int, seed: int) -> list[dict]:
+    """One row per group size and method."""
+    rng = np.random.default_rng(seed)
+    f = function(num_dims, rng)
+    x = rng.random((num_points + NUM_HELD_OUT, num_dims))
+    y = f(x)
+    y = (y - y[:num_points].mean()) / y[:num_points].std()
+    (X, new_x), (Y, new_y) = (np.split(v, [num_points]) for v in (x, y))
+    rows, learned = [], None
+
+    def note(method: str, group_size: int, posterior: sb.Posterior, **more) -> None:
+        ratios = [float(outer_box_ratio(W)) for W in posterior.draws["W"][0]]
+        row = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
+        row |= {"held out": held_out(posterior, new_x, new_y), "largest ratio": max(ratios)}
+        rows.append(row | more)
+        print(rows[-1], flush=True)
+
+    for group_size in (num_dims // 10, num_dims // 5, num_dims // 2):
+        for method, delta in (("additive", 0.0), ("restricted", DELTA), ("projected", np.inf)):
+            found = restricted_projection_pursuit(
+                X, Y, group_size=group_size, delta=delta, learned=learned, seed=seed
+            )
+            learned = found.learned if delta > 0.0 else learned
+            note(method, group_size, found.posterior, alpha=found.alpha)
+        labels = jnp.asarray(found.labels)
+        model = AdditiveGP(projections(near_identity, lambda _, labels=labels: blocks(labels)))
+        posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)
+        note("restricted, sampled", group_size, posterior)
+    return rows
+
+
+def near_identity(num_dims: int) -> NearIdentity:
+    return NearIdentity(num_dims, delta=DELTA)
+
+
+def draw(rows: list[dict], picture: Path) -> None:
+    sizes = sorted({row["D"] for row in rows})
+    _, axes = plt.subplots(1, len(sizes), figsize=(4.5 * len(sizes), 3.4), squeeze=False)
+    for axis, num_dims in zip(axes[0], sizes, strict=True):
+        here = [row for row in rows if row["D"] == num_dims]
+        for method in dict.fromkeys(row["method"] for row in here):
+            ours = [row for row in here if row["method"] == method]
+            groups = sorted({row["d"] for row in ours})
+            means = [np.mean([r["held out"] for r in ours if r["d"] == d]) for d in groups]
+            axis.plot([str(d) for d in groups], means, "o-", label=method)
+        axis.set(xlabel="group size", ylabel="held-out log density", title=f"D = {num_dims}")
+    axes[0, 0].legend()
+    axes[0, 0].figure.savefig(picture, dpi=110, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3)
+    rows = []
+    for num_dims, num_points in ((10, 100), (50, 200)):
+        for seed in range(parser.parse_args().runs):
+            rows += study(num_dims, num_points, seed)
+            (RESULTS / "study_projections.json").write_text(json.dumps(rows))
+            draw(rows, RESULTS / "study_projections.png")

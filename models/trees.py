@@ -1,0 +1,127 @@
+"""Random trees: a dependency graph that is not learned."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jax.typing import ArrayLike
+from numpyro.distributions import constraints
+from numpyro.distributions.util import validate_sample
+
+from structbo.models.decomposition import Decomposition, cliques
+from structbo.models.edges import Structure, adjacency
+
+
+class SpanningTree(constraints.Constraint):
+    """Edge matrices of trees that connect all dimensions."""
+
+    is_discrete = True
+    event_dim = 2
+
+    def __call__(self, x: ArrayLike) -> Array:
+        x = jnp.asarray(x)
+        num_dims = x.shape[-1]
+        # A connected graph with D - 1 edges is a tree; paths have at most D - 1 of them.
+        reach, length = x + jnp.eye(num_dims, dtype=x.dtype) > 0, 1
+        while length < num_dims - 1:
+            reach, length = (reach.astype(float) @ reach.astype(float)) > 0.0, 2 * length
+        has_edges = x.sum((-2, -1)) == 2 * (num_dims - 1)
+        return adjacency(x) & has_edges & reach.all((-2, -1))
+
+    def feasible_like(self, prototype: ArrayLike) -> Array:
+        prototype = jnp.asarray(prototype)
+        path = jnp.eye(prototype.shape[-1], k=1, dtype=prototype.dtype)
+        return jnp.broadcast_to(path + path.T, prototype.shape)
+
+    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
+        return (), ((), {})
+
+
+spanning_tree = SpanningTree()
+"""The support of random trees; `PriorDraws` finds its sites by it."""
+
+
+class UniformTree(dist.Distribution):
+    """All ``D ** (D - 2)`` trees over D dimensions with equal probability.
+
+    Draws decode random Pruefer sequences, which are as many as the trees.
+
+    Args:
+        num_dims: the number of dimensions D.
+
+    Example:
+        >>> tree = UniformTree(5).sample(jax.random.key(0))
+        >>> bool(spanning_tree(tree)), round(float(jnp.exp(-UniformTree(5).log_prob(tree))))
+        (True, 125)
+    """
+
+    support = spanning_tree
+    pytree_aux_fields = ("num_dims",)
+
+    def __init__(self, num_dims: int, *, validate_args: bool | None = None) -> None:
+        if not isinstance(num_dims, int | np.integer) or num_dims < 1:
+            raise ValueError(f"num_dims must be an integer of at least 1, got {num_dims!r}.")
+        self.num_dims = num_dims
+        super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        shape = (math.prod(sample_shape), max(self.num_dims - 2, 0))
+        sequences = jax.random.randint(key, shape, 0, self.num_dims)
+        return jax.vmap(self._decode)(sequences).reshape(*sample_shape, *self.event_shape)
+
+    def _decode(self, sequence: Array) -> Array:
+        """In turn, the first dimension that is not to come is joined to the next of the sequence.
+
+        What is left at the end are two dimensions, which the last edge joins.
+        """
+        to_come = jnp.bincount(sequence, length=self.num_dims)
+
+        def join(state: tuple[Array, Array], other: Array) -> tuple[tuple[Array, Array], None]:
+            tree, to_come = state
+            leaf = jnp.argmax(to_come == 0)
+            return (_joined(tree, leaf, other), to_come.at[leaf].set(-1).at[other].add(-1)), None
+
+        init = (jnp.zeros(self.event_shape, jnp.int32), to_come)
+        (tree, left), _ = jax.lax.scan(join, init, sequence)
+        if self.num_dims == 1:
+            return tree
+        first = jnp.argmax(left == 0)
+        return _joined(tree, first, jnp.argmax(left.at[first].set(-1) == 0))
+
+    @validate_sample
+    def log_prob(self, value: ArrayLike) -> Array:
+        log_count = max(self.num_dims - 2, 0) * math.log(self.num_dims)
+        return jnp.where(spanning_tree(value), -log_count, -jnp.inf)
+
+
+def _joined(tree: Array, one: Array, other: Array) -> Array:
+    return tree.at[jnp.array([one, other]), jnp.array([other, one])].set(1)
+
+
+def random_tree() -> Structure:
+    """The structure of one component per edge of a random tree, site ``Z``.
+
+    The tree is not learned: `default_sampler` gives the site `PriorDraws`, a fresh tree for every
+    draw, and samples the other sites given the tree.
+
+    Returns:
+        A structure for `AdditiveGP`.
+
+    References:
+        Ziomek and Bou-Ammar 2023, "Are random decompositions all we need in high dimensional
+        Bayesian optimisation?".
+
+    Example:
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     random_tree()(4).members[:3].sum(1).tolist()
+        [2, 2, 2]
+    """
+
+    def structure(num_dims: int) -> Decomposition:
+        return cliques(numpyro.sample("Z", UniformTree(num_dims)), max_size=2)
+
+    return structure

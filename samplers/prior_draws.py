@@ -1,0 +1,24 @@
+"""Structures that are drawn and not learned."""
+
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.samplers.conditional import Conditional
+from structbo.samplers.structure_block import StructureBlock
+
+
+class PriorDraws(StructureBlock):
+    """Draws a site from its prior in every step, whatever the data say.
+
+    The other blocks sample their sites given the draw. So this is not the posterior of the model
+    but its prior of the site with the posterior of all else, the baseline that learning is to beat.
+
+    Args:
+        model: the NumPyro model.
+
+    References:
+        Ziomek and Bou-Ammar 2023, for random trees.
+    """
+
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        return conditional.prior.sample(key).astype(value.dtype), jnp.array(1.0)

@@ -1,0 +1,122 @@
+"""Projections by maximization, and low-dimensional embeddings that are learned."""
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from numpyro.handlers import condition
+
+import structbo as sb
+from structbo.evidence import maximum_likelihood
+from structbo.models import (
+    AdditiveGP,
+    Decomposition,
+    NearIdentity,
+    outer_box_ratio,
+    projected,
+    projections,
+)
+from structbo.restricted_projection import restricted_projection_pursuit
+
+RNG = np.random.default_rng(0)
+NUM_DIMS = 3
+A = np.array([[1.0, 0.5, 0.0], [-0.5, 1.0, 0.0], [0.0, 0.0, 1.0]])
+X, HELD_OUT = RNG.random((2, 60, NUM_DIMS))
+
+
+def f(x):
+    z = x @ A
+    return np.sin(4 * z[:, 0]) + np.cos(5 * z[:, 1]) + 0.5 * z[:, 2]
+
+
+Y = f(X) + 0.01 * RNG.normal(size=len(X))
+
+
+def error(found) -> float:
+    return np.abs(found.posterior.predict(HELD_OUT)[0] - f(HELD_OUT)).mean()
+
+
+def test_restriction_is_met_and_buys_accuracy():
+    """Additive, restricted and free directions: the errors fall as the constraint is relaxed."""
+    found = {
+        delta: restricted_projection_pursuit(X, Y, group_size=1, delta=delta, num_alphas=5)
+        for delta in (0.0, 0.3, np.inf)
+    }
+    assert found[0.0].alpha == 1.0 and (np.eye(NUM_DIMS) == found[0.0].W).all()
+    ratio = outer_box_ratio(found[0.3].W)
+    assert 1.2 < ratio <= 1.3 * (1 + 1e-9)  # the bound is met, and met because it binds
+    assert found[np.inf].alpha == 0.0
+    for restricted in found.values():
+        pulled = (1 - restricted.alpha) * restricted.learned + restricted.alpha * np.eye(NUM_DIMS)
+        np.testing.assert_allclose(restricted.W, pulled)
+        np.testing.assert_allclose(restricted.posterior.draws["W"][0, 0], restricted.W)
+    assert error(found[np.inf]) < 0.5 * error(found[0.0])
+    assert error(found[0.3]) < error(found[0.0])
+
+
+def test_groups_of_directions():
+    found = restricted_projection_pursuit(X, Y, group_size=2, delta=0.0, num_groupings=6)
+    assert sorted(np.bincount(found.labels).tolist()) == [1, 2]
+    assert found.labels.tolist() == [0, 0, 1]  # the two that belong together
+
+
+def test_every_posterior_draw_meets_the_constraint():
+    structure = projections(
+        lambda d: NearIdentity(d, 0.5, delta=0.3), lambda d: Decomposition.of(jnp.eye(d) == 1)
+    )
+    posterior = sb.fit(
+        AdditiveGP(structure), X, Y, num_warmup=40, num_samples=40, num_chains=1, progress_bar=False
+    )
+    ratios = np.array([outer_box_ratio(W) for W in posterior.draws["W"][0]])
+    assert ratios.max() <= 1.3 * (1 + 1e-9)
+    assert np.ptp(ratios) > 0.01  # it moves, and uses the room
+    assert (np.sign(posterior.draws["W"][0, :, 0, 1].mean()), np.median(ratios) > 1.1) == (1, True)
+
+
+def embedded(W: np.ndarray | None):
+    """One function of one projection of five parameters; a given W is fixed, as in REMBO."""
+    line = Decomposition.of(jnp.ones((1, 1), bool))
+    if W is not None:
+        return AdditiveGP(lambda d: projected(line, W))
+    return AdditiveGP(
+        projections(lambda d: dist.Normal(jnp.zeros((d, 1)), 1.0).to_event(2), lambda d: line)
+    )
+
+
+def test_embedding_is_learned():
+    """The direction of the most probable W is the true one, which a random one is far from."""
+    direction = np.array([1.0, -2.0, 0.5, 0.0, 1.5])
+    direction /= np.linalg.norm(direction)
+    x = RNG.random((40, 5))
+    y = np.sin(3 * x @ direction)
+    y = (y - y.mean()) / y.std()
+    learned = maximum_likelihood(embedded(None), x, y, {}, with_priors=True, num_starts=4)
+    W = np.asarray(learned.values["W"])[:, 0]
+    assert abs(W @ direction) / np.linalg.norm(W) > 0.99
+    fixed = maximum_likelihood(embedded(RNG.normal(size=(5, 1))), x, y, {})
+    assert learned.log_likelihood > fixed.log_likelihood + 20
+    assert fixed.num_parameters == 3 and learned.num_parameters == 3 + 5
+
+
+@pytest.mark.nightly
+def test_embedding_is_sampled():
+    """A chain from a random start finds the direction of a function of one of three projections."""
+    direction = np.array([0.6, 0.0, -0.8])
+    y = np.tanh(3 * X @ direction)
+    known = {"noise": 1e-3, "outputscale": 1.0}
+    posterior = sb.fit(
+        condition(embedded(None), known),
+        X[:40],
+        (y - y.mean())[:40],
+        num_warmup=150,
+        num_samples=50,
+        num_chains=1,
+        progress_bar=False,
+    )
+    W = posterior.draws["W"][0, :, :, 0]
+    assert (np.abs(W @ direction) / np.linalg.norm(W, axis=1)).min() > 0.95
+
+
+def test_negative_delta_is_refused():
+    with pytest.raises(ValueError, match=r"delta must be at least 0, got -0\.1"):
+        restricted_projection_pursuit(X, Y, group_size=1, delta=-0.1)
