@@ -12,7 +12,7 @@ import csv
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import matplotlib
 
@@ -24,7 +24,8 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro import handlers
 from numpyro.infer import Gibbs
-from ranks import NUM_DRAWS, ecdf_band, p_values, ranks
+from ranks import NUM_DRAWS, ranks
+from uniformity import ecdf_band, p_values
 
 import structbo.models as sm
 import structbo.samplers as ss
@@ -32,19 +33,12 @@ import structbo.samplers as ss
 SCALARS = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
 KNOWN = SCALARS | {"lengthscale": jnp.array([0.3, 0.4, 0.5, 0.6])}
 PATH = {"Z": jnp.eye(4, k=1, dtype=int) + jnp.eye(4, k=-1, dtype=int)}
-UNKNOWN = {
-    "lengthscale": dist.LogNormal(-1.0, 0.5),
-    "outputscale": dist.LogNormal(0.0, 0.5),
-    "noise": dist.LogNormal(-2.0, 0.5),
-}
+MEDIANS = {"lengthscale": -1.0, "outputscale": 0.0, "noise": -2.0}
+UNKNOWN = {name: dist.LogNormal(log, 0.5) for name, log in MEDIANS.items()}
 
 
-class Case(NamedTuple):
-    """A model, the sampler of all its sites, and a number of dimensions."""
-
-    model: Callable[..., Any]
-    kernel: Gibbs
-    num_dims: int
+Case = tuple[Callable[..., Any], Gibbs, int]
+"""A model, the sampler of all its sites, and the number of dimensions."""
 
 
 def case(
@@ -58,7 +52,7 @@ def case(
     gp = sm.AdditiveGP(structure, **UNKNOWN | priors)
     model = gp if known is None else handlers.condition(gp, data=known)
     alone = None if block is None else Gibbs([(block(model), None)])
-    return Case(model, alone or ss.default_sampler(model, num_dims=num_dims), num_dims)
+    return model, alone or ss.default_sampler(model, num_dims=num_dims), num_dims
 
 
 def directions(num_dims: int) -> sm.Decomposition:
@@ -68,20 +62,14 @@ def directions(num_dims: int) -> sm.Decomposition:
 
 
 CLIQUES, GRID = sm.edges(0.4, sm.cliques), sm.FiniteUniform([0.1, 0.3, 1.0])
-BLOCKS = {
-    ss.EdgeGibbs: CLIQUES,
-    ss.InformedEdges: CLIQUES,
-    ss.PartitionGibbs: sm.partitions(),
-    ss.SplitMerge: sm.partitions(),
-    ss.RestrictedSplitMerge: sm.partitions(),
-    ss.PartitionMoves: sm.partitions(),
-    ss.ActiveGibbs: sm.active_sets(0.4),
-}
 CASES: dict[str, Callable[[], Case]] = {
-    **{
-        block.__name__: partial(case, structure, KNOWN, block)
-        for block, structure in BLOCKS.items()
-    },
+    "EdgeGibbs": partial(case, CLIQUES, KNOWN, ss.EdgeGibbs),
+    "InformedEdges": partial(case, CLIQUES, KNOWN, ss.InformedEdges),
+    "PartitionGibbs": partial(case, sm.partitions(), KNOWN, ss.PartitionGibbs),
+    "SplitMerge": partial(case, sm.partitions(), KNOWN, ss.SplitMerge),
+    "RestrictedSplitMerge": partial(case, sm.partitions(), KNOWN, ss.RestrictedSplitMerge),
+    "PartitionMoves": partial(case, sm.partitions(), KNOWN, ss.PartitionMoves),
+    "ActiveGibbs": partial(case, sm.active_sets(0.4), KNOWN, ss.ActiveGibbs),
     "GridGibbs": partial(case, CLIQUES, SCALARS | PATH, ss.GridGibbs, lengthscale=GRID),
     "HMC": partial(case, CLIQUES, PATH),
     "cliques": partial(case, CLIQUES),
@@ -113,20 +101,18 @@ def main() -> None:
     arguments = parser.parse_args()
     numpyro.enable_x64()
     figure, axes = plt.subplots(4, 4, figsize=(12, 9), sharex=True, sharey=True, layout="tight")
-    with open(arguments.folder / "calibration.csv", "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(["case", "quantity", "replications", "p_chi_square", "p_ecdf"])
-        for panel, (name, build) in zip(axes.flat, CASES.items(), strict=True):
-            found = ranks(*build(), arguments.replications)
-            draw(panel, name, found)
-            for quantity, values in found.items():
-                p = [f"{value:.4f}" for value in p_values(values)]
-                table.writerow([name, quantity, len(values), *p])
-                print(f"{name:>20} {quantity:>12}", *p, flush=True)
-            file.flush()
     figure.supxlabel("rank of the truth, as a fraction")
     figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
-    figure.savefig(arguments.folder / "calibration.png", dpi=110)
+    rows = [("case", "quantity", "replications", "p_chi_square", "p_ecdf")]
+    for panel, (name, build) in zip(axes.flat, CASES.items(), strict=True):
+        found = ranks(*build(), arguments.replications)
+        draw(panel, name, found)
+        for quantity, values in found.items():
+            rows.append((name, quantity, str(len(values)), *(f"{p:.4f}" for p in p_values(values))))
+            print(*rows[-1], sep=", ", flush=True)
+        with open(arguments.folder / "calibration.csv", "w", newline="") as file:
+            csv.writer(file).writerows(rows)
+        figure.savefig(arguments.folder / "calibration.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ def check_frequencies() -> Callable[..., None]:
     chains, and are at least those of independent draws. The distance may be twice as large.
     """
 
-    def check(draws, values, probabilities: np.ndarray, resolution: float = 0.01) -> None:
+    def check(draws, values, probabilities: np.ndarray, resolution: float = 0.012) -> None:
         """Draws have shape (chains, steps, ...); a coarser expected distance fails as well."""
         shares = np.stack([frequencies(chain, values) for chain in np.asarray(draws)])
         assert (shares[:, probabilities == 0] == 0).all()

@@ -3,7 +3,8 @@
 import jax.numpy as jnp
 import pytest
 from calibration import CASES, KNOWN, case
-from ranks import p_values, ranks
+from ranks import ranks
+from uniformity import p_values
 
 from structbo.models import active_sets
 from structbo.samplers import ActiveGibbs, conditional
