@@ -81,7 +81,6 @@ def scores(graph: str, found: np.ndarray) -> tuple[float, float]:
 
 
 def write(rows: list[tuple], folder: Path) -> None:
-    """The table, and means over repetitions with their range."""
     with open(folder / "graph_learning.csv", "w", newline="") as file:
         csv.writer(file).writerows([("graph", "model", "n", "repetition", "CC", "CS"), *rows])
     figure, axes = plt.subplots(2, 2, figsize=(8, 6), num=1, clear=True, layout="tight")
@@ -91,9 +90,7 @@ def write(rows: list[tuple], folder: Path) -> None:
             values = np.array([[r[column] for r in lines if r[2] == n] for n in (0, *SIZES)])
             axis.plot((0, *SIZES), values.mean(1), "o-", ms=3, label=name)
             axis.fill_between((0, *SIZES), values.min(1), values.max(1), alpha=0.15)
-        axis.set(
-            title=f"{graph}: {'CC' if column == 4 else 'CS'}", xlabel="observations", ylim=(0, 1.03)
-        )
+        axis.set(title=graph, xlabel="n", ylabel="CC" if column == 4 else "CS", ylim=(0, 1.03))
     axes[0, 0].legend(fontsize=7)
     figure.savefig(folder / "graph_learning.png", dpi=110)
 
