@@ -65,7 +65,8 @@ def check_frequencies() -> Callable[..., None]:
 
     The expected total variation distance of a right sampler follows from the standard errors of
     the frequencies, ``sum_k sqrt(2 / pi) se_k / 2``. These come from the differences between
-    chains, and are at least those of independent draws. The distance may be twice as large.
+    chains, and are at least those of independent draws. The distance may be twice as large, plus
+    one standard error, which matters where there are few values.
     """
 
     def check(draws, values, probabilities: np.ndarray, resolution: float = 0.012) -> None:
@@ -76,9 +77,8 @@ def check_frequencies() -> Callable[..., None]:
         variance = np.maximum(shares.var(0, ddof=1), independent) / len(shares)
         expected = 0.5 * np.sqrt(2 / np.pi * variance).sum()
         distance = 0.5 * np.abs(shares.mean(0) - probabilities).sum()
-        print(f"distance {distance:.4f}, expected {expected:.4f}")
         assert expected < resolution
-        assert distance < 2 * expected
+        assert distance < 2 * expected + np.sqrt(variance.max())
 
     def frequencies(draws: np.ndarray, values) -> np.ndarray:
         """Share of every value among the draws, all of which must be among the values."""

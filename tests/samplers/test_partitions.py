@@ -67,7 +67,8 @@ def test_frequencies_of_partitions(
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
     starts = jnp.tile(jnp.arange(NUM_DIMS, dtype=jnp.int32), (20, 1))
     draws = run_block(sampler(model), args, "labels", starts, 2050)[:, 50:]
-    check_frequencies(draws, everything, posterior)
+    # Splits and merges of small blocks are rarely possible, and mix slowly.
+    check_frequencies(draws, everything, posterior, 0.025 if "likelihood" in prior else 0.012)
 
 
 @pytest.mark.parametrize(
