@@ -57,3 +57,35 @@ def run_block() -> Callable[..., jax.Array]:
         return jax.jit(jax.vmap(chain))(starts, keys)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def check_frequencies() -> Callable[..., None]:
+    """Fails where draws of several chains miss probabilities by more than Monte Carlo error.
+
+    The expected total variation distance of a right sampler follows from the standard errors of
+    the frequencies, ``sum_k sqrt(2 / pi) se_k / 2``. These come from the differences between
+    chains, and are at least those of independent draws. The distance may be twice as large, plus
+    one standard error, which matters where there are few values.
+    """
+
+    def check(draws, values, probabilities: np.ndarray, resolution: float = 0.012) -> None:
+        """Draws have shape (chains, steps, ...); a coarser expected distance fails as well."""
+        shares = np.stack([frequencies(chain, values) for chain in np.asarray(draws)])
+        assert (shares[:, probabilities == 0] == 0).all()
+        independent = probabilities * (1 - probabilities) / draws.shape[1]
+        variance = np.maximum(shares.var(0, ddof=1), independent) / len(shares)
+        expected = 0.5 * np.sqrt(2 / np.pi * variance).sum()
+        distance = 0.5 * np.abs(shares.mean(0) - probabilities).sum()
+        assert expected < resolution
+        assert distance < 2 * expected + np.sqrt(variance.max())
+
+    def frequencies(draws: np.ndarray, values) -> np.ndarray:
+        """Share of every value among the draws, all of which must be among the values."""
+        stacked = np.concatenate([np.reshape(v, (len(v), -1)) for v in (values, draws)])
+        code = np.unique(stacked, axis=0, return_inverse=True)[1].ravel()
+        counts = np.bincount(code[len(values) :], minlength=code.max() + 1)[code[: len(values)]]
+        assert counts.sum() == len(draws), "draws outside the support"
+        return counts / len(draws)
+
+    return check

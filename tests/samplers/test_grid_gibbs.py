@@ -14,8 +14,6 @@ from structbo.models import AdditiveGP, FiniteUniform, edges
 from structbo.samplers import GridGibbs
 
 VALUES = [0.1, 0.4, 1.5]
-BOUND = 0.02
-"""On the total variation of 40,000 draws, of which a right sampler's is below 0.01."""
 
 
 def lengthscale_model() -> AdditiveGP:
@@ -37,7 +35,7 @@ def switch_model(x, y=None):
     [(lengthscale_model(), VALUES), (switch_model, [0, 1, 2])],
     ids=["lengthscales", "other likelihood"],
 )
-def test_frequencies(model, levels, data, posterior_over, run_block, total_variation):
+def test_frequencies(model, levels, data, posterior_over, run_block, check_frequencies):
     args = data(6, 2)
     grid = jnp.array(list(product(levels, repeat=2)))
     posterior = posterior_over(model, args, "lengthscale", grid)
@@ -45,7 +43,7 @@ def test_frequencies(model, levels, data, posterior_over, run_block, total_varia
     starts = jnp.tile(grid[:1], (20, 1))
     draws = run_block(GridGibbs(model), args, "lengthscale", starts, 2020)[:, 20:]
     assert np.isin(draws, grid).all()
-    assert total_variation(draws, grid, posterior) < BOUND
+    check_frequencies(draws, grid, posterior)
 
 
 def test_diagnostics_are_the_share_of_elements_that_moved(data):

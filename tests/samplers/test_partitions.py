@@ -1,9 +1,4 @@
-"""Partition samplers against the enumerated posterior, and their moves one by one.
-
-With 40,000 draws that are correlated over a few steps, a right sampler is 0.01 to 0.02 in total
-variation away from a posterior over 52 partitions; the bound is 0.03. Single moves are checked
-without such an error below.
-"""
+"""Partition samplers against the enumerated posterior, and their moves one by one."""
 
 from functools import partial
 from itertools import combinations, product
@@ -23,7 +18,6 @@ from structbo.samplers.conditional import Conditional
 from structbo.samplers.split_merge import propose
 
 NUM_DIMS = 5
-BOUND = 0.03
 PRIORS = {
     "uniform": partitions(),
     "bounded": partitions(max_size=3),
@@ -65,7 +59,7 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
     ids=lambda part: part if isinstance(part, str) else name(part),
 )
 def test_frequencies_of_partitions(
-    prior, sampler, data, all_partitions, posterior_over, run_block, total_variation
+    prior, sampler, data, all_partitions, posterior_over, run_block, check_frequencies
 ):
     everything, args = all_partitions(NUM_DIMS), data(12, NUM_DIMS)
     model = partition_model(PRIORS[prior])
@@ -73,7 +67,8 @@ def test_frequencies_of_partitions(
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
     starts = jnp.tile(jnp.arange(NUM_DIMS, dtype=jnp.int32), (20, 1))
     draws = run_block(sampler(model), args, "labels", starts, 2050)[:, 50:]
-    assert total_variation(draws, everything, posterior) < BOUND
+    # Splits and merges of small blocks are rarely possible, and mix slowly.
+    check_frequencies(draws, everything, posterior, 0.025 if "likelihood" in prior else 0.012)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +77,12 @@ def test_frequencies_of_partitions(
         SplitMerge,
         PartitionGibbs,
         partial(RestrictedSplitMerge, num_moves=4, num_scans=0),
+        PartitionMoves,
     ],
     ids=name,
 )
 def test_flat_likelihood_is_uniform(
-    sampler, data, all_partitions, posterior_over, run_block, total_variation
+    sampler, data, all_partitions, posterior_over, run_block, check_frequencies
 ):
     """One observation says nothing: all 15 partitions of 4 have the same probability.
 
@@ -98,7 +94,7 @@ def test_flat_likelihood_is_uniform(
     np.testing.assert_allclose(posterior_over(model, args, "labels", everything), 1 / 15)
     starts = jnp.zeros((200, 4), jnp.int32)
     draws = run_block(sampler(model), args, "labels", starts, 1010)[:, 10:]
-    assert total_variation(draws, everything, np.full(15, 1 / 15)) < 0.01
+    check_frequencies(draws, everything, np.full(15, 1 / 15))
 
 
 # Splits and merges, enumerated in Python.
@@ -301,14 +297,14 @@ def number_of_blocks(x, y=None):
 
 @pytest.mark.parametrize("sampler", [SplitMerge, PartitionGibbs])
 def test_other_likelihoods_fall_back_to_the_full_density(
-    sampler, all_partitions, posterior_over, run_block, total_variation
+    sampler, all_partitions, posterior_over, run_block, check_frequencies
 ):
     everything, args = all_partitions(4), (jnp.zeros(3), jnp.array([1.5, 2.0, 0.4]))
     posterior = posterior_over(number_of_blocks, args, "labels", everything)
     assert 0.05 < posterior.max() < 0.9
     starts = jnp.zeros((20, 4), jnp.int32)
     draws = run_block(sampler(number_of_blocks), args, "labels", starts, 1550)[:, 50:]
-    assert total_variation(draws, everything, posterior) < BOUND
+    check_frequencies(draws, everything, posterior)
 
 
 def test_planted_partition_is_found():

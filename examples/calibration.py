@@ -1,0 +1,119 @@
+"""Are the samplers right? Simulation-based calibration of every block and every composition.
+
+    pip install -e ".[plots]" && python examples/calibration.py
+
+`ranks.py` says how. Blocks are tested alone, where all else is known, and composed by
+`default_sampler`, where nothing is. Writes a row for every quantity, and a figure of the departures
+of its ranks from uniform ones.
+"""
+
+import argparse
+import csv
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpyro import handlers
+from numpyro.infer import Gibbs
+from ranks import NUM_DRAWS, ranks
+from uniformity import ecdf_band, p_values
+
+import structbo.models as sm
+import structbo.samplers as ss
+
+SCALARS = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
+KNOWN = SCALARS | {"lengthscale": jnp.array([0.3, 0.4, 0.5, 0.6])}
+PATH = {"Z": jnp.eye(4, k=1, dtype=int) + jnp.eye(4, k=-1, dtype=int)}
+MEDIANS = {"lengthscale": -1.0, "outputscale": 0.0, "noise": -2.0}
+UNKNOWN = {name: dist.LogNormal(log, 0.5) for name, log in MEDIANS.items()}
+
+
+Case = tuple[Callable[..., Any], Gibbs, int]
+"""A model, the sampler of all its sites, and the number of dimensions."""
+
+
+def case(
+    structure: Callable[[int], sm.Decomposition],
+    known: dict[str, Any] | None = None,
+    block: Callable[..., Any] | None = None,
+    num_dims: int = 4,
+    **priors: Any,
+) -> Case:
+    """One block for all that is not known, or the default sampler."""
+    gp = sm.AdditiveGP(structure, **UNKNOWN | priors)
+    model = gp if known is None else handlers.condition(gp, data=known)
+    alone = None if block is None else Gibbs([(block(model), None)])
+    return model, alone or ss.default_sampler(model, num_dims=num_dims), num_dims
+
+
+def directions(num_dims: int) -> sm.Decomposition:
+    """A sum of functions of one direction each."""
+    W = numpyro.sample("W", sm.NearIdentity(num_dims))
+    return sm.projected(sm.Decomposition.of(jnp.eye(num_dims, dtype=bool)), W)
+
+
+CLIQUES, GRID = sm.edges(0.4, sm.cliques), sm.FiniteUniform([0.1, 0.3, 1.0])
+CASES: dict[str, Callable[[], Case]] = {
+    "EdgeGibbs": partial(case, CLIQUES, KNOWN, ss.EdgeGibbs),
+    "InformedEdges": partial(case, CLIQUES, KNOWN, ss.InformedEdges),
+    "PartitionGibbs": partial(case, sm.partitions(), KNOWN, ss.PartitionGibbs),
+    "SplitMerge": partial(case, sm.partitions(), KNOWN, ss.SplitMerge),
+    "RestrictedSplitMerge": partial(case, sm.partitions(), KNOWN, ss.RestrictedSplitMerge),
+    "PartitionMoves": partial(case, sm.partitions(), KNOWN, ss.PartitionMoves),
+    "ActiveGibbs": partial(case, sm.active_sets(0.4), KNOWN, ss.ActiveGibbs),
+    "GridGibbs": partial(case, CLIQUES, SCALARS | PATH, ss.GridGibbs, lengthscale=GRID),
+    "HMC": partial(case, CLIQUES, PATH),
+    "cliques": partial(case, CLIQUES),
+    "pairs, residual": partial(case, sm.edges(dist.Beta(2.0, 3.0)), residual=sm.Residual()),
+    "forests": partial(case, sm.edges(0.4, sm.cliques, max_width=1)),
+    "edges, grid": partial(case, CLIQUES, lengthscale=GRID),
+    "partitions": partial(case, sm.partitions()),
+    "active sets": partial(case, sm.active_sets(0.4)),
+    "directions": partial(case, directions, num_dims=2),
+}
+
+
+def draw(axes: plt.Axes, name: str, found: dict[str, np.ndarray]) -> None:
+    """Empirical minus uniform distribution functions, in the band that holds 95 % of such."""
+    levels = np.arange(1, NUM_DRAWS + 2) / (NUM_DRAWS + 1)
+    low, high = ecdf_band(len(next(iter(found.values()))))
+    axes.fill_between(levels, low - levels, high - levels, color="0.88", step="post")
+    for quantity, values in found.items():
+        ecdf = np.bincount(values, minlength=NUM_DRAWS + 1).cumsum() / len(values)
+        axes.step(levels, ecdf - levels, where="post", lw=1, label=quantity)
+    axes.set_title(name, fontsize=9)
+    axes.legend(fontsize=5, ncols=2, frameon=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "results")
+    arguments = parser.parse_args()
+    numpyro.enable_x64()
+    figure, axes = plt.subplots(4, 4, figsize=(12, 9), sharex=True, sharey=True, layout="tight")
+    figure.supxlabel("rank of the truth, as a fraction")
+    figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
+    rows = [("case", "quantity", "replications", "p_chi_square", "p_ecdf")]
+    for panel, (name, build) in zip(axes.flat, CASES.items(), strict=True):
+        found = ranks(*build(), arguments.replications)
+        draw(panel, name, found)
+        for quantity, values in found.items():
+            rows.append((name, quantity, str(len(values)), *(f"{p:.4f}" for p in p_values(values))))
+            print(*rows[-1], sep=", ", flush=True)
+        with open(arguments.folder / "calibration.csv", "w", newline="") as file:
+            csv.writer(file).writerows(rows)
+        figure.savefig(arguments.folder / "calibration.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Are ranks uniform? Two tests, and the band in which their distribution function should stay."""
+
+from functools import lru_cache
+
+import numpy as np
+from ranks import NUM_DRAWS
+from scipy.stats import binom, chi2
+
+NUM_BINS = 8
+"""Divides the number of ranks, which is one more than that of draws."""
+NUM_SIMULATIONS = 20_000
+
+
+def p_values(found: np.ndarray) -> tuple[float, float]:
+    """How often ranks that are uniform look worse than these.
+
+    Args:
+        found: ranks, shape (replications,).
+
+    Returns:
+        By the chi-square test of `NUM_BINS` bins, and by the departure of the empirical
+        distribution function where it is the least probable (Saeilynoja, Buerkner and Vehtari
+        2022, "Graphical test for discrete uniformity").
+    """
+    counts = np.bincount(found, minlength=NUM_DRAWS + 1)
+    expected = len(found) / NUM_BINS
+    statistic = np.square(counts.reshape(NUM_BINS, -1).sum(1) - expected).sum() / expected
+    least = _least_tail(counts.cumsum(), len(found))
+    return float(chi2.sf(statistic, NUM_BINS - 1)), float((_simulated(len(found)) <= least).mean())
+
+
+def ecdf_band(num_replications: int, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Between what bounds all of the empirical distribution function stays, shape (ranks,)."""
+    tail = np.quantile(_simulated(num_replications), 1 - coverage) / 2
+    sides = (binom.ppf(side, num_replications, _levels()) for side in (tail, 1 - tail))
+    low, high = (side / num_replications for side in sides)
+    return low, high
+
+
+def _levels() -> np.ndarray:
+    return np.arange(1, NUM_DRAWS + 2) / (NUM_DRAWS + 1)
+
+
+def _least_tail(counts: np.ndarray, n: int) -> np.ndarray:
+    """The smallest two-sided tail probability of cumulative counts, shape (..., ranks)."""
+    tails = np.minimum(binom.cdf(counts, n, _levels()), binom.sf(counts - 1, n, _levels()))
+    return 2 * tails.min(-1)
+
+
+@lru_cache
+def _simulated(num_replications: int) -> np.ndarray:
+    """Smallest tail probabilities of ranks that are uniform."""
+    shares = np.full(NUM_DRAWS + 1, 1 / (NUM_DRAWS + 1))
+    counts = np.random.default_rng(0).multinomial(num_replications, shares, NUM_SIMULATIONS)
+    return _least_tail(counts.cumsum(1), num_replications)
