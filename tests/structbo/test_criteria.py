@@ -99,21 +99,22 @@ def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
     assert all(np.isfinite(g).all() for g in gradients)
 
 
-@pytest.mark.parametrize("number", [1, 5, 1000])
+@pytest.mark.parametrize("number", [1, 5, 200])
 def test_maxima_of_independent_normals_agree_with_monte_carlo(number: int) -> None:
-    """ESTn to the Monte Carlo error of 100 000 maxima, ESTa to 30 % of its excess over ``m_0``."""
+    """ESTn to the Monte Carlo error of 20 000 maxima, ESTa to 30 % of its excess over ``m_0``."""
     rng = np.random.default_rng(number)
+    estimates = jax.jit(expected_maximum), jax.jit(approximate_maximum)
     for scale in (1e-3, 1.0, 50.0):
         mean, deviation = scale * rng.normal(size=number), scale * rng.uniform(0.1, 2.0, number)
         for least in (mean.max() - scale, mean.max() + scale):
-            draws = np.concatenate(
-                [rng.normal(mean, deviation, (10_000, number)).max(1) for _ in range(10)]
-            )
+            draws = rng.normal(mean, deviation, (20_000, number)).max(1)
             values = np.maximum(draws, least)
             expected, error = values.mean(), values.std() / np.sqrt(len(values))
             moments = jnp.asarray(mean), jnp.asarray(deviation), jnp.asarray(least)
-            assert float(expected_maximum(*moments)) == pytest.approx(expected, abs=4.5 * error)
-            approximate = float(approximate_maximum(*moments))
+            assert float(jax.jit(expected_maximum)(*moments)) == pytest.approx(
+                expected, abs=4.5 * error
+            )
+            approximate = float(jax.jit(approximate_maximum)(*moments))
             assert approximate - least == pytest.approx(expected - least, rel=0.3)
 
 
