@@ -88,8 +88,11 @@ def propose(
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     layouts = _layouts(components, members.shape[2])
     num_observed = float(np.sum(data.mask))
-    is_narrow = others == (None, None) and members.sum(2).max() <= MAX_WIDTH + 1
-    is_seen = is_narrow and isinstance(criterion, AdditiveCriterion)
+    is_seen = (
+        isinstance(criterion, AdditiveCriterion)
+        and all(other is None for other in others)
+        and members.sum(2).max() <= MAX_WIDTH + 1
+    )
     search = _search(model, criterion, is_seen)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending)
