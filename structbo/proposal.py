@@ -83,13 +83,16 @@ def propose(
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
     # Larger components than a clique of the junction tree count in the whole acquisition alone.
-    members, others = _members(model)(draws, data.x[:1])
-    members = np.asarray(members)
+    stacked, others = _members(model)(draws, data.x[:1])
+    members = np.asarray(stacked)
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     layouts = _layouts(components, members.shape[2])
     num_observed = float(np.sum(data.mask))
-    is_narrow = others == (None, None) and members.sum(2).max() <= MAX_WIDTH + 1
-    is_seen = is_narrow and isinstance(criterion, AdditiveCriterion)
+    is_seen = (
+        isinstance(criterion, AdditiveCriterion)
+        and all(other is None for other in others)
+        and members.sum(2).max() <= MAX_WIDTH + 1
+    )
     search = _search(model, criterion, is_seen)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending)
@@ -214,12 +217,11 @@ def _message_passing_maxima(guide: Acquisition, search: Search, union: Layout) -
         )
         layout = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which], search.layouts)
         box = None if is_shared else OuterBox(draw.covariance.decomposition.projection)
-        own = jax.tree.map(
+        draw, reference = jax.tree.map(
             lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), reference)
         )
-        function = AdditiveAcquisition.of(
-            Acquisition(*own, which[None], guide.criterion), search.components
-        )
+        own = Acquisition(draw, reference, which[None], guide.criterion)
+        function = AdditiveAcquisition.of(own, search.components)
         if box is None:
             return coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)[0]
         start = box.to_unit(search.best)

@@ -137,7 +137,7 @@ class AdditiveAcquisition:
     def scopes(self) -> tuple[np.ndarray, ...]:
         """Members of all components, by size, each of shape (F, size), -1 for those of no draw."""
         return tuple(
-            np.where((np.asarray(rows) >= 0).any(0)[:, None], np.asarray(group), -1)
+            np.where(np.asarray(rows).max(0)[:, None] >= 0, np.asarray(group), -1)
             for group, rows in zip(self.components.groups, self.components.rows, strict=True)
         )
 

@@ -88,9 +88,12 @@ class Acquisition:
 
     def by_draw(self, x: Array) -> Array:
         """The values of every draw at points (m, D): shape (K, m)."""
-        return jax.lax.map(
-            lambda item: self.criterion.values(*item, x), (self.draws, self.references)
-        )
+
+        def of_draw(item: tuple[Any, Any]) -> Array:
+            draw, reference = item
+            return self.criterion.values(draw, reference, x)
+
+        return jax.lax.map(of_draw, (self.draws, self.references))
 
     def __call__(self, x: Array) -> Array:
         """The mean over draws at points (m, D), its logarithm for a criterion of logarithms."""

@@ -16,6 +16,7 @@ from structbo.maximizers.message_passing import (
     max_sum,
     rounds_needed,
 )
+from structbo.maximizers.mini_buckets import upper_bound
 
 __all__ = [
     "AdditiveFunction",
@@ -31,4 +32,5 @@ __all__ = [
     "rounds_needed",
     "table_bytes",
     "triangulate",
+    "upper_bound",
 ]

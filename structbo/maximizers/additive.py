@@ -1,7 +1,7 @@
 """Maximization of an additive function within a memory budget, whatever its graph.
 
 Message passing on the junction tree where its tables fit; where they do not, coordinate ascent
-over blocks of variables whose junction tree is narrow.
+over blocks of variables whose junction tree is narrow, and a bound on what it may have missed.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +30,7 @@ from structbo.maximizers.message_passing import (
     max_sum,
     rounds_needed,
 )
+from structbo.maximizers.mini_buckets import upper_bound
 
 # Finest first. More points cost time and bring nothing once refined; fewer may miss the best basin.
 _GRIDS = (33, 25, 17, 13, 11, 9)
@@ -42,6 +43,8 @@ _PATIENCE = 3
 _TOLERANCE = 1e-6
 _NUM_STARTS = 8
 _NUM_RANDOM_POINTS = 1024
+# Mini-buckets of 5 variables on 17 points; larger ones take seconds.
+_MAX_BUCKET_BYTES = 2**24
 
 
 class Maximum(NamedTuple):
@@ -53,12 +56,24 @@ class Maximum(NamedTuple):
         treewidth: width of the junction tree of the function's graph.
         exact: whether that tree fitted the memory budget: the value is then at least the maximum
             over a regular grid, else it is a maximum over blocks of variables.
+        upper_bound: what no point of a regular grid exceeds, and not below the value. The grid has
+            ``bound_grid`` points per variable, both ends included, and for a discrete variable as
+            many of its levels. Equal to the value if that is exact. Between the points of the grid
+            the function may be larger.
+        bound_grid: the number of grid points per variable for which the bound holds.
     """
 
     x: np.ndarray
     value: float
     treewidth: int
     exact: bool
+    upper_bound: float
+    bound_grid: int
+
+    @property
+    def gap(self) -> float:
+        """By how much a point of the regular grid can at most be better than the answer."""
+        return self.upper_bound - self.value
 
 
 def maximize_additive(
@@ -92,7 +107,8 @@ def maximize_additive(
         seed: of the random points.
 
     Returns:
-        The maximizer, its value, the treewidth, and whether the junction tree fitted.
+        The maximizer, its value and an upper bound, the treewidth, and whether the junction tree
+        fitted.
 
     References:
         Rolland et al. 2018, section 3.2.
@@ -132,7 +148,7 @@ def maximize_additive(
             points, width = whole
             x, value = solve(tree, starts[0] if starts else jnp.zeros(num_dims), points, width)
             if num_grid is not None or points >= _COARSE:
-                return Maximum(np.asarray(x), value, tree.treewidth, exact=True)
+                return Maximum(np.asarray(x), value, tree.treewidth, True, value, points)
             starts = [x, *starts]
         if start is None:
             random = np.random.default_rng(seed).uniform(size=(_NUM_RANDOM_POINTS, num_dims))
@@ -145,13 +161,28 @@ def maximize_additive(
             layout = make_layout(tree, scopes, num_grid=crossing[0])
             parents = jnp.stack([x for x, _ in answers[: crossing[0]]])
             x, value = ascend(_recombine(function, layout, parents))
-        return Maximum(np.asarray(x), value, tree.treewidth, exact=whole is not None)
+        if whole is not None:
+            return Maximum(np.asarray(x), value, tree.treewidth, True, value, whole[0])
+        tables = [np.asarray(table) for table in _on_regular_grid(function, legal, points)]
+        max_size = max(group.shape[1] for group in scopes)
+        while 8 * points ** (max_size + 1) <= min(memory_budget, _MAX_BUCKET_BYTES):
+            max_size += 1
+        bound = max(value, upper_bound(tables, scopes, num_dims, max_size=max_size))
+        return Maximum(np.asarray(x), value, tree.treewidth, False, bound, points)
 
 
 def _best_first(function: AdditiveFunction, levels: Levels, points: np.ndarray) -> list[Array]:
     """The legal points nearest to points (D,) or (S, D), best first."""
     legal = jax.vmap(levels.nearest)(jnp.atleast_2d(jnp.asarray(points)))
     return list(legal[jnp.argsort(-function(legal))])
+
+
+@partial(jax.jit, static_argnums=2)
+def _on_regular_grid(
+    function: AdditiveFunction, levels: Levels, num_grid: int
+) -> tuple[Array, ...]:
+    """The factors on a regular grid."""
+    return function.tables(levels.regular_grid(num_grid))
 
 
 @jax.jit

@@ -23,6 +23,9 @@ from structbo.acquisition import (
     log_improvement,
 )
 from structbo.acquisition.independent_maximum import exceedance, quantile
+from structbo.inference import Data, condition
+from structbo.models import AdditiveGP, Decomposition, projected
+from structbo.proposal import propose
 
 
 def reference_log_improvement(z: float) -> float:
@@ -96,22 +99,21 @@ def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
     assert all(np.isfinite(g).all() for g in gradients)
 
 
-@pytest.mark.parametrize("number", [1, 5, 1000])
+@pytest.mark.parametrize("number", [1, 5, 200])
 def test_maxima_of_independent_normals_agree_with_monte_carlo(number: int) -> None:
-    """ESTn to the Monte Carlo error of a million maxima, ESTa to 15 % above ``m_0``."""
+    """ESTn to the Monte Carlo error of 20 000 maxima, ESTa to 30 % of its excess over ``m_0``."""
     rng = np.random.default_rng(number)
+    estimates = jax.jit(expected_maximum), jax.jit(approximate_maximum)
     for scale in (1e-3, 1.0, 50.0):
         mean, deviation = scale * rng.normal(size=number), scale * rng.uniform(0.1, 2.0, number)
         for least in (mean.max() - scale, mean.max() + scale):
-            draws = np.concatenate(
-                [rng.normal(mean, deviation, (10_000, number)).max(1) for _ in range(10)]
-            )
+            draws = rng.normal(mean, deviation, (20_000, number)).max(1)
             values = np.maximum(draws, least)
             expected, error = values.mean(), values.std() / np.sqrt(len(values))
             moments = jnp.asarray(mean), jnp.asarray(deviation), jnp.asarray(least)
-            assert float(expected_maximum(*moments)) == pytest.approx(expected, abs=4.5 * error)
-            approximate = float(approximate_maximum(*moments))
-            assert approximate - least == pytest.approx(expected - least, rel=0.2)
+            numerical, approximate = (float(estimate(*moments)) for estimate in estimates)
+            assert numerical == pytest.approx(expected, abs=4.5 * error)
+            assert approximate - least == pytest.approx(expected - least, rel=0.3)
 
 
 def test_quantiles_of_maxima_of_independent_normals() -> None:
@@ -151,3 +153,78 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         acquisition.EST("exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'sampled', 'gumbel', got 'exact'"):
         acquisition.MES(maxima="exact")  # type: ignore[arg-type]
+
+
+NUM_DIMS = 4
+COMPONENTS = {
+    "narrow": [(0,), (1,), (2,), (3,), (0, 1), (1, 2), (2, 3)],
+    "wide": [(0, 1, 2, 3), (3,)],
+    "projected": [(0,), (0, 1)],
+}
+
+
+def model_of(kind: str) -> AdditiveGP:
+    """The model whose structure is known."""
+    num_dims = 2 if kind == "projected" else NUM_DIMS
+    members = np.zeros((len(COMPONENTS[kind]), num_dims), bool)
+    for row, scope in zip(members, COMPONENTS[kind], strict=True):
+        row[list(scope)] = True
+    directions = np.random.default_rng(3).normal(size=(NUM_DIMS, 2))
+
+    def structure(_: int) -> Decomposition:
+        decomposition = Decomposition.of(jnp.asarray(members))
+        return projected(decomposition, directions) if kind == "projected" else decomposition
+
+    return AdditiveGP(structure)
+
+
+@pytest.mark.parametrize(
+    "kind", ["narrow", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("wide", "projected"))]
+)
+def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
+    """The winner beats many random points in the mean over draws of sums over components."""
+    rng = np.random.default_rng(0)
+    model, num_draws = model_of(kind), 2
+    x = rng.random((15, NUM_DIMS))
+    data = Data.padded(x, np.sin(6.0 * x[:, 0]) + 3.0 * x[:, 1] * x[:, 2] - x[:, 3])
+    scale = 2.0 if kind == "projected" else 0.4
+    num_lengthscales = 2 if kind == "projected" else NUM_DIMS
+    draws = {
+        "lengthscale": jnp.array(scale * rng.uniform(0.7, 1.5, (num_draws, num_lengthscales))),
+        "outputscale": jnp.array([0.7, 1.5]),
+        "noise": jnp.array([0.01, 0.05]),
+    }
+    levels = [None, None, np.array([0.0, 0.4, 1.0]), None]
+    none = np.empty((0, NUM_DIMS))
+    (candidates,) = propose(model, draws, data, levels, 1, 0, none, acquisition.AdditiveUCB(4.0))
+    assert candidates[0, 2] in levels[2]
+    random = rng.random((3000, NUM_DIMS))
+    random[:, 2] = rng.choice(levels[2], 3000)
+
+    @jax.jit
+    def bound(points: Any) -> Any:
+        def of_draw(posterior: Any) -> Any:
+            rows = range(len(COMPONENTS[kind]))
+            moments = [posterior.predict_component(row, points) for row in rows]
+            return sum(mean + 2.0 * jnp.sqrt(variance) for mean, variance in moments)
+
+        return jax.lax.map(of_draw, condition(model, draws, data)).mean(0)
+
+    values = np.asarray(bound(jnp.concatenate([candidates[:1], random])))
+    assert values[0] >= values[1:].max()
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("criterion", sorted(CRITERIA))
+@pytest.mark.parametrize("model", [None, AdditiveGP()], ids=["residual", "pairs"])
+def test_every_criterion_suggests_new_points(criterion: str, model: AdditiveGP | None) -> None:
+    rng = np.random.default_rng(0)
+    box = np.tile([0.0, 1.0], (NUM_DIMS, 1))
+    X = rng.random((20, NUM_DIMS))
+    y = -np.sin(6.0 * X[:, 0]) - 3.0 * X[:, 1] * X[:, 2]
+    points = structbo.suggest(box, X, y, 2, model=model, criterion=criterion)
+    assert points.shape == (2, NUM_DIMS)
+    assert len(np.unique(np.concatenate([X, points]), axis=0)) == 22
+    assert (-np.sin(6.0 * points[:, 0]) - 3.0 * points[:, 1] * points[:, 2]).max() < np.median(y)
+    again = structbo.suggest(box, X, y, 2, model=model, criterion=criterion)
+    assert np.array_equal(again, points)

@@ -343,6 +343,12 @@ def test_fallback_is_close_to_exact_and_says_that_it_is_not(monkeypatch):
         assert answer.value <= exact.value + 1e-3
         assert answer.value == pytest.approx(float(function(answer.x[None])[0]), abs=1e-12)
         hits += answer.value >= exact.value - 1e-3
+        grid = jnp.tile(jnp.linspace(0.0, 1.0, answer.bound_grid), (9, 1))
+        layout = layout_for(function.scopes, 9, answer.bound_grid)
+        on_grid = float(max_sum(function.tables(grid), layout)[0])
+        assert answer.upper_bound >= max(on_grid, answer.value) - 1e-9
+        assert answer.gap < 0.1 * abs(answer.value)
+        assert (exact.gap, exact.upper_bound) == (0.0, exact.value)
     assert hits >= 5
 
 
