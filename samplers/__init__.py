@@ -1,10 +1,17 @@
-"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`."""
+"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`; k-DPPs."""
 
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.kdpp import greedy_kdpp, sample_kdpp
+from structbo.samplers.kdpp_chains import (
+    heat_bath_steps,
+    metropolis_steps,
+    sample_kdpp_heat_bath,
+    sample_kdpp_mcmc,
+)
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
@@ -21,5 +28,11 @@ __all__ = [
     "SplitMerge",
     "StructureBlock",
     "default_sampler",
+    "greedy_kdpp",
+    "heat_bath_steps",
+    "metropolis_steps",
+    "sample_kdpp",
+    "sample_kdpp_heat_bath",
+    "sample_kdpp_mcmc",
     "sites_with_support",
 ]
