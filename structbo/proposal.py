@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import AdditiveUCB, Components, LogEI, half_log
+from structbo.candidates import perturbed
 from structbo.inference import Data, Draws, condition
 from structbo.maximizers import Layout, Levels, coarse_to_fine, make_layout, triangulate
 from structbo.maximizers.junction_tree import dependency_graph
@@ -134,7 +135,7 @@ def _starts(model: Callable[..., Any]) -> Callable[..., tuple[LogEI, Array]]:
             posteriors, components, beta, layouts, levels, parents[0]
         )
         spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
-        children = _perturbed(key_parents, parents, NUM_RANDOM)
+        children = perturbed(key_parents, parents, NUM_RANDOM)
         random = jax.vmap(levels.nearest)(jnp.concatenate([spread, children]))
         candidates = jnp.concatenate([global_maxima, random, parents])
         values = acquisition(candidates)
@@ -183,15 +184,6 @@ def _message_passing_maxima(
     function = AdditiveUCB(posteriors, components, beta)
     best, _ = coarse_to_fine(function, union, levels, start, NUM_ROUNDS)
     return jnp.concatenate([best[None], own_best])
-
-
-def _perturbed(key: Array, parents: Array, number: int) -> Array:
-    """Points that differ from a parent in a few coordinates."""
-    key_parent, key_which, key_step = jax.random.split(key, 3)
-    num_dims = parents.shape[1]
-    chosen = parents[jax.random.randint(key_parent, (number,), 0, len(parents))]
-    moves = jax.random.bernoulli(key_which, min(1.0, 5.0 / num_dims), chosen.shape)
-    return jnp.clip(chosen + moves * 0.2 * jax.random.normal(key_step, chosen.shape), 0.0, 1.0)
 
 
 @jax.jit

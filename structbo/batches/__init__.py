@@ -1,0 +1,38 @@
+"""Batches: q points to evaluate at once, chosen from candidates."""
+
+from structbo.batches.criteria import (
+    ConfidenceBound,
+    Criterion,
+    EstimationWidth,
+    ExpectedImprovement,
+    Width,
+)
+from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
+from structbo.batches.ground_set import GroundSet
+from structbo.batches.hallucination import Hallucination, widening
+from structbo.batches.local_penalization import LocalPenalization, lipschitz_constant
+from structbo.batches.problem import BatchProblem, BatchStrategy, choose_batch
+from structbo.batches.pure_exploration import PureExploration, most_uncertain
+from structbo.batches.thompson import Thompson
+
+__all__ = [
+    "BatchProblem",
+    "BatchStrategy",
+    "ConfidenceBound",
+    "Criterion",
+    "DPPMax",
+    "DPPSample",
+    "EstimationWidth",
+    "ExpectedImprovement",
+    "GroundSet",
+    "Hallucination",
+    "LocalPenalization",
+    "PureExploration",
+    "Thompson",
+    "Width",
+    "batch_kernel",
+    "choose_batch",
+    "lipschitz_constant",
+    "most_uncertain",
+    "widening",
+]
