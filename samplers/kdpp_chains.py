@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.samplers.kdpp import checked_kernel, greedy_kdpp
+from structbo.samplers.kdpp import checked_kernel, most_probable
 
 
 def sample_kdpp_mcmc(
@@ -212,7 +212,7 @@ def _sample(
 ) -> Array:
     with jax.enable_x64(True):
         L = checked_kernel(L, k)
-        start = greedy_kdpp(L, k)
+        start = most_probable(L, k)
         if k in (0, len(L)):
             return jnp.sort(start)
         length = steps_for(len(L), k, accuracy) if num_steps is None else num_steps
