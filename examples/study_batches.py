@@ -32,7 +32,8 @@ METHODS = {
     "UCB-PE": (PureExploration(), "UCB"), "EST-PE": (PureExploration(), "EST"),
     "UCB-DPP-SAMPLE": (batches.DPPSample(0.01), "UCB"),
     "EST-DPP-SAMPLE": (batches.DPPSample(0.01), "EST"),
-    "LP-UCB": (batches.LocalPenalization(), "UCB"), "random": (None, "UCB"),
+    "LP-UCB": (batches.LocalPenalization(), "UCB"),
+    "random": (lambda _, q, key: jax.random.permutation(key, M)[:q].tolist(), "UCB"),
 }  # fmt: skip
 NUM_BATCHES = {5: 10, 10: 5}
 
@@ -70,7 +71,7 @@ def run(method: str, size: int, seed: int, x: np.ndarray, f: np.ndarray, logs: n
     rng = np.random.default_rng([seed, 7])
     strategy, kind = METHODS[method]
     seen, regret = [int(rng.integers(M))], []
-    noise = np.sqrt(NOISE) * np.random.default_rng([seed, 8]).normal(size=60)
+    noise = np.sqrt(NOISE) * rng.normal(size=60)
     for t in range(1, NUM_BATCHES[size] + 2):
         data = Data.padded(x[seen], f[seen] + noise[: len(seen)])
         gp, best = posterior(logs, data), data.y[data.mask].argmax()
@@ -82,10 +83,7 @@ def run(method: str, size: int, seed: int, x: np.ndarray, f: np.ndarray, logs: n
         if kind == "EST":
             width = EstimationWidth(est_maximum(GroundSet.of(gp, x), data.y[best]))
             kwargs |= {"width": width, "next_width": None}
-        if strategy is None:
-            seen += rng.choice(M, size, replace=False).tolist()
-        else:
-            seen += batches.choose_batch(strategy, gp, data, x, size, **kwargs).tolist()
+        seen += batches.choose_batch(strategy, gp, data, x, size, **kwargs).tolist()
 
 
 def main() -> None:

@@ -91,11 +91,11 @@ def test_moments_are_those_of_the_mixture(posteriors: Posteriors):
     for draw in range(NUM_DRAWS):
         one = jax.tree.map(lambda leaf, draw=draw: leaf[draw], mixture)
         covariance = one.covariance_between(points, points)
-        normal = rng.multivariate_normal(one.predict(points)[0], covariance, 40_000)
+        normal = rng.multivariate_normal(one.predict(points)[0], covariance, 10_000)
         samples.append(normal)
     samples = np.concatenate(samples)
-    np.testing.assert_allclose(ground.mean, samples.mean(0), atol=0.02)
-    np.testing.assert_allclose(ground.covariance, np.cov(samples.T), atol=0.02)
+    np.testing.assert_allclose(ground.mean, samples.mean(0), atol=0.03)
+    np.testing.assert_allclose(ground.covariance, np.cov(samples.T), atol=0.04)
     assert ground.noise == pytest.approx(float(mixture.noise.mean()))
 
 
@@ -167,12 +167,12 @@ def test_samples_have_the_probabilities_of_the_kernel(posteriors: Posteriors, to
     subsets = np.array(list(combinations(range(len(items)), 2)))
     weight = np.linalg.det(kernel[subsets[:, :, None], subsets[:, None, :]])
     for strategy in (DPPSample(), DPPSample(accuracy=0.01)):
-        keys = jax.random.split(jax.random.key(3), 500)
+        keys = jax.random.split(jax.random.key(3), 250)
         batches = np.array([strategy(problem, 3, key) for key in keys])
         assert (batches[:, 0] == problem.start).all()
-        # 15 sets: the mean distance is below sqrt(15 / (2 pi 500)) = 0.07, its deviation 0.022.
+        # 15 sets: the mean distance is below sqrt(15 / (2 pi 250)) = 0.1, its deviation 0.032.
         drawn = np.sort(batches[:, 1:], axis=1)
-        assert total_variation(drawn, items[subsets], weight / weight.sum()) < 0.13
+        assert total_variation(drawn, items[subsets], weight / weight.sum()) < 0.18
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_thompson_maximizes_samples_of_the_mixture(posteriors: Posteriors, total
     mixture, data = posteriors()
     points = candidates()[:4]
     problem = problem_of(mixture, data, points)
-    keys = jax.random.split(jax.random.key(5), 300)
+    keys = jax.random.split(jax.random.key(5), 150)
     first = np.array([Thompson()(problem, 1, key)[0] for key in keys])
     rng, wins = np.random.default_rng(0), np.zeros(4)
     for draw in range(NUM_DRAWS):
@@ -275,8 +275,8 @@ def test_thompson_maximizes_samples_of_the_mixture(posteriors: Posteriors, total
         moments = one.predict(points)[0], one.covariance_between(points, points)
         best = rng.multivariate_normal(*moments, 20_000).argmax(1)
         wins += np.bincount(best, minlength=4)
-    # The mean distance is below sqrt(4 / (2 pi 300)) = 0.046, its deviation below 0.03.
-    assert total_variation(first[:, None], np.arange(4)[:, None], wins / wins.sum()) < 0.13
+    # The mean distance is below sqrt(4 / (2 pi 150)) = 0.065, its deviation below 0.041.
+    assert total_variation(first[:, None], np.arange(4)[:, None], wins / wins.sum()) < 0.17
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
