@@ -95,7 +95,7 @@ def metropolis_steps(n: int, k: int, accuracy: float) -> int:
         accuracy: the distance, in (0, 1).
 
     References:
-        Anari, Oveis Gharan and Rezaei 2016, Theorem 2.
+        Anari, Oveis Gharan and Rezaei 2016, for the bound in terms of C and p.
 
     Example:
         >>> metropolis_steps(8, 3, 0.01)
@@ -118,7 +118,7 @@ def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
         accuracy: the distance, in (0, 1).
 
     References:
-        Cryan, Guo and Mousa 2021, Theorem 1 and Corollary 8.
+        Cryan, Guo and Mousa 2021, for the decay of the entropy.
 
     Example:
         >>> heat_bath_steps(1000, 10, 0.01), heat_bath_steps(5000, 10, 0.01)

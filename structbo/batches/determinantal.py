@@ -6,7 +6,6 @@ After the first point, chosen by the criterion, the others come from the (q - 1)
 
 from dataclasses import dataclass
 
-import jax
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -52,8 +51,7 @@ class DPPSample:
             drawn = sample_kdpp(key, kernel, q - 1)
         else:
             drawn = sample_kdpp_heat_bath(key, kernel, q - 1, accuracy=self.accuracy)
-        chosen: list[int] = items[np.asarray(jax.random.permutation(key, drawn))].tolist()
-        return [problem.start, *chosen]
+        return [problem.start, *items[np.asarray(drawn)].tolist()]
 
 
 def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], FloatArray]:
@@ -71,7 +69,7 @@ def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], Float
         Kathuria et al. 2016, section 3.2.
     """
     items = np.flatnonzero(problem.region(q - 1))
-    covariance = problem.ground.given(problem.start).covariance[np.ix_(items, items)]
+    covariance = problem.hallucinated.given(problem.start).covariance[np.ix_(items, items)]
     kernel = np.zeros((padded_size(len(items)),) * 2)
     kernel[: len(items), : len(items)] = np.eye(len(items)) + covariance / problem.ground.noise
     return items, kernel

@@ -15,7 +15,7 @@ from structbo.batches.pure_exploration import most_uncertain
 class Hallucination:
     """The criterion's best point, given its best point, and so on.
 
-    Points already chosen count as observed. At their means, which leaves all means as they are and
+    Points already chosen, and pending ones, count as observed. At their means, which leaves all means as they are and
     shrinks deviations: with a width of beta's schedule this is BUCB, with `EstimationWidth` B-EST,
     with the expected improvement the kriging believer. Or at a lie: the constant liar.
 
@@ -33,7 +33,9 @@ class Hallucination:
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""
         value = None if self.lie is None else float(self.lie(problem.values))
-        ground, chosen = problem.ground, [problem.start]
+        ground = problem.with_pending(value)
+        best = ground.best(problem.criterion(ground))
+        chosen = [best if problem.first is None else problem.first]
         while len(chosen) < q:
             ground = ground.given(chosen[-1], value)
             chosen.append(ground.best(problem.criterion(ground)))

@@ -33,15 +33,16 @@ class LocalPenalization:
 
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""
-        ground, first = problem.ground, problem.start
-        constant = self.lipschitz or lipschitz_constant(problem.posteriors, ground.points)
+        ground, constant = problem.ground, self.lipschitz
+        if constant is None:
+            constant = lipschitz_constant(problem.posteriors, ground.points)
         scores = problem.criterion(ground)
         positive = scores if scores.min() > 0.0 else np.logaddexp(0.0, scores)
         log_scores = np.log(np.maximum(positive, np.finfo(float).tiny))
         maximum = problem.values.max()
         for pending in problem.pending:
             log_scores = log_scores + log_penalty(ground, pending, constant, maximum)
-        chosen = [ground.best(log_scores) if problem.first is None else first]
+        chosen = [ground.best(log_scores) if problem.first is None else problem.first]
         while len(chosen) < q:
             log_scores = log_scores + log_penalty(ground, chosen[-1], constant, maximum)
             ground = ground.without(chosen[-1])

@@ -1,6 +1,7 @@
 """The choice of a batch: what every strategy is given, and the one entry to all of them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -18,10 +19,10 @@ class BatchProblem:
     """What a batch is chosen from, and by what.
 
     Args:
-        ground: moments at the candidates, pending points among them, counted as evaluated.
+        ground: moments at the candidates, among them pending points, which are not available.
         posteriors: the process of each draw, stacked along the first axis.
         values: observed values, shape (n,).
-        pending: the candidates that stand for pending points, shape (p,).
+        pending: the candidates that are pending points, shape (p,).
         criterion: scores single points.
         width: the root of beta of this batch.
         next_width: the root of beta of the next batch.
@@ -37,10 +38,23 @@ class BatchProblem:
     next_width: float
     first: int | None
 
-    @property
+    def with_pending(self, value: float | None = None) -> GroundSet:
+        """The moments once all pending points have a value; None for their means."""
+        ground = self.ground
+        for index in self.pending:
+            ground = ground.given(int(index), value)
+        return ground
+
+    @cached_property
+    def hallucinated(self) -> GroundSet:
+        """The moments once all pending points have their means as values."""
+        return self.with_pending()
+
+    @cached_property
     def start(self) -> int:
         """The first point of the batch."""
-        return self.ground.best(self.criterion(self.ground)) if self.first is None else self.first
+        scores = self.criterion(self.hallucinated)
+        return self.ground.best(scores) if self.first is None else self.first
 
     @property
     def relevance(self) -> FloatArray:
@@ -48,7 +62,7 @@ class BatchProblem:
 
         The bounds are ``next_width * 2`` and ``width`` deviations away from the mean.
         """
-        mean, deviation = self.ground.mean, self.ground.deviation
+        mean, deviation = self.hallucinated.mean, self.hallucinated.deviation
         best_lower = (mean - self.width * deviation).max()
         return mean + 2.0 * self.next_width * deviation - best_lower
 
@@ -113,8 +127,7 @@ def choose_batch(
             same.
         criterion: scores single points; None for the upper confidence bound.
         first: index of the first point; None for the criterion's best.
-        pending: points being evaluated, shape (p, D). They count as evaluated, at their posterior
-            means.
+        pending: points being evaluated, shape (p, D). They count like earlier points of the batch.
 
     Returns:
         Indices of q candidates, no two of them equal points, none of them pending, shape (q,).
@@ -125,11 +138,8 @@ def choose_batch(
     pending = np.empty((0, points.shape[1])) if pending is None else pending
     # Pending points come first, so that equal candidates are not available.
     ground = GroundSet.of(posteriors, np.concatenate([pending, points]))
-    for index in np.flatnonzero(ground.available[: len(pending)]):
-        ground = ground.given(int(index))
-    deviations = width_at(width, ground)
-    if not (np.isfinite(deviations) and deviations >= 0.0):
-        raise ValueError(f"width must be finite and not negative, got {deviations}.")
+    for index in range(len(pending)):
+        ground = ground.without(index)
     room = int(ground.available.sum())
     if not 0 < q <= room:
         raise ValueError(
@@ -143,6 +153,9 @@ def choose_batch(
                 "candidates the first is available, of pending ones none."
             )
         first += len(pending)
+    deviations = width_at(width, ground)
+    if not (np.isfinite(deviations) and deviations >= 0.0):
+        raise ValueError(f"width must be finite and not negative, got {deviations}.")
     problem = BatchProblem(
         ground=ground,
         posteriors=posteriors,

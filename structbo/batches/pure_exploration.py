@@ -44,5 +44,5 @@ class PureExploration:
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""
         first = problem.start
-        ground = problem.ground.given(first)
+        ground = problem.hallucinated.given(first)
         return [first, *most_uncertain(ground, q - 1, problem.region(q - 1))]

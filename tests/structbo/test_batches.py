@@ -199,6 +199,20 @@ def test_hallucination_equals_conditioning_anew(posteriors: Posteriors, criterio
         more.append((points[index], value))
 
 
+@pytest.mark.parametrize("lie", [None, np.max])
+def test_pending_points_are_hallucinated_too(posteriors: Posteriors, lie):
+    single, data = posteriors(num_draws=1)
+    points, pending, criterion = candidates(), candidates(1)[:2], ExpectedImprovement(1.2)
+    chosen = choose_batch(
+        Hallucination(lie), single, data, points, 1, key=KEY, width=1.0, criterion=criterion,
+        pending=pending,
+    )  # fmt: skip
+    means = GroundSet.of(single, pending).mean
+    values = means if lie is None else np.full(2, np.max(data.y[data.mask]))
+    again, _ = posteriors(num_draws=1, more=zip(pending, values, strict=True))
+    assert chosen[0] == criterion(GroundSet.of(again, points)).argmax()
+
+
 def test_est_is_a_confidence_bound(posteriors: Posteriors):
     """Lemma 3.1: the most probable candidate to reach the estimate has the highest bound."""
     for seed in range(10):
