@@ -15,9 +15,10 @@ from structbo.batches.pure_exploration import most_uncertain
 class Hallucination:
     """The criterion's best point, given its best point, and so on.
 
-    Points already chosen, and pending ones, count as observed. At their means, which leaves all means as they are and
-    shrinks deviations: with a width of beta's schedule this is BUCB, with `EstimationWidth` B-EST,
-    with the expected improvement the kriging believer. Or at a lie: the constant liar.
+    Points already chosen, and pending ones, count as observed. At their means, which leaves all
+    means as they are and shrinks deviations: with a width of beta's schedule this is BUCB, with
+    `EstimationWidth` B-EST, with the expected improvement the kriging believer. Or at a lie: the
+    constant liar.
 
     Args:
         lie: what all values are taken for, a function of the observed ones such as `numpy.min`;
