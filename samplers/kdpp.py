@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.core import Tracer
 from jax.typing import ArrayLike
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
@@ -189,7 +190,7 @@ def checked_kernel(L: ArrayLike, k: int) -> Array:
 
 def is_concrete(array: Array) -> bool:
     """Whether the values are known, and not traced."""
-    return not isinstance(array, jax.core.Tracer)
+    return not isinstance(array, Tracer)
 
 
 def _check_entries(values: np.ndarray) -> None:

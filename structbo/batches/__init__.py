@@ -2,10 +2,8 @@
 
 from structbo.batches.criteria import (
     ConfidenceBound,
-    Criterion,
     EstimationWidth,
     ExpectedImprovement,
-    Width,
 )
 from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
 from structbo.batches.ground_set import GroundSet
@@ -19,7 +17,6 @@ __all__ = [
     "BatchProblem",
     "BatchStrategy",
     "ConfidenceBound",
-    "Criterion",
     "DPPMax",
     "DPPSample",
     "EstimationWidth",
@@ -29,7 +26,6 @@ __all__ = [
     "LocalPenalization",
     "PureExploration",
     "Thompson",
-    "Width",
     "batch_kernel",
     "choose_batch",
     "lipschitz_constant",

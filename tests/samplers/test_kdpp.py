@@ -16,6 +16,7 @@ from structbo.samplers import (
     sample_kdpp_heat_bath,
     sample_kdpp_mcmc,
 )
+from structbo.samplers.kdpp_chains import Chain
 
 N, K = 8, 3
 SUBSETS = np.array(list(combinations(range(N), K)))
@@ -131,16 +132,23 @@ def test_steps_are_enough_for_the_accuracy(steps, matrix_of):
             assert 0.5 * np.abs(power[row] - prob).sum() <= accuracy
 
 
-def test_round_off_does_not_add_up():
-    """Many exchanges of an ill-conditioned kernel leave the distribution of determinants alone."""
+def test_exchanges_keep_the_inverse_of_an_ill_conditioned_kernel():
     points = np.linspace(0.0, 1.0, 60)[:, None]
     L = np.exp(-0.5 * (points - points.T) ** 2 / 0.2**2) / 1e-4 + np.eye(60)
-    exact = draw_many(sample_kdpp, L, k=5, num_draws=200)
-    chain = draw_many(partial(sample_kdpp_heat_bath, num_steps=400), L, k=5, num_draws=200)
-    assert (np.diff(chain, axis=1) > 0).all()
-    log_dets = [np.log(determinants(L, d)) for d in (exact, chain)]
-    error = np.sqrt(sum(d.var() / len(d) for d in log_dets))
-    assert abs(log_dets[0].mean() - log_dets[1].mean()) < 4.0 * error
+    order = np.random.default_rng(0).permutation(60)
+    start = Chain(jnp.array(order), jnp.linalg.inv(L[np.ix_(order[:5], order[:5])]))
+
+    def exchange(step, chain):
+        key_slot, key_place = jax.random.split(jax.random.fold_in(jax.random.key(0), step))
+        slot = jax.random.randint(key_slot, (), 0, 5)
+        place = jax.random.randint(key_place, (), 5, 60)
+        return chain.exchange(jnp.array(L), slot, place, step % 3 != 0)
+
+    end = jax.jit(lambda chain: jax.lax.fori_loop(0, 2000, exchange, chain))(start)
+    items = np.asarray(end.order[:5])
+    assert sorted(end.order.tolist()) == list(range(60))
+    assert set(items) != set(order[:5])
+    np.testing.assert_allclose(end.inverse @ L[np.ix_(items, items)], np.eye(5), atol=1e-7)
 
 
 def test_greedy_guarantee_and_its_usual_quality():
