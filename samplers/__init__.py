@@ -1,4 +1,4 @@
-"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`."""
+"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`; k-DPPs."""
 
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.default import default_sampler
@@ -6,6 +6,13 @@ from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
+from structbo.samplers.kdpp import greedy_kdpp, sample_kdpp
+from structbo.samplers.kdpp_chains import (
+    heat_bath_steps,
+    metropolis_steps,
+    sample_kdpp_heat_bath,
+    sample_kdpp_mcmc,
+)
 from structbo.samplers.parallel_tempering import ParallelTempering
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
@@ -27,5 +34,11 @@ __all__ = [
     "SplitMerge",
     "StructureBlock",
     "default_sampler",
+    "greedy_kdpp",
+    "heat_bath_steps",
+    "metropolis_steps",
+    "sample_kdpp",
+    "sample_kdpp_heat_bath",
+    "sample_kdpp_mcmc",
     "sites_with_support",
 ]

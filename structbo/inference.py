@@ -28,6 +28,16 @@ SWEEPS_TIMES_DIMS = 60
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 
 
+def padded_size(n: int) -> int:
+    """The next of a few sizes, so that few shapes are ever compiled.
+
+    Example:
+        >>> padded_size(100), padded_size(1025)
+        (128, 1536)
+    """
+    return next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
+
+
 class Data(NamedTuple):
     """Observations, padded so that few shapes are ever compiled.
 
@@ -45,7 +55,7 @@ class Data(NamedTuple):
     def padded(cls, x: np.ndarray, y: np.ndarray) -> "Data":
         """Pads with rows of zeros up to the next of a few sizes."""
         n, num_dims = x.shape
-        size = next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
+        size = padded_size(n)
         rows = np.zeros((size, num_dims))
         rows[:n] = x
         values = np.zeros(size)

@@ -29,6 +29,7 @@ from structbo.acquisition import (
     Search,
 )
 from structbo.acquisition.additive import posterior_of
+from structbo.candidates import perturbed
 from structbo.inference import Data, Draws, condition
 from structbo.maximizers import (
     Layout,
@@ -171,7 +172,7 @@ def _search(
         top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
         parents = jnp.asarray(data.x)[top]
         spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
-        children = _perturbed(key_parents, parents, NUM_RANDOM)
+        children = perturbed(key_parents, parents, NUM_RANDOM)
         random = jax.vmap(levels.nearest)(jnp.concatenate([spread, children]))
 
         union, single = layouts
@@ -238,15 +239,6 @@ def _message_passing_maxima(guide: Acquisition, search: Search, union: Layout) -
     function = AdditiveAcquisition.of(guide, search.components)
     best, _ = coarse_to_fine(function, union, search.levels, search.best, NUM_ROUNDS)
     return jnp.concatenate([best[None], own_best])
-
-
-def _perturbed(key: Array, parents: Array, number: int) -> Array:
-    """Points that differ from a parent in a few coordinates."""
-    key_parent, key_which, key_step = jax.random.split(key, 3)
-    num_dims = parents.shape[1]
-    chosen = parents[jax.random.randint(key_parent, (number,), 0, len(parents))]
-    moves = jax.random.bernoulli(key_which, min(1.0, 5.0 / num_dims), chosen.shape)
-    return jnp.clip(chosen + moves * 0.2 * jax.random.normal(key_step, chosen.shape), 0.0, 1.0)
 
 
 @jax.jit

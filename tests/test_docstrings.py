@@ -8,11 +8,12 @@ from types import ModuleType
 import pytest
 
 import structbo
+import structbo.batches
 import structbo.maximizers
 import structbo.models
 import structbo.samplers
 
-PACKAGES = [structbo, structbo.maximizers, structbo.models, structbo.samplers]
+PACKAGES = [structbo, structbo.batches, structbo.maximizers, structbo.models, structbo.samplers]
 # Real import names: `pytest --doctest-modules models` would import every file a second time.
 MODULES = {package.__name__ for package in PACKAGES} | {
     module.name

@@ -1,4 +1,4 @@
-"""Maximizers of acquisition functions."""
+"""Maximizers of acquisition functions, and samples of points where they are high."""
 
 from structbo.maximizers.additive import Maximum, maximize_additive
 from structbo.maximizers.junction_tree import (
@@ -17,6 +17,7 @@ from structbo.maximizers.message_passing import (
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
+from structbo.maximizers.tree_sampling import sample_additive, sample_tables
 
 __all__ = [
     "AdditiveFunction",
@@ -30,6 +31,8 @@ __all__ = [
     "max_sum",
     "maximize_additive",
     "rounds_needed",
+    "sample_additive",
+    "sample_tables",
     "table_bytes",
     "triangulate",
     "upper_bound",

@@ -6,7 +6,7 @@ arrays of a `Layout`: one compilation serves all graphs whose layouts have the s
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -113,6 +113,23 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
     References:
         Rolland et al. 2018, Algorithm 2.
     """
+    flat, value = pass_messages(tables, layout, lambda table: table.max(0))
+    return value, read_off(flat, layout, lambda values, _: jnp.argmax(values))
+
+
+def pass_messages(
+    tables: tuple[Array, ...], layout: Layout, reduce: Callable[[Array], Array]
+) -> tuple[Array, Array]:
+    """Eliminates all variables, each clique's table reduced over its first axis to a message.
+
+    Args:
+        tables: the factors, group g with shape (F_g, G, ..., G).
+        layout: the junction tree of their graph.
+        reduce: takes the eliminated variable, the first axis, out of a table.
+
+    Returns:
+        All tables and messages as one flat vector, and the total of what is left at the roots.
+    """
     num_grid, width = layout.num_grid, layout.width
     num_dims = len(layout.order)
     offsets, strides = jnp.asarray(layout.offsets), jnp.asarray(layout.strides)
@@ -121,10 +138,9 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
     flat = jnp.concatenate(
         [*(table.ravel() for table in tables), jnp.zeros(num_dims * num_grid**width)]
     )
-    first, stop = jnp.asarray(layout.entries[:-1]), jnp.asarray(layout.entries[1:])
 
     def message(size: int, flat: Array, first: Array, stop: Array) -> Array:
-        """Maximizes the table of a clique with a separator of this size."""
+        """Reduces the table of a clique with a separator of this size."""
 
         def add(entry: Array, table: Array) -> Array:
             index = offsets[entry]
@@ -133,7 +149,7 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
             return table + flat.at[index].get(mode="promise_in_bounds")
 
         table = jax.lax.fori_loop(first, stop, add, jnp.zeros((num_grid,) * (size + 1)))
-        return jnp.pad(table.max(0).ravel(), (0, num_grid**width - num_grid**size))
+        return jnp.pad(reduce(table).ravel(), (0, num_grid**width - num_grid**size))
 
     messages = [partial(message, size) for size in range(width + 1)]
 
@@ -143,24 +159,47 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
         start = message_offset + number * num_grid**width
         return jax.lax.dynamic_update_slice(flat, new, (start,)), jnp.where(size == 0, new[0], 0.0)
 
-    numbers = jnp.arange(num_dims)
-    flat, root_maxima = jax.lax.scan(
-        eliminate, flat, (numbers, jnp.asarray(layout.separator_sizes), first, stop)
+    sizes = jnp.asarray(layout.separator_sizes)
+    flat, at_roots = jax.lax.scan(
+        eliminate, flat, (jnp.arange(num_dims), sizes, *_entry_ranges(layout))
     )
+    return flat, at_roots.sum()
 
-    def read_off(best: Array, step: tuple[Array, ...]) -> tuple[Array, None]:
-        variable, separator, first, stop = step
+
+def read_off(flat: Array, layout: Layout, choose: Callable[[Array, Array], Array]) -> Array:
+    """Sets the variables one by one, in the reverse order of their elimination.
+
+    Args:
+        flat: all tables and messages, from `pass_messages`.
+        layout: the junction tree.
+        choose: from the clique's table at the values of its separator, shape (G,), and the number
+            of the step, the index of the variable's value.
+
+    Returns:
+        The grid index of each variable, shape (D,).
+    """
+    num_dims = len(layout.order)
+    offsets, strides = jnp.asarray(layout.offsets), jnp.asarray(layout.strides)
+    points = jnp.arange(layout.num_grid, dtype=offsets.dtype)
+
+    def assign(index: Array, step: tuple[Array, ...]) -> tuple[Array, None]:
+        number, variable, separator, first, stop = step
 
         def add(entry: Array, values: Array) -> Array:
-            fixed = offsets[entry] + strides[entry, 1:] @ best[separator]
+            fixed = offsets[entry] + strides[entry, 1:] @ index[separator]
             return values + flat[fixed + strides[entry, 0] * points]
 
-        values = jax.lax.fori_loop(first, stop, add, jnp.zeros(num_grid))
-        return best.at[variable].set(jnp.argmax(values).astype(best.dtype)), None
+        values = jax.lax.fori_loop(first, stop, add, jnp.zeros(layout.num_grid))
+        return index.at[variable].set(choose(values, number).astype(index.dtype)), None
 
-    steps = (jnp.asarray(layout.order), jnp.asarray(layout.separators), first, stop)
-    best, _ = jax.lax.scan(read_off, jnp.zeros(num_dims, offsets.dtype), steps, reverse=True)
-    return root_maxima.sum(), best
+    order, separators = jnp.asarray(layout.order), jnp.asarray(layout.separators)
+    steps = (jnp.arange(num_dims), order, separators, *_entry_ranges(layout))
+    return jax.lax.scan(assign, jnp.zeros(num_dims, offsets.dtype), steps, reverse=True)[0]
+
+
+def _entry_ranges(layout: Layout) -> tuple[Array, Array]:
+    """First entry of every step, and the one after its last."""
+    return jnp.asarray(layout.entries[:-1]), jnp.asarray(layout.entries[1:])
 
 
 @jax.jit

@@ -1,0 +1,225 @@
+"""Determinantal point processes of fixed size: diverse sets of k out of n items.
+
+The k-DPP of a positive semi-definite matrix L draws a set S of k items with probability
+proportional to ``det(L_S)``. The greedy search for the most probable set and the exact sampler are
+the same pivoted Cholesky factorization: one takes the largest pivot, the other draws a pivot with
+probability proportional to its size.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.core import Tracer
+from jax.typing import ArrayLike
+
+ROUND_OFF = float(np.finfo(np.float64).eps)
+
+
+def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
+    """Draws a set of k items from a k-DPP, exactly.
+
+    A set of k eigenvectors is drawn with probability proportional to the product of their
+    eigenvalues, and then items from the projection onto their span. The elementary symmetric
+    polynomials, which the first step needs, are computed in log space: they do not overflow.
+
+    ``jax.vmap`` over keys shares one eigendecomposition, which takes nearly all of the time.
+    Under ``jax.jit`` the values of L are not checked.
+
+    Args:
+        key: a JAX random key.
+        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
+        k: how many items to draw, static.
+
+    Returns:
+        The items in ascending order, shape (k,).
+
+    Raises:
+        ValueError: if L is not such a matrix, or k is not between 0 and n.
+
+    References:
+        Kulesza and Taskar 2011, "k-DPPs: fixed-size determinantal point processes", Algorithms 1
+        and 8 of their monograph of 2012.
+
+    Example:
+        >>> sample_kdpp(jax.random.key(0), jnp.diag(jnp.array([1.0, 0.0, 2.0])), 2).tolist()
+        [0, 2]
+    """
+    with jax.enable_x64(True):
+        L = checked_kernel(L, k)
+        if k == 0:
+            return jnp.zeros(0, int)
+        values, vectors = jnp.linalg.eigh(L)
+        tolerance = len(L) * ROUND_OFF * jnp.abs(values).max()
+        if is_concrete(values):
+            _check_spectrum(np.asarray(values), float(tolerance), k)
+        return _sample_from_spectrum(key, jnp.where(values > tolerance, values, 0.0), vectors, k)
+
+
+@partial(jax.jit, static_argnums=3)
+def _sample_from_spectrum(key: Array, values: Array, vectors: Array, k: int) -> Array:
+    key_spectrum, key_items = jax.random.split(key)
+    chosen = _sample_eigenvectors(key_spectrum, jnp.log(values), k)
+    basis = vectors[:, chosen]
+    keys = jax.random.split(key_items, k)
+
+    def draw(step: Array, state: tuple[Pivots, Array]) -> tuple[Pivots, Array]:
+        pivots, items = state
+        item = jax.random.categorical(keys[step], jnp.log(jnp.maximum(pivots.residual, 0.0)))
+        return pivots.eliminate(step, item, basis @ basis[item]), items.at[step].set(item)
+
+    start = (Pivots.of(jnp.square(basis).sum(1), k), jnp.zeros(k, int))
+    return jnp.sort(jax.lax.fori_loop(0, k, draw, start)[1])
+
+
+def _sample_eigenvectors(key: Array, log_values: Array, k: int) -> Array:
+    """Indices of k eigenvectors, drawn in proportion to the product of their eigenvalues."""
+
+    def extend(log_sums: Array, log_value: Array) -> tuple[Array, Array]:
+        """Elementary symmetric polynomials of orders 0 to k with one more eigenvalue."""
+        longer = jnp.logaddexp(log_sums[1:], log_value + log_sums[:-1])
+        return jnp.concatenate([log_sums[:1], longer]), log_sums
+
+    empty = jnp.full(k + 1, -jnp.inf).at[0].set(0.0)
+    _, before = jax.lax.scan(extend, empty, log_values)
+    log_uniforms = jnp.log(jax.random.uniform(key, log_values.shape))
+
+    def decide(left: Array, item: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+        log_value, log_sums, log_uniform = item
+        with_it = log_value + log_sums[left - 1]
+        taken = (left > 0) & (log_uniform < with_it - jnp.logaddexp(log_sums[left], with_it))
+        return left - taken, taken
+
+    _, taken = jax.lax.scan(decide, jnp.array(k), (log_values, before, log_uniforms), reverse=True)
+    return jnp.nonzero(taken, size=k)[0]
+
+
+def greedy_kdpp(L: ArrayLike, k: int) -> Array:
+    """Adds k times the item that increases the determinant most.
+
+    The determinant is at least ``1 / (k!)^2`` of the largest one.
+
+    Args:
+        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
+        k: how many items to choose, static.
+
+    Returns:
+        The items as they were chosen, shape (k,).
+
+    Raises:
+        ValueError: if L is not such a matrix, or k is not between 0 and n.
+
+    References:
+        Chen, Zhang and Zhou 2018, "Fast greedy MAP inference for determinantal point process";
+        Civril and Magdon-Ismail 2009, for the guarantee.
+
+    Example:
+        >>> greedy_kdpp(jnp.array([[2.0, 1.9, 0.0], [1.9, 1.9, 0.0], [0.0, 0.0, 1.0]]), 2).tolist()
+        [0, 2]
+    """
+    with jax.enable_x64(True):
+        return most_probable(checked_kernel(L, k), k)
+
+
+def most_probable(L: Array, k: int) -> Array:
+    """The greedy set of k items, shape (k,), for a matrix that is known to be one of a k-DPP."""
+    if k == 0:
+        return jnp.zeros(0, int)
+    items, pivots = _greedy(L, k)
+    tolerance = len(L) * ROUND_OFF * jnp.abs(jnp.diagonal(L)).max()
+    if is_concrete(pivots) and not (pivots > tolerance).all():
+        raise _rank_error(int((pivots > tolerance).sum()), k)
+    return items
+
+
+@partial(jax.jit, static_argnums=1)
+def _greedy(L: Array, k: int) -> tuple[Array, Array]:
+    """The items and their pivots: the factors by which they multiplied the determinant."""
+
+    def add(step: Array, state: tuple[Pivots, Array, Array]) -> tuple[Pivots, Array, Array]:
+        pivots, items, sizes = state
+        item = jnp.argmax(pivots.residual)
+        sizes = sizes.at[step].set(pivots.residual[item])
+        return pivots.eliminate(step, item, L[item]), items.at[step].set(item), sizes
+
+    start = (Pivots.of(jnp.diagonal(L), k), jnp.zeros(k, int), jnp.zeros(k))
+    _, items, sizes = jax.lax.fori_loop(0, k, add, start)
+    return items, sizes
+
+
+class Pivots(NamedTuple):
+    """A pivoted Cholesky factorization under way.
+
+    Args:
+        rows: the factor's transpose, zero where it is still to come, shape (k, n).
+        residual: what each item's diagonal entry has left, minus infinity for those chosen, (n,).
+    """
+
+    rows: Array
+    residual: Array
+
+    @classmethod
+    def of(cls, diagonal: Array, k: int) -> "Pivots":
+        """Before the first pivot."""
+        return cls(jnp.zeros((k, len(diagonal))), diagonal)
+
+    def eliminate(self, step: Array, item: Array, column: Array) -> "Pivots":
+        """After one more pivot, whose column of the matrix is given."""
+        row = (column - self.rows[:, item] @ self.rows) / jnp.sqrt(self.residual[item])
+        residual = (self.residual - jnp.square(row)).at[item].set(-jnp.inf)
+        return Pivots(self.rows.at[step].set(row), residual)
+
+
+def checked_kernel(L: ArrayLike, k: int) -> Array:
+    """L as an array of doubles, if it can be the matrix of a k-DPP."""
+    kernel = jnp.asarray(L, float)
+    if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
+        raise ValueError(f"L must be square, got shape {kernel.shape}.")
+    if not 0 <= k <= len(kernel):
+        raise ValueError(
+            f"k must be between 0 and the {len(kernel)} items of L, got {k}: add items or ask for "
+            "fewer."
+        )
+    if is_concrete(kernel):
+        _check_entries(np.asarray(kernel))
+    return kernel
+
+
+def is_concrete(array: Array) -> bool:
+    """Whether the values are known, and not traced."""
+    return not isinstance(array, Tracer)
+
+
+def _check_entries(values: np.ndarray) -> None:
+    """Finite and symmetric? Products with a random vector tell, in a fraction of the time."""
+    probe = np.random.default_rng(0).uniform(1.0, 2.0, len(values))
+    sides = values @ probe, probe @ values
+    if not np.isfinite(sides).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(f"L must be finite, got L[{row}, {column}] = {values[row, column]}.")
+    if np.abs(sides[0] - sides[1]).max(initial=0.0) > 1e-8 * np.abs(sides[0]).max(initial=0.0):
+        row, column = np.unravel_index(np.abs(values - values.T).argmax(), values.shape)
+        raise ValueError(
+            f"L must be symmetric, got L[{row}, {column}] = {values[row, column]} and "
+            f"L[{column}, {row}] = {values[column, row]}: pass (L + L.T) / 2."
+        )
+
+
+def _check_spectrum(values: np.ndarray, tolerance: float, k: int) -> None:
+    if values.min() < -max(tolerance, 1e-8 * values.max()):
+        raise ValueError(
+            f"L must be positive semi-definite, its least eigenvalue is {values.min():.3g}: "
+            "a covariance matrix is."
+        )
+    if (values > tolerance).sum() < k:
+        raise _rank_error(int((values > tolerance).sum()), k)
+
+
+def _rank_error(rank: int, k: int) -> ValueError:
+    return ValueError(
+        f"L has rank {rank}, so that every set of k={k} items has determinant zero: ask for at "
+        f"most {rank} items, or add a multiple of the identity."
+    )

@@ -1,0 +1,229 @@
+"""Markov chains over sets of k items whose stationary distribution is a k-DPP.
+
+They need no eigendecomposition. Both start from the greedy set, whose probability is bounded from
+below, and both exchange one item per step; theorems tell how many steps bring them within a given
+total variation distance of the k-DPP.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from structbo.samplers.kdpp import checked_kernel, most_probable
+
+
+def sample_kdpp_mcmc(
+    key: Array, L: ArrayLike, k: int, *, accuracy: float = 0.01, num_steps: int | None = None
+) -> Array:
+    """Draws k items by a Metropolis chain that exchanges an item for a random other one.
+
+    A step costs O(k^2), but the bound asks for O(n k^2 log n) of them: `sample_kdpp_heat_bath`
+    needs far less time for the same accuracy, unless ``num_steps`` is known to be enough.
+
+    Args:
+        key: a JAX random key.
+        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
+        k: how many items to draw, static.
+        accuracy: bound on the total variation distance to the k-DPP.
+        num_steps: length of the chain, instead of `metropolis_steps` for the accuracy.
+
+    Returns:
+        The items in ascending order, shape (k,).
+
+    Raises:
+        ValueError: if L is not such a matrix, or k or the accuracy are out of range.
+
+    References:
+        Anari, Oveis Gharan and Rezaei 2016, "Monte Carlo Markov chain algorithms for sampling
+        strongly Rayleigh distributions and determinantal point processes".
+
+    Example:
+        >>> sample_kdpp_mcmc(jax.random.key(0), jnp.diag(jnp.array([1.0, 0.0, 2.0])), 2).tolist()
+        [0, 2]
+    """
+    return _sample(key, L, k, accuracy, num_steps, metropolis_steps, _metropolis)
+
+
+def sample_kdpp_heat_bath(
+    key: Array, L: ArrayLike, k: int, *, accuracy: float = 0.01, num_steps: int | None = None
+) -> Array:
+    """Draws k items by a chain that removes a random item and draws another given the rest.
+
+    A step costs O(n k^2), and the bound asks for O(k log(k log n)) of them.
+
+    Args:
+        key: a JAX random key.
+        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
+        k: how many items to draw, static.
+        accuracy: bound on the total variation distance to the k-DPP.
+        num_steps: length of the chain, instead of `heat_bath_steps` for the accuracy.
+
+    Returns:
+        The items in ascending order, shape (k,).
+
+    Raises:
+        ValueError: if L is not such a matrix, or k or the accuracy are out of range.
+
+    References:
+        Cryan, Guo and Mousa 2021, "Modified log-Sobolev inequalities for strongly log-concave
+        distributions", for the bases-exchange walk and its bound.
+
+    Example:
+        >>> L = jnp.diag(jnp.array([1.0, 0.0, 2.0]))
+        >>> sample_kdpp_heat_bath(jax.random.key(0), L, 2).tolist()
+        [0, 2]
+    """
+    return _sample(key, L, k, accuracy, num_steps, heat_bath_steps, _heat_bath)
+
+
+def metropolis_steps(n: int, k: int, accuracy: float) -> int:
+    """Steps that bring `sample_kdpp_mcmc` within a total variation distance of its k-DPP.
+
+    ``log(1 / (accuracy * p)) / C`` with p the least probability of the greedy start. Of an
+    exchange and its reverse one is always accepted when proposed, so that
+    ``C >= 1 / (2 k (n - k))``.
+
+    Args:
+        n: number of items.
+        k: size of the sets.
+        accuracy: the distance, in (0, 1).
+
+    References:
+        Anari, Oveis Gharan and Rezaei 2016, for the bound in terms of C and p.
+
+    Example:
+        >>> metropolis_steps(8, 3, 0.01)
+        367
+    """
+    _check_accuracy(accuracy)
+    return math.ceil(2 * k * (n - k) * (_log_odds_of_start(n, k) - math.log(accuracy)))
+
+
+def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
+    """Steps that bring `sample_kdpp_heat_bath` within a total variation distance of its k-DPP.
+
+    A step multiplies the relative entropy to the k-DPP by at most ``1 - 1 / k``. It starts from
+    ``log(1 / p)``, p being the least probability of the greedy start, and has to come down to
+    twice the square of the accuracy (Pinsker's inequality).
+
+    Args:
+        n: number of items.
+        k: size of the sets.
+        accuracy: the distance, in (0, 1).
+
+    References:
+        Cryan, Guo and Mousa 2021, for the decay of the entropy.
+
+    Example:
+        >>> heat_bath_steps(1000, 10, 0.01), heat_bath_steps(5000, 10, 0.01)
+        (130, 132)
+    """
+    _check_accuracy(accuracy)
+    entropy = _log_odds_of_start(n, k)
+    return 0 if entropy == 0.0 else math.ceil(k * math.log(entropy / (2.0 * accuracy**2)))
+
+
+def _log_odds_of_start(n: int, k: int) -> float:
+    """Bounds ``log(1 / p)``: at most C(n, k) sets, none above (k!)^2 times the greedy one."""
+    return math.log(math.comb(n, k)) + 2.0 * math.lgamma(k + 1.0)
+
+
+def _check_accuracy(accuracy: float) -> None:
+    if not 0.0 < accuracy < 1.0:
+        raise ValueError(
+            f"accuracy must be a total variation distance between 0 and 1, got {accuracy}."
+        )
+
+
+class Chain(NamedTuple):
+    """A set of items, and what ratios of determinants are computed from.
+
+    Args:
+        order: all items, those of the set first, shape (n,).
+        inverse: the inverse of the set's submatrix of L, shape (k, k).
+    """
+
+    order: Array
+    inverse: Array
+
+    def without(self, slot: Array) -> Array:
+        """The inverse of the submatrix without the item in a slot, framed with zeros."""
+        column = self.inverse[slot]
+        return self.inverse - jnp.outer(column, column) / column[slot]
+
+    def exchange(self, L: Array, slot: Array, place: Array, accept: Array | bool) -> "Chain":
+        """The set with the item in a slot exchanged for the one in a place of the order."""
+        ends = jnp.array([slot, place])
+        order = self.order.at[ends].set(self.order[jnp.where(accept, ends[::-1], ends)])
+        k = len(self.inverse)
+        rest, column = self.without(slot), L[order[:k], order[slot]]
+        border = (rest @ column).at[slot].set(-1.0)
+        gain = L[order[slot], order[slot]] - column @ rest @ column
+        inverse = rest + jnp.outer(border, border) / gain
+        # One step of Newton's iteration keeps round-off from adding up.
+        submatrix = L[order[:k, None], order[:k]]
+        inverse = inverse @ (2.0 * jnp.eye(k) - submatrix @ inverse)
+        return Chain(order, jnp.where(accept, inverse, self.inverse))
+
+
+Step = Callable[[Array, Array, Chain], Chain]
+
+
+def _metropolis(key: Array, L: Array, chain: Chain) -> Chain:
+    """Proposes to exchange a random item for a random other one; half of the time, stays."""
+    n, k = len(chain.order), len(chain.inverse)
+    key_slot, key_place, key_accept = jax.random.split(key, 3)
+    slot = jax.random.randint(key_slot, (), 0, k)
+    place = jax.random.randint(key_place, (), k, n)
+    column, item = L[chain.order[:k], chain.order[place]], chain.order[place]
+    gain = L[item, item] - column @ chain.without(slot) @ column
+    ratio = chain.inverse[slot, slot] * gain
+    accept = jax.random.uniform(key_accept) < 0.5 * jnp.minimum(ratio, 1.0)
+    return chain.exchange(L, slot, place, accept)
+
+
+def _heat_bath(key: Array, L: Array, chain: Chain) -> Chain:
+    """Draws a random slot's item given the others, with probability proportional to det(L_S)."""
+    k = len(chain.inverse)
+    key_slot, key_place = jax.random.split(key)
+    slot = jax.random.randint(key_slot, (), 0, k)
+    columns = L[chain.order[:k]][:, chain.order]
+    gains = jnp.diagonal(L)[chain.order] - (columns * (chain.without(slot) @ columns)).sum(0)
+    is_kept = (jnp.arange(len(gains)) < k) & (jnp.arange(len(gains)) != slot)
+    log_gains = jnp.log(jnp.where(is_kept, 0.0, jnp.maximum(gains, 0.0)))
+    place = jax.random.categorical(key_place, log_gains)
+    return chain.exchange(L, slot, place, place != slot)
+
+
+def _sample(
+    key: Array,
+    L: ArrayLike,
+    k: int,
+    accuracy: float,
+    num_steps: int | None,
+    steps_for: Callable[[int, int, float], int],
+    step: Step,
+) -> Array:
+    with jax.enable_x64(True):
+        L = checked_kernel(L, k)
+        start = most_probable(L, k)
+        if k in (0, len(L)):
+            return jnp.sort(start)
+        length = steps_for(len(L), k, accuracy) if num_steps is None else num_steps
+        return _run(key, L, start, length, step)
+
+
+@partial(jax.jit, static_argnums=4)
+def _run(key: Array, L: Array, start: Array, num_steps: int, step: Step) -> Array:
+    n, k = len(L), len(start)
+    others = jnp.nonzero(jnp.ones(n, bool).at[start].set(False), size=n - k)[0]
+    inverse = jnp.linalg.inv(L[start[:, None], start])
+    init = Chain(jnp.concatenate([start, others]), inverse)
+    run = jax.lax.fori_loop(0, num_steps, lambda t, c: step(jax.random.fold_in(key, t), L, c), init)
+    return jnp.sort(run.order[:k])

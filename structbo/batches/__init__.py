@@ -1,0 +1,34 @@
+"""Batches: q points to evaluate at once, chosen from candidates."""
+
+from structbo.batches.criteria import (
+    ConfidenceBound,
+    EstimationWidth,
+    ExpectedImprovement,
+)
+from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
+from structbo.batches.ground_set import GroundSet
+from structbo.batches.hallucination import Hallucination, widening
+from structbo.batches.local_penalization import LocalPenalization, lipschitz_constant
+from structbo.batches.problem import BatchProblem, BatchStrategy, choose_batch
+from structbo.batches.pure_exploration import PureExploration, most_uncertain
+from structbo.batches.thompson import Thompson
+
+__all__ = [
+    "BatchProblem",
+    "BatchStrategy",
+    "ConfidenceBound",
+    "DPPMax",
+    "DPPSample",
+    "EstimationWidth",
+    "ExpectedImprovement",
+    "GroundSet",
+    "Hallucination",
+    "LocalPenalization",
+    "PureExploration",
+    "Thompson",
+    "batch_kernel",
+    "choose_batch",
+    "lipschitz_constant",
+    "most_uncertain",
+    "widening",
+]

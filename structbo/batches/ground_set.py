@@ -1,0 +1,109 @@
+"""The joint posterior of the function at a finite set of candidates.
+
+A batch is chosen from candidates before any of its values is known. What the choice needs is one
+mean vector and one covariance matrix: that of a Gaussian process given one more evaluation is
+plain linear algebra, and its covariance does not depend on the value.
+
+Draws of the structure and of hyper-parameters make a mixture of processes. It enters with its
+first two moments: the mean of the draws' means, and the mean of their covariances plus the
+covariance of their means. What draws disagree about is thereby uncertain, although each is sure of
+it; conditioning on a candidate is then the best linear prediction under the mixture; and there is
+one determinantal point process for a batch, not one per draw. With one draw nothing changes.
+"""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from structbo.inference import padded_size
+from structbo.models import ConditionedGP
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class GroundSet:
+    """Moments of the function at the candidates of a batch.
+
+    Args:
+        points: candidates in the unit cube, shape (m, D).
+        mean: posterior mean, shape (m,).
+        covariance: posterior covariance, shape (m, m).
+        noise: variance of an observation around the function.
+        available: which candidates may be chosen, bool, shape (m,).
+    """
+
+    points: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+    noise: float
+    available: BoolArray
+
+    @classmethod
+    def of(cls, posteriors: ConditionedGP, points: FloatArray) -> "GroundSet":
+        """The moments of a mixture of posteriors; of equal candidates only the first is available.
+
+        Args:
+            posteriors: one per draw, stacked along the first axis.
+            points: candidates in the unit cube, shape (m, D).
+        """
+        padded = np.zeros((padded_size(len(points)), points.shape[1]))
+        padded[: len(points)] = points
+        with jax.enable_x64(True):
+            moments = jax.tree.map(np.asarray, _moments(posteriors, jnp.asarray(padded)))
+        mean, covariance, noise = moments
+        available = np.zeros(len(points), bool)
+        available[np.unique(points, axis=0, return_index=True)[1]] = True
+        kept = slice(len(points))
+        return cls(points, mean[kept], covariance[kept, kept], float(noise), available)
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Posterior deviation of the function, without observation noise, shape (m,)."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
+
+    def given(self, index: int, value: float | None = None) -> "GroundSet":
+        """The posterior after one more evaluation, at a candidate that is then not available.
+
+        Args:
+            index: of the candidate.
+            value: what is observed there; None for the mean, which leaves all means as they are.
+        """
+        column = self.covariance[:, index]
+        gain = column / (column[index] + self.noise)
+        surprise = 0.0 if value is None else value - self.mean[index]
+        return replace(
+            self.without(index),
+            mean=self.mean + gain * surprise,
+            covariance=self.covariance - np.outer(gain, column),
+        )
+
+    def without(self, index: int) -> "GroundSet":
+        """The same posterior, with a candidate that is no longer available."""
+        available = self.available.copy()
+        available[index] = False
+        return replace(self, available=available)
+
+    def best(self, scores: FloatArray, region: BoolArray | None = None) -> int:
+        """The available candidate, of a region if one is given, with the highest score (m,)."""
+        eligible = self.available if region is None else self.available & region
+        return int(np.argmax(np.where(eligible, scores, -np.inf)))
+
+
+@jax.jit
+def _moments(posteriors: ConditionedGP, x: Array) -> tuple[Array, Array, Array]:
+    """Mean, covariance and noise variance of the mixture, at points (m, D)."""
+
+    def add(total: Array, posterior: ConditionedGP) -> tuple[Array, tuple[Array, Array]]:
+        covariance = posterior.covariance_between(x, x)
+        return total + covariance, (posterior.predict(x)[0], posterior.noise)
+
+    total, (means, noises) = jax.lax.scan(add, jnp.zeros((len(x), len(x))), posteriors)
+    between = means - means.mean(0)
+    covariance = (total + between.T @ between) / len(means)
+    return means.mean(0), covariance, noises.mean()

@@ -1,0 +1,71 @@
+"""Batches chosen point after point, as if the values of the earlier ones were known."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jax import Array
+
+from structbo.batches.ground_set import FloatArray, GroundSet
+from structbo.batches.problem import BatchProblem
+from structbo.batches.pure_exploration import most_uncertain
+
+
+@dataclass(frozen=True)
+class Hallucination:
+    """The criterion's best point, given its best point, and so on.
+
+    Points already chosen, and pending ones, count as observed. At their means, which leaves all
+    means as they are and shrinks deviations: with a width of beta's schedule this is BUCB, with
+    `EstimationWidth` B-EST, with the expected improvement the kriging believer. Or at a lie: the
+    constant liar.
+
+    Args:
+        lie: what all values are taken for, a function of the observed ones such as `numpy.min`;
+            None for the posterior means.
+
+    References:
+        Desautels, Krause and Burdick 2014, Algorithm 2; Kathuria et al. 2016, Algorithm 1;
+        Ginsbourger, Le Riche and Carraro 2010, section 4.
+    """
+
+    lie: Callable[[FloatArray], float] | None = None
+
+    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+        """Indices of q different available candidates."""
+        value = None if self.lie is None else float(self.lie(problem.values))
+        ground = problem.with_pending(value)
+        best = ground.best(problem.criterion(ground))
+        chosen = [best if problem.first is None else problem.first]
+        while len(chosen) < q:
+            ground = ground.given(chosen[-1], value)
+            chosen.append(ground.best(problem.criterion(ground)))
+        return chosen
+
+
+def widening(ground: GroundSet, q: int) -> float:
+    """A factor C' by which no deviation shrinks more while a batch is hallucinated.
+
+    ``exp(C)`` with C a bound on what q - 1 observations can tell about the function: the greedy
+    information gain divided by ``1 - 1 / e``. Confidence bounds widened by it hold throughout the
+    batch. It is close to one after an initial design (`most_uncertain`), and huge without one; in
+    practice BUCB is run with 1.
+
+    Args:
+        ground: moments at the candidates.
+        q: the size of the batch.
+
+    Returns:
+        A number not below 1; infinity where the bound is beyond floating point.
+
+    References:
+        Desautels, Krause and Burdick 2014, section 4.2, where beta is multiplied by ``exp(2 C)``,
+        hence its root by ``exp(C)``; Kathuria et al. 2016, section 3.1, print the former.
+    """
+    gain, free = 0.0, ground
+    for _ in range(min(q - 1, int(ground.available.sum()))):
+        (index,) = most_uncertain(free, 1)
+        gain += 0.5 * math.log1p(free.covariance[index, index] / free.noise)
+        free = free.given(index)
+    bound = gain / (1.0 - math.exp(-1.0))
+    return math.exp(bound) if bound < 700.0 else math.inf

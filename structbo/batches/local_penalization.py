@@ -1,0 +1,73 @@
+"""Batches by local penalization: a chosen point keeps the next one out of a ball around it."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.special import log_ndtr
+
+from structbo.batches.ground_set import FloatArray, GroundSet
+from structbo.batches.problem import BatchProblem
+from structbo.models import ConditionedGP
+
+
+@dataclass(frozen=True)
+class LocalPenalization:
+    """Maximizes the criterion times the probabilities that no chosen point excludes a candidate.
+
+    A function of Lipschitz constant L and maximum M has no maximizer within ``(M - f(x_j)) / L`` of
+    x_j. The constant is the largest gradient of the posterior mean at the candidates, the maximum
+    the largest observed value. A criterion that has negative scores is made positive by
+    ``log(1 + exp(score))``.
+
+    Args:
+        lipschitz: the constant, if it is known.
+
+    References:
+        Gonzalez, Dai, Hennig and Lawrence 2016, eq. (5) to (9).
+    """
+
+    lipschitz: float | None = None
+
+    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+        """Indices of q different available candidates."""
+        ground, constant = problem.ground, self.lipschitz
+        if constant is None:
+            constant = lipschitz_constant(problem.posteriors, ground.points)
+        scores = problem.criterion(ground)
+        positive = scores if scores.min() > 0.0 else np.logaddexp(0.0, scores)
+        log_scores = np.log(np.maximum(positive, np.finfo(float).tiny))
+        maximum = problem.values.max()
+        for pending in problem.pending:
+            log_scores = log_scores + log_penalty(ground, pending, constant, maximum)
+        chosen = [ground.best(log_scores) if problem.first is None else problem.first]
+        while len(chosen) < q:
+            log_scores = log_scores + log_penalty(ground, chosen[-1], constant, maximum)
+            ground = ground.without(chosen[-1])
+            chosen.append(ground.best(log_scores))
+        return chosen
+
+
+def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float) -> FloatArray:
+    """Log probability that each candidate is outside the ball of one of them, shape (m,)."""
+    distance = np.linalg.norm(ground.points - ground.points[index], axis=1)
+    deviation = max(float(ground.deviation[index]), 1e-12)
+    z = (lipschitz * distance - maximum + ground.mean[index]) / deviation
+    penalty: FloatArray = log_ndtr(z)
+    return penalty
+
+
+def lipschitz_constant(posteriors: ConditionedGP, points: FloatArray) -> float:
+    """The largest gradient of the posterior mean, averaged over draws, at points (m, D)."""
+    with jax.enable_x64(True):
+        return max(float(_largest_slope(posteriors, jnp.asarray(points))), 1e-7)
+
+
+@jax.jit
+def _largest_slope(posteriors: ConditionedGP, x: Array) -> Array:
+    def total_mean(x: Array) -> Array:
+        return jax.lax.map(lambda p: p.predict(x)[0].sum(), posteriors).mean()
+
+    return jnp.linalg.norm(jax.grad(total_mean)(x), axis=1).max()

@@ -1,0 +1,169 @@
+"""The choice of a batch: what every strategy is given, and the one entry to all of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from structbo.batches.criteria import ConfidenceBound, Criterion, Width, width_at
+from structbo.batches.ground_set import BoolArray, FloatArray, GroundSet
+from structbo.inference import Data
+from structbo.models import ConditionedGP
+
+
+@dataclass(frozen=True)
+class BatchProblem:
+    """What a batch is chosen from, and by what.
+
+    Args:
+        ground: moments at the candidates, among them pending points, which are not available.
+        posteriors: the process of each draw, stacked along the first axis.
+        values: observed values, shape (n,).
+        pending: the candidates that are pending points, shape (p,).
+        criterion: scores single points.
+        width: the root of beta of this batch.
+        next_width: the root of beta of the next batch.
+        first: the first point of the batch, or None for the criterion's best.
+    """
+
+    ground: GroundSet
+    posteriors: ConditionedGP
+    values: FloatArray
+    pending: NDArray[np.intp]
+    criterion: Criterion
+    width: float
+    next_width: float
+    first: int | None
+
+    def with_pending(self, value: float | None = None) -> GroundSet:
+        """The moments once all pending points have a value; None for their means."""
+        ground = self.ground
+        for index in self.pending:
+            ground = ground.given(int(index), value)
+        return ground
+
+    @cached_property
+    def hallucinated(self) -> GroundSet:
+        """The moments once all pending points have their means as values."""
+        return self.with_pending()
+
+    @cached_property
+    def start(self) -> int:
+        """The first point of the batch."""
+        scores = self.criterion(self.hallucinated)
+        return self.ground.best(scores) if self.first is None else self.first
+
+    @property
+    def relevance(self) -> FloatArray:
+        """How far each candidate's upper bound is above the best lower bound, shape (m,).
+
+        The bounds are ``next_width * 2`` and ``width`` deviations away from the mean.
+        """
+        mean, deviation = self.hallucinated.mean, self.hallucinated.deviation
+        best_lower = (mean - self.width * deviation).max()
+        return mean + 2.0 * self.next_width * deviation - best_lower
+
+    def region(self, at_least: int) -> BoolArray:
+        """The relevance region: candidates that may turn out to be the best, bool, shape (m,).
+
+        Args:
+            at_least: how many available candidates, other than the first point, to include even if
+                they are not relevant, the most relevant of them.
+
+        References:
+            Contal et al. 2013, section 3; Kathuria et al. 2016, section 3.2.
+        """
+        relevance = np.where(self.ground.available, self.relevance, -np.inf)
+        relevance[self.start] = -np.inf
+        kept = min(at_least, len(relevance))
+        threshold = np.partition(relevance, -kept)[-kept] if kept else np.inf
+        region: BoolArray = np.isfinite(relevance) & (relevance >= min(threshold, 0.0))
+        return region
+
+
+class BatchStrategy(Protocol):
+    """Chooses a batch."""
+
+    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+        """Indices of q different available candidates.
+
+        Args:
+            problem: what to choose from.
+            q: the size of the batch, at most the number of available candidates.
+            key: a JAX random key.
+        """
+        ...
+
+
+def choose_batch(
+    strategy: BatchStrategy,
+    posteriors: ConditionedGP,
+    data: Data,
+    points: FloatArray,
+    q: int,
+    *,
+    key: Array,
+    width: Width,
+    next_width: float | None = None,
+    criterion: Criterion | None = None,
+    first: int | None = None,
+    pending: FloatArray | None = None,
+) -> NDArray[np.intp]:
+    """Chooses q of the candidates to evaluate at once.
+
+    Args:
+        strategy: how, for example ``DPPSample()``.
+        posteriors: one process per draw of the model's sites, stacked along the first axis.
+        data: the observations that they are conditioned on.
+        points: candidates in the unit cube, shape (m, D); equal ones count once.
+        q: how many.
+        key: a JAX random key.
+        width: the root of beta, the exploration parameter, of this batch; for batches that follow
+            EST, ``EstimationWidth(maximum)``.
+        next_width: that of the next batch, which the relevance region depends on; None for the
+            same.
+        criterion: scores single points; None for the upper confidence bound.
+        first: index of the first point; None for the criterion's best.
+        pending: points being evaluated, shape (p, D). They count like earlier points of the batch.
+
+    Returns:
+        Indices of q candidates, no two of them equal points, none of them pending, shape (q,).
+
+    Raises:
+        ValueError: if there are fewer than q such candidates, or an argument is out of range.
+    """
+    pending = np.empty((0, points.shape[1])) if pending is None else pending
+    # Pending points come first, so that equal candidates are not available.
+    ground = GroundSet.of(posteriors, np.concatenate([pending, points]))
+    for index in range(len(pending)):
+        ground = ground.without(index)
+    room = int(ground.available.sum())
+    if not 0 < q <= room:
+        raise ValueError(
+            f"q must be between 1 and the {room} different candidates that are not pending, got "
+            f"{q}: add candidates or ask for fewer."
+        )
+    if first is not None:
+        if not 0 <= first < len(points) or not ground.available[first + len(pending)]:
+            raise ValueError(
+                f"first must be the index of an available candidate, got {first}: of equal "
+                "candidates the first is available, of pending ones none."
+            )
+        first += len(pending)
+    deviations = width_at(width, ground)
+    if not (np.isfinite(deviations) and deviations >= 0.0):
+        raise ValueError(f"width must be finite and not negative, got {deviations}.")
+    problem = BatchProblem(
+        ground=ground,
+        posteriors=posteriors,
+        values=np.asarray(data.y)[np.asarray(data.mask)],
+        pending=np.arange(len(pending)),
+        criterion=ConfidenceBound(width) if criterion is None else criterion,
+        width=deviations,
+        next_width=deviations if next_width is None else next_width,
+        first=first,
+    )
+    return np.array(strategy(problem, q, key)) - len(pending)

@@ -1,0 +1,48 @@
+"""Batches that explore: the largest posterior deviation, again and again."""
+
+from dataclasses import dataclass
+
+from jax import Array
+
+from structbo.batches.ground_set import BoolArray, GroundSet
+from structbo.batches.problem import BatchProblem
+
+
+def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = None) -> list[int]:
+    """Takes the most uncertain candidate, counts it as evaluated, and so on.
+
+    On all candidates it is the initial design of two-stage BUCB.
+
+    Args:
+        ground: moments at the candidates.
+        number: how many to take.
+        region: which candidates may be taken, bool, shape (m,). Default: all that are available.
+
+    Returns:
+        Indices of different candidates.
+
+    References:
+        Desautels, Krause and Burdick 2014, section 4.3 (initialization).
+    """
+    chosen: list[int] = []
+    for _ in range(number):
+        chosen.append(ground.best(ground.deviation, region))
+        ground = ground.given(chosen[-1])
+    return chosen
+
+
+@dataclass(frozen=True)
+class PureExploration:
+    """The criterion's best point, then the most uncertain points of the relevance region.
+
+    With a width of beta's schedule it is UCB-PE, with `EstimationWidth` EST-PE.
+
+    References:
+        Contal et al. 2013, Algorithm 1; Kathuria et al. 2016, section 3.2.
+    """
+
+    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+        """Indices of q different available candidates."""
+        first = problem.start
+        ground = problem.hallucinated.given(first)
+        return [first, *most_uncertain(ground, q - 1, problem.region(q - 1))]

@@ -1,0 +1,49 @@
+"""Thompson batches: every point maximizes another function drawn from the posterior."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from structbo.batches.problem import BatchProblem
+from structbo.models import ConditionedGP
+
+
+@dataclass(frozen=True)
+class Thompson:
+    """Maximizers of sample paths of different draws, in a random order of draws.
+
+    A first point is taken as given; without one the criterion has no say.
+
+    References:
+        Kandasamy, Krishnamurthy, Schneider and Poczos 2018, "Parallelised Bayesian optimisation via
+        Thompson sampling".
+    """
+
+    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+        """Indices of q different available candidates."""
+        ground = problem.ground
+        chosen: list[int] = []
+        if problem.first is not None:
+            chosen.append(problem.first)
+            ground = ground.without(problem.first)
+        with jax.enable_x64(True):
+            num_draws = len(problem.posteriors.noise)
+            key_order, key_paths = jax.random.split(key)
+            order = jax.random.permutation(key_order, num_draws)
+            x = jnp.asarray(ground.points)
+            for b in range(len(chosen), q):
+                path_key = jax.random.fold_in(key_paths, b)
+                values = _path_values(problem.posteriors, order[b % num_draws], path_key, x)
+                chosen.append(ground.best(np.asarray(values)))
+                ground = ground.without(chosen[-1])
+        return chosen
+
+
+@jax.jit
+def _path_values(posteriors: ConditionedGP, draw: Array, key: Array, x: Array) -> Array:
+    """A function drawn from the posterior of one draw, at points (m, D): shape (m,)."""
+    posterior = jax.tree.map(lambda leaf: leaf[draw], posteriors)
+    return posterior.sample_path(key)(x)

@@ -1,0 +1,64 @@
+"""Candidates where a grid over the whole unit cube is out of reach.
+
+A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
+junction tree; a third are neighbors of the best observed points; a third is spread evenly.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.stats import qmc
+
+from structbo.maximizers import AdditiveFunction, Layout, Levels, sample_additive
+
+
+def candidates(
+    key: Array,
+    function: AdditiveFunction,
+    layout: Layout,
+    levels: Levels,
+    parents: Array,
+    number: int,
+) -> Array:
+    """Legal points of the unit cube, worth comparing by any acquisition.
+
+    Args:
+        key: a JAX random key.
+        function: an additive acquisition.
+        layout: the junction tree of its graph.
+        levels: the legal coordinates.
+        parents: observed points, the best first, shape (p, D).
+        number: how many points, at least 3.
+
+    Returns:
+        Shape (number, D); equal points are possible where variables are discrete.
+    """
+    key_tree, key_children, key_spread = jax.random.split(key, 3)
+    third, num_dims = number // 3, parents.shape[1]
+    drawn = sample_additive(key_tree, function, layout, levels, parents[0], third)
+    children = perturbed(key_children, parents, third)
+    seed = int(jax.random.randint(key_spread, (), 0, np.iinfo(np.int32).max))
+    sequence = qmc.Sobol(num_dims, seed=seed)
+    rest = number - 2 * third
+    spread = sequence.random_base2((rest - 1).bit_length())[:rest]
+    legal = jax.vmap(levels.nearest)(jnp.concatenate([children, jnp.asarray(spread)]))
+    return jnp.concatenate([drawn, legal])
+
+
+def perturbed(key: Array, parents: Array, number: int) -> Array:
+    """Points that differ from a parent in a few coordinates.
+
+    Args:
+        key: a JAX random key.
+        parents: points of the unit cube, shape (p, D).
+        number: how many points.
+
+    Returns:
+        Shape (number, D).
+    """
+    key_parent, key_which, key_step = jax.random.split(key, 3)
+    num_dims = parents.shape[1]
+    chosen = parents[jax.random.randint(key_parent, (number,), 0, len(parents))]
+    moves = jax.random.bernoulli(key_which, min(1.0, 5.0 / num_dims), chosen.shape)
+    return jnp.clip(chosen + moves * 0.2 * jax.random.normal(key_step, chosen.shape), 0.0, 1.0)

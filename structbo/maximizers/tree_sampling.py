@@ -1,0 +1,101 @@
+"""Exact samples from ``exp(f / temperature)`` on a grid, f being additive.
+
+The messages that maximize an additive function sum its exponential when the logarithm of a sum
+takes the place of the maximum; a variable is then drawn from the table from which its best value
+would be read off.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.maximizers.junction_tree import Layout
+from structbo.maximizers.message_passing import (
+    AdditiveFunction,
+    Levels,
+    max_sum,
+    pass_messages,
+    read_off,
+)
+
+
+@partial(jax.jit, static_argnums=3)
+def sample_tables(
+    key: Array, tables: tuple[Array, ...], layout: Layout, num_samples: int
+) -> tuple[Array, Array]:
+    """Draws grid points with probability proportional to the exponential of a sum of tables.
+
+    Forward filtering, backward sampling: the messages are passed once for all samples. A variable
+    of no table is uniform; one that the junction tree clamps has no part in its tables, which are
+    those at its first grid point.
+
+    Args:
+        key: a JAX random key.
+        tables: the factors, group g with shape (F_g, G, ..., G).
+        layout: the junction tree of their graph.
+        num_samples: how many independent points to draw, static.
+
+    Returns:
+        Grid indices, shape (num_samples, D), and the log of the sum over the whole grid.
+
+    References:
+        Koller and Friedman 2009, section 10.2 (sum-product) and section 12.1 (sampling).
+    """
+    flat, log_total = pass_messages(tables, layout, partial(jax.scipy.special.logsumexp, axis=0))
+    num_dims = len(layout.order)
+
+    def one(key: Array) -> Array:
+        keys = jax.random.split(key, num_dims)
+        return read_off(flat, layout, lambda v, step: jax.random.categorical(keys[step], v))
+
+    return jax.lax.map(one, jax.random.split(key, num_samples)), log_total
+
+
+@partial(jax.jit, static_argnums=5)
+def sample_additive(
+    key: Array,
+    function: AdditiveFunction,
+    layout: Layout,
+    levels: Levels,
+    start: Array,
+    num_samples: int,
+    shortfall: float = 0.25,
+) -> Array:
+    """Draws points of the unit cube where an additive function is high.
+
+    From ``exp(f / temperature)`` on a regular grid; a continuous coordinate then moves at random
+    within its cell. Near a maximum of D variables the mean shortfall of such samples is ``D / 2``
+    times the temperature, so the temperature is set from the fraction of the function's range,
+    from its mean over the grid to its maximum there, by which samples should fall short.
+
+    Args:
+        key: a JAX random key.
+        function: the additive function.
+        layout: the junction tree of its graph.
+        levels: the legal coordinates; of a discrete variable with more levels than grid points
+            only those next to a grid point are drawn.
+        start: where clamped variables stay, and those of no factor, shape (D,).
+        num_samples: how many points to draw, static.
+        shortfall: that fraction, between 0 and 1.
+
+    Returns:
+        Legal points, shape (num_samples, D).
+    """
+    key_index, key_cell = jax.random.split(key)
+    num_dims = len(start)
+    grid = levels.span * jnp.linspace(0.0, 1.0, layout.num_grid)
+    grid = jnp.where(levels.discrete, jnp.round(grid), grid)
+    grid = jnp.where(layout.clamped[:, None], levels.positions(start), grid)
+    tables = function.tables(levels.coordinates(grid))
+    mean = sum(t.sum() / t[0].size for t in tables)
+    temperature = 2.0 * shortfall * (max_sum(tables, layout)[0] - mean) / num_dims
+    scale = 1.0 / jnp.maximum(temperature, jnp.finfo(temperature.dtype).tiny)
+    index, _ = sample_tables(key_index, tuple(t * scale for t in tables), layout, num_samples)
+    positions = jnp.take_along_axis(grid, index.T, axis=1)
+    width = 1.0 / (layout.num_grid - 1)
+    moves = width * (jax.random.uniform(key_cell, positions.shape) - 0.5)
+    is_free = ~levels.discrete & ~layout.clamped[:, None]
+    moved = jnp.clip(jnp.where(is_free, positions + moves, positions), 0.0, levels.span)
+    return levels.coordinates(moved).T
