@@ -23,6 +23,7 @@ class DrawSource(Protocol):
 
     def advance(self, data: Data) -> Draws:
         """Values of all latent sites, the first axis being the draws."""
+        ...
 
 
 Inference = Callable[[Model, int], DrawSource]
