@@ -1,5 +1,6 @@
 """What draws of structures have in common, and how well the draws determine it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -7,9 +8,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.models import AdditiveCovariance
+from structbo.models import AdditiveCovariance, elimination_width
 
 FloatArray = NDArray[np.float64]
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class Probabilities(NamedTuple):
@@ -33,12 +35,15 @@ class Structures(NamedTuple):
         num_components: how many components there are.
         effective_components: the inverse of the sum of their squared shares of the variance, the
             number of equal components that would be as diverse.
+        treewidth: of the graph of ``together``, by `elimination_width`: exact up to 2, an upper
+            bound above.
     """
 
     together: Array
     active: Array
     num_components: Array
     effective_components: Array
+    treewidth: Array
 
     @classmethod
     def of(cls, covariance: AdditiveCovariance) -> "Structures":
@@ -51,7 +56,14 @@ class Structures(NamedTuple):
             members.any(0),
             covariance.decomposition.count,
             1.0 / jnp.square(shares).sum(),
+            elimination_width(together),
         )
+
+    def pairs_together(self) -> tuple[NDArray[np.bool_], Pairs]:
+        """Which pairs share a component, each pair once, and their rows and columns."""
+        together = np.asarray(self.together)
+        pairs = np.triu_indices(together.shape[-1], 1)
+        return together[..., pairs[0], pairs[1]], pairs
 
 
 def indicator_probabilities(indicators: ArrayLike) -> Probabilities:
@@ -100,3 +112,8 @@ def symmetric(
     mean, mcse = np.zeros((2, num_dims, num_dims))
     mean[rows, columns], mcse[rows, columns] = probabilities
     return Probabilities(mean + mean.T, mcse + mcse.T)
+
+
+def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
+    """Labels of pairs of dimensions, for example ``a,b``."""
+    return [f"{names[a]},{names[b]}" for a, b in zip(*pairs, strict=True)]

@@ -18,7 +18,8 @@ from scipy.stats import norm
 from structbo.fit import _statistics, fit
 from structbo.inference import Data, condition
 from structbo.models import AdditiveGP, active_sets, cliques, edges, partitions
-from structbo.posterior import Posterior, _replicate
+from structbo.posterior import Posterior
+from structbo.predictive import replicate
 
 matplotlib.use("Agg")
 
@@ -153,7 +154,7 @@ def test_replicated_observations_have_the_right_moments(posterior: Posterior):
     data = Data(posterior.X, posterior.y, np.ones(15, bool))
     gp = jax.tree.map(lambda v: v[0], condition(posterior.model, draw, data))
     keys = jax.random.split(jax.random.key(3), 20_000)
-    found = np.asarray(jax.vmap(lambda key: _replicate(gp, posterior.y, key))(keys))
+    found = np.asarray(jax.vmap(lambda key: replicate(gp, posterior.y, key))(keys))
     noisy, noise = dense_covariance(posterior, 0, 0), float(gp.noise)
     K = noisy - noise * np.eye(15)
     mean = K @ np.linalg.solve(noisy, posterior.y)
@@ -303,8 +304,10 @@ def test_summary_of_a_partition_lists_pairs_and_no_labels():
 def test_arviz_knows_the_structures(inference_data: Any, posterior: Posterior):
     variables = inference_data["posterior"]
     together = variables["structure_together"]
-    assert together.dims == ("chain", "draw", "dim", "dim_other")
-    np.testing.assert_array_equal(together.values, posterior.draws["Z"] == 1)
+    assert together.dims == ("chain", "draw", "pair")
+    assert together["pair"].values.tolist() == ["a,b", "a,c", "b,c"]
+    rows, columns = np.triu_indices(3, 1)
+    np.testing.assert_array_equal(together.values, posterior.draws["Z"][..., rows, columns] == 1)
     np.testing.assert_array_equal(
         variables["structure_num_components"].values, 3 + posterior.draws["Z"].sum((-1, -2)) // 2
     )
