@@ -44,7 +44,7 @@ def arviz_groups(posterior: "Posterior", num_prior_draws: int, seed: int) -> Any
         "observed_data": {"y": y},
     }
     _, pairs = posterior.structures.pairs_together()
-    labels = {TOGETHER: pair_labels(posterior.names, pairs)}
+    labels = {TOGETHER: pair_labels(posterior.directions, pairs)}
     return to_container(groups, *named(groups["posterior"], posterior.names, labels))
 
 

@@ -65,6 +65,23 @@ class Quadrature(NamedTuple):
     nodes: FloatArray
     weights: FloatArray
 
+    @classmethod
+    def of(cls, X: FloatArray, categorical: Sequence[int] = ()) -> "Quadrature":
+        """Gauss-Legendre on the unit interval; equal weights on the observed levels of a category.
+
+        Args:
+            X: observed points of the unit cube, shape (n, D).
+            categorical: indices of the categorical dimensions.
+        """
+        levels = {d: np.unique(X[:, d]) for d in categorical}
+        legendre = np.polynomial.legendre.leggauss(max([NUM_NODES, *map(len, levels.values())]))
+        nodes, weights = (np.tile(v[:, None] / 2, (1, X.shape[1])) for v in legendre)
+        nodes += 0.5
+        for d, values in levels.items():
+            nodes[:, d], weights[:, d] = values[0], 0.0
+            nodes[: len(values), d], weights[: len(values), d] = values, 1.0 / len(values)
+        return cls(nodes, weights)
+
 
 def effect(posterior: "Posterior", names: Sequence[str], num_points: int, max_draws: int) -> Effect:
     """The effect of one or two parameters; see `Posterior.effect`."""
@@ -81,7 +98,7 @@ def effect(posterior: "Posterior", names: Sequence[str], num_points: int, max_dr
     )
     points = np.zeros((int(np.prod([len(g) for g in grid])), len(posterior.names)))
     points[:, kept] = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, len(kept))
-    quadrature = _quadrature(posterior.X, categorical)
+    quadrature = Quadrature.of(posterior.X, categorical)
     means, variances = posterior.map_draws(
         lambda gp, _: average(gp, points, np.isin(np.arange(points.shape[1]), kept), quadrature),
         max_draws=max_draws,
@@ -150,15 +167,3 @@ def _categorical(posterior: "Posterior") -> tuple[int, ...]:
             "Posterior.predict over points instead."
         )
     return covariance.categorical
-
-
-def _quadrature(X: FloatArray, categorical: Sequence[int]) -> Quadrature:
-    """Gauss-Legendre on the unit interval; equal weights on the observed levels of a category."""
-    levels = {d: np.unique(X[:, d]) for d in categorical}
-    size = max([NUM_NODES, *map(len, levels.values())])
-    nodes, weights = np.polynomial.legendre.leggauss(size)
-    nodes, weights = (np.tile(v[:, None], (1, X.shape[1])) for v in ((nodes + 1) / 2, weights / 2))
-    for d, values in levels.items():
-        nodes[:, d], weights[:, d] = values[0], 0.0
-        nodes[: len(values), d], weights[: len(values), d] = values, 1.0 / len(values)
-    return Quadrature(nodes, weights)

@@ -15,13 +15,12 @@ from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 from threadpoolctl import threadpool_limits
 
-from structbo.arviz_export import arviz_groups, named, to_container
+from structbo.arviz_export import arviz_groups
 from structbo.diagnostics import (
     Pairs,
     Probabilities,
     Structures,
     indicator_probabilities,
-    pair_labels,
     symmetric,
 )
 from structbo.effects import Effect, effect
@@ -31,6 +30,7 @@ from structbo.models.edges import Adjacency
 from structbo.models.partitions import Partition
 from structbo.prior import prior_draws
 from structbo.samplers.structure_block import sites_with_support
+from structbo.summary import summary_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ class Posterior:
         Raises:
             ValueError: if the model has no site, or several sites, of edge matrices.
         """
-        edges, (rows, columns) = self._edges()
+        edges, (rows, columns) = self.edges()
         return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
 
     def together_probabilities(self) -> Probabilities:
@@ -102,10 +102,8 @@ class Posterior:
         Whatever the structure: an edge, a block, an active set. With a projection the dimensions
         are its directions. The residual is not counted.
         """
-        together = self.structures.together
-        rows, columns = np.triu_indices(together.shape[-1], 1)
-        found = indicator_probabilities(together[:, :, rows, columns])
-        return symmetric(found, rows, columns, together.shape[-1])
+        together, pairs = self.structures.pairs_together()
+        return symmetric(indicator_probabilities(together), *pairs, len(self.directions))
 
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""
@@ -118,6 +116,12 @@ class Posterior:
             lambda gp, _: Structures.of(gp.covariance), data=_no_data(len(self.names))
         )
         return Structures(*(v.reshape(self.num_chains, -1, *v.shape[1:]) for v in found))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of what components are functions of: the D dimensions, or fewer projections."""
+        size = self.structures.together.shape[-1]
+        return self.names if size == len(self.names) else tuple(f"z{d}" for d in range(size))
 
     @cached_property
     def log_density(self) -> FloatArray:
@@ -173,32 +177,7 @@ class Posterior:
         effective sample size of those that did, at most the number of draws. With one chain
         R-hat is NaN.
         """
-        import arviz as az
-
-        sites = dict(self.draws)
-        indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
-        errors: dict[str, float] = {}
-        if len(self._edge_sites) == 1:
-            indicators[self._edge_sites[0]] = self._edges()
-        if self._partition_sites:
-            indicators["together"] = self.structures.pairs_together()
-            for site in self._partition_sites:
-                del sites[site]
-        labels: dict[str, list[str]] = {}
-        for name, (draws, pairs) in indicators.items():
-            sites[name], labels[name] = draws, pair_labels(self.names, pairs)
-            mcse = indicator_probabilities(draws).mcse
-            errors |= {f"{name}[{label}]": e for label, e in zip(labels[name], mcse, strict=True)}
-        data = to_container({"posterior": sites}, *named(sites, self.names, labels))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
-        table.loc[list(errors), "mcse_mean"] = list(errors.values())
-        still = table["sd"] <= 1e-12 * table["mean"].abs()
-        for size in ("ess_bulk", "ess_tail"):
-            table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=self.num_draws)
-        table.loc[still, "mcse_sd"] = 0.0
-        table.loc[still, "r_hat"] = 1.0
-        return table
+        return summary_table(self)
 
     def predict(self, x: ArrayLike, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the function, averaged over draws by the law of total variance.
@@ -325,16 +304,18 @@ class Posterior:
             return found
 
     @property
-    def _edge_sites(self) -> Sequence[str]:
+    def edge_sites(self) -> Sequence[str]:
+        """Names of the sites of edge matrices."""
         return sites_with_support(Adjacency)(self.trace)
 
     @property
-    def _partition_sites(self) -> Sequence[str]:
+    def partition_sites(self) -> Sequence[str]:
+        """Names of the sites of partitions."""
         return sites_with_support(Partition)(self.trace)
 
-    def _edges(self) -> tuple[NDArray[Any], Pairs]:
+    def edges(self) -> tuple[NDArray[Any], Pairs]:
         """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
-        sites = self._edge_sites
+        sites = self.edge_sites
         if len(sites) != 1:
             raise ValueError(
                 f"the model must have exactly one site of edge matrices, it has {list(sites)}; "

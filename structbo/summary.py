@@ -1,0 +1,45 @@
+"""The table of convergence diagnostics."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structbo.arviz_export import named, to_container
+from structbo.diagnostics import Pairs, indicator_probabilities, pair_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from structbo.posterior import Posterior
+
+
+def summary_table(posterior: "Posterior") -> "pd.DataFrame":
+    """The table of `Posterior.summary`."""
+    import arviz as az
+
+    sites = dict(posterior.draws)
+    indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
+    errors: dict[str, float] = {}
+    if len(posterior.edge_sites) == 1:
+        indicators[posterior.edge_sites[0]] = posterior.edges()
+    if posterior.partition_sites:
+        indicators["together"] = posterior.structures.pairs_together()
+        for site in posterior.partition_sites:
+            del sites[site]
+    labels: dict[str, list[str]] = {}
+    for name, (draws, pairs) in indicators.items():
+        ends = posterior.directions if name == "together" else posterior.names
+        sites[name], labels[name] = draws, pair_labels(ends, pairs)
+        mcse = indicator_probabilities(draws).mcse
+        errors |= {f"{name}[{label}]": e for label, e in zip(labels[name], mcse, strict=True)}
+    data = to_container({"posterior": sites}, *named(sites, posterior.names, labels))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
+    table.loc[list(errors), "mcse_mean"] = list(errors.values())
+    still = table["sd"] <= 1e-12 * table["mean"].abs()
+    for size in ("ess_bulk", "ess_tail"):
+        table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=posterior.num_draws)
+    table.loc[still, "mcse_sd"] = 0.0
+    table.loc[still, "r_hat"] = 1.0
+    return table
