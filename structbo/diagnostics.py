@@ -117,3 +117,48 @@ def symmetric(
 def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
     """Labels of pairs of dimensions, for example ``a,b``."""
     return [f"{names[a]},{names[b]}" for a, b in zip(*pairs, strict=True)]
+
+
+def indicator_rhat(indicators: ArrayLike) -> FloatArray:
+    """R-hat of events: 1 for those that all draws agree on, infinite where only the chains do.
+
+    Args:
+        indicators: whether each of K events is true in each draw, shape (chains, draws, K).
+
+    Returns:
+        Shape (K,).
+
+    References:
+        Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat".
+
+    Example:
+        >>> chains = np.repeat([[False], [True]], 50, axis=1)
+        >>> indicator_rhat(np.stack([chains, ~chains | chains], axis=-1)).tolist()
+        [inf, 1.0]
+    """
+    import arviz as az
+
+    happened = np.asarray(indicators, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rhat = np.array(az.rhat(az.convert_to_dataset({"event": happened}))["event"], float)
+    first = happened[:1, :1]
+    rhat[(happened == first).all((0, 1))] = 1.0
+    still = (happened == happened[:, :1]).all((0, 1)) & (happened != first).any((0, 1))
+    rhat[still] = np.inf
+    return rhat
+
+
+def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
+    """In how many pairs each draw's ``together`` differs from its most frequent value.
+
+    Args:
+        structures: of draws, their arrays of shape (chains, draws, ...).
+
+    Returns:
+        Hamming distances, shape (chains, draws).
+    """
+    together, _ = structures.pairs_together()
+    packed = np.packbits(together, axis=-1).reshape(-1, -(-together.shape[-1] // 8))
+    _, which, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
+    mode = np.flatnonzero(which.ravel() == np.argmax(counts))[0]
+    return (together != together.reshape(-1, together.shape[-1])[mode]).sum(-1)

@@ -34,12 +34,14 @@ class Effect(NamedTuple):
     Args:
         names: of the one or two parameters.
         grid: values of each of them on the unit interval, shapes (m,).
+        is_categorical: whether these are all the levels of a category that were observed.
         mean: posterior mean of the average, shape (m,) or (m, k).
         deviation: its posterior standard deviation, the same shape.
     """
 
     names: tuple[str, ...]
     grid: tuple[FloatArray, ...]
+    is_categorical: tuple[bool, ...]
     mean: FloatArray
     deviation: FloatArray
 
@@ -52,6 +54,11 @@ class Effect(NamedTuple):
     def upper(self) -> FloatArray:
         """The 95 % quantile of a normal with this mean and deviation."""
         return self.mean + NORMAL_95 * self.deviation
+
+    @property
+    def strength(self) -> float:
+        """The standard deviation of the mean over the grid: how much the effect matters."""
+        return float(self.mean.std())
 
 
 class Quadrature(NamedTuple):
@@ -83,29 +90,46 @@ class Quadrature(NamedTuple):
         return cls(nodes, weights)
 
 
-def effect(posterior: "Posterior", names: Sequence[str], num_points: int, max_draws: int) -> Effect:
-    """The effect of one or two parameters; see `Posterior.effect`."""
-    unknown = set(names) - set(posterior.names)
-    if unknown or len(set(names)) != len(names) or not 1 <= len(names) <= 2:
-        raise ValueError(
-            f"names must be one or two different ones of {posterior.names}, got {tuple(names)}."
-        )
-    kept = [posterior.names.index(name) for name in names]
+def effects(
+    posterior: "Posterior", which: Sequence[Sequence[str]], num_points: int, max_draws: int
+) -> tuple[Effect, ...]:
+    """The effects of several parameters or pairs of them; see `Posterior.effect`."""
     categorical = _categorical(posterior)
-    grid = tuple(
-        np.unique(posterior.X[:, d]) if d in categorical else np.linspace(0.0, 1.0, num_points)
-        for d in kept
-    )
-    points = np.zeros((int(np.prod([len(g) for g in grid])), len(posterior.names)))
-    points[:, kept] = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, len(kept))
+    grids, points, is_kept = [], [], []
+    for names in which:
+        if (
+            not set(names) <= set(posterior.names)
+            or len(names) not in (1, 2)
+            or len(set(names)) < len(names)
+        ):
+            raise ValueError(
+                f"names must be one or two different ones of {posterior.names}, got {tuple(names)}."
+            )
+        dims = [posterior.names.index(name) for name in names]
+        grid = tuple(
+            np.unique(posterior.X[:, d]) if d in categorical else np.linspace(0.0, 1.0, num_points)
+            for d in dims
+        )
+        mesh = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, len(dims))
+        kept = np.isin(np.arange(len(posterior.names)), dims)
+        points.append(np.zeros((len(mesh), len(kept))))
+        points[-1][:, dims] = mesh
+        is_kept.append(np.tile(kept, (len(mesh), 1)))
+        grids.append((tuple(d in categorical for d in dims), grid))
     quadrature = Quadrature.of(posterior.X, categorical)
+    everywhere = np.concatenate(points), np.concatenate(is_kept)
     means, variances = posterior.map_draws(
-        lambda gp, _: average(gp, points, np.isin(np.arange(points.shape[1]), kept), quadrature),
-        max_draws=max_draws,
+        lambda gp, _: average(gp, *everywhere, quadrature), max_draws=max_draws
     )
-    shape = [len(g) for g in grid]
-    deviation = np.sqrt(variances.mean(0) + means.var(0))
-    return Effect(tuple(names), grid, means.mean(0).reshape(shape), deviation.reshape(shape))
+    ends = np.cumsum([len(p) for p in points])[:-1]
+    mean = np.split(means.mean(0), ends)
+    deviation = np.split(np.sqrt(variances.mean(0) + means.var(0)), ends)
+    return tuple(
+        Effect(
+            tuple(names), grid, is_category, *(v.reshape([len(g) for g in grid]) for v in values)
+        )
+        for names, (is_category, grid), *values in zip(which, grids, mean, deviation, strict=True)
+    )
 
 
 def average(
@@ -117,7 +141,7 @@ def average(
         gp: the posterior of the function.
         points: where to evaluate in the dimensions that are kept, shape (m, D); the others are
             ignored.
-        is_kept: which dimensions are not averaged over, shape (D,).
+        is_kept: which dimensions of each point are not averaged over, shape (m, D).
         quadrature: how to average.
 
     Returns:
@@ -127,7 +151,7 @@ def average(
     nodes, weights = (jnp.asarray(value) for value in quadrature)
 
     def factors(lengthscale: Array) -> tuple[Array, Array]:
-        """Averaged correlations with the data (D, m, n), and of the averages themselves (D,)."""
+        """Averaged correlations with the data (D, m, n), and of the averages themselves (D, m)."""
 
         def correlations(x: Array, other: Array) -> Array:
             return jnp.asarray(
@@ -139,8 +163,8 @@ def average(
         averaged = jnp.einsum("qd,dqn->dn", weights, correlations(nodes, gp.x))
         own = jnp.einsum("qd,dqr,rd->d", weights, correlations(nodes, nodes), weights)
         exact = correlations(jnp.asarray(points), gp.x)
-        to_data = jnp.where(is_kept[:, None, None], exact, averaged[:, None])
-        return to_data, jnp.where(is_kept, 1.0, own)
+        to_data = jnp.where(is_kept.T[..., None], exact, averaged[:, None])
+        return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
 
     decomposition, variances = covariance.decomposition, covariance.variances
     to_data, own = factors(covariance.lengthscale)
@@ -150,11 +174,11 @@ def average(
         return total + variances[component] * product
 
     gram = jax.lax.fori_loop(0, decomposition.count, add, jnp.zeros(to_data.shape[1:]))
-    prior = variances @ jnp.where(decomposition.members, own, 1.0).prod(1)
+    prior = variances @ jnp.exp(decomposition.members @ jnp.log(own))
     if covariance.rho is not None and covariance.kappa is not None:
         to_data, own = factors(covariance.kappa * covariance.lengthscale)
         share = covariance.outputscale * covariance.rho
-        gram, prior = gram + share * to_data.prod(0), prior + share * own.prod()
+        gram, prior = gram + share * to_data.prod(0), prior + share * own.prod(0)
     return gp.moments(gram, prior)
 
 

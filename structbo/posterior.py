@@ -23,7 +23,7 @@ from structbo.diagnostics import (
     indicator_probabilities,
     symmetric,
 )
-from structbo.effects import Effect, effect
+from structbo.effects import Effect, effects
 from structbo.inference import Data, condition
 from structbo.models import ConditionedGP
 from structbo.models.edges import Adjacency
@@ -217,7 +217,12 @@ class Posterior:
         Raises:
             ValueError: if a name is unknown or the model has a projection.
         """
-        return effect(self, (names,) if isinstance(names, str) else names, num_points, max_draws)
+        which = (names,) if isinstance(names, str) else tuple(names)
+        return effects(self, (which,), num_points, max_draws)[0]
+
+    def main_effects(self, *, num_points: int = 33, max_draws: int = 64) -> tuple[Effect, ...]:
+        """The `effect` of every parameter, all in one pass over the draws."""
+        return effects(self, [(name,) for name in self.names], num_points, max_draws)
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
         """All that ArviZ works with, in one object.

@@ -10,9 +10,16 @@ import pytest
 import structbo
 import structbo.maximizers
 import structbo.models
+import structbo.plots
 import structbo.samplers
 
-PACKAGES = [structbo, structbo.maximizers, structbo.models, structbo.samplers]
+PACKAGES = [
+    structbo,
+    structbo.maximizers,
+    structbo.models,
+    structbo.plots,
+    structbo.samplers,
+]
 # Real import names: `pytest --doctest-modules models` would import every file a second time.
 MODULES = {package.__name__ for package in PACKAGES} | {
     module.name
