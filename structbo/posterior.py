@@ -175,7 +175,7 @@ class Posterior:
         whether two dimensions are in the same block.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
         effective sample size of those that did, at most the number of draws. With one chain
-        R-hat is NaN.
+        R-hat is NaN; where every chain is still and they disagree, it is infinite.
         """
         return summary_table(self)
 

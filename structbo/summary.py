@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structbo.arviz_export import named, to_container
-from structbo.diagnostics import Pairs, indicator_probabilities, pair_labels
+from structbo.diagnostics import Pairs, indicator_probabilities, indicator_rhat, pair_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ def summary_table(posterior: "Posterior") -> "pd.DataFrame":
     sites = dict(posterior.draws)
     indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
     errors: dict[str, float] = {}
+    rhat: dict[str, float] = {}
     if len(posterior.edge_sites) == 1:
         indicators[posterior.edge_sites[0]] = posterior.edges()
     if posterior.partition_sites:
@@ -32,11 +33,14 @@ def summary_table(posterior: "Posterior") -> "pd.DataFrame":
         ends = posterior.directions if name == "together" else posterior.names
         sites[name], labels[name] = draws, pair_labels(ends, pairs)
         mcse = indicator_probabilities(draws).mcse
-        errors |= {f"{name}[{label}]": e for label, e in zip(labels[name], mcse, strict=True)}
+        rows = [f"{name}[{label}]" for label in labels[name]]
+        errors |= dict(zip(rows, mcse, strict=True))
+        rhat |= dict(zip(rows, indicator_rhat(draws), strict=True))
     data = to_container({"posterior": sites}, *named(sites, posterior.names, labels))
     with np.errstate(divide="ignore", invalid="ignore"):
         table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
     table.loc[list(errors), "mcse_mean"] = list(errors.values())
+    table.loc[list(rhat), "r_hat"] = list(rhat.values())
     still = table["sd"] <= 1e-12 * table["mean"].abs()
     for size in ("ess_bulk", "ess_tail"):
         table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=posterior.num_draws)

@@ -18,18 +18,19 @@ NAMES = ("a", "b", "c")
 def posterior_of(
     function: Any, model: AdditiveGP, Z: Any, n: int = 60, **sites: float
 ) -> Posterior:
-    """Two draws with these edges that differ a little in all else."""
+    """Two draws with these edges that differ a little in all else; noise of deviation 0.03."""
     rng = np.random.default_rng(0)
     X = rng.random((n, 3))
     shape = (1, 2)
     draws = {
         "Z": np.broadcast_to(Z, (*shape, 3, 3)),
         "lengthscale": np.array([[[0.5, 0.6, 0.7], [0.55, 0.6, 0.8]]]),
-        "noise": np.array([[1e-4, 2e-4]]),
-        "outputscale": np.array([[1.0, 1.3]]),
+        "noise": np.array([[0.0009, 0.001]]),
+        "outputscale": np.array([[4.0, 5.0]]),
     }
     draws |= {name: np.full(shape, value) for name, value in sites.items()}
-    return Posterior(model, X, np.asarray(function(X)), draws, names=NAMES)
+    y = np.asarray(function(X)) + 0.03 * rng.standard_normal(n)
+    return Posterior(model, X, y, draws, names=NAMES)
 
 
 EDGE = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
@@ -75,9 +76,9 @@ def test_average_is_that_of_the_posterior(kept: tuple[int, ...], model: Additive
 
 
 def test_main_effects_of_an_additive_function_are_in_the_band():
-    """f = sin(6 a) + b^2 - c: each average is the term plus the averages of the others."""
-    terms = [lambda x: np.sin(6 * x), lambda x: x**2, lambda x: -x]
-    averages = np.array([(1 - np.cos(6)) / 6, 1 / 3, -1 / 2])
+    """f = sin(4 a) + b^2 - c: each average is the term plus the averages of the others."""
+    terms = [lambda x: np.sin(4 * x), lambda x: x**2, lambda x: -x]
+    averages = np.array([(1 - np.cos(4)) / 4, 1 / 3, -1 / 2])
     posterior = posterior_of(
         lambda X: sum(term(x) for term, x in zip(terms, X.T, strict=True)),
         AdditiveGP(edges(0.5)),
@@ -87,10 +88,9 @@ def test_main_effects_of_an_additive_function_are_in_the_band():
         found = posterior.effect(name)
         truth = terms[d](found.grid[0]) + averages.sum() - averages[d]
         assert found.names == (name,) and found.mean.shape == (33,)
-        assert np.abs(found.mean - truth).max() < 0.04
-        assert (found.upper - found.lower).max() < 0.1
-        assert ((found.lower < truth) & (truth < found.upper)).mean() > 0.9
-        assert (found.deviation > 0).all()
+        assert (found.upper - found.lower).max() < 0.15
+        assert (np.abs(found.mean - truth) < 3.0 * found.deviation).all()
+        assert ((found.lower < truth) & (truth < found.upper)).mean() > 0.75
 
 
 def test_surface_of_a_pair_is_close_to_the_truth():
@@ -101,13 +101,15 @@ def test_surface_of_a_pair_is_close_to_the_truth():
     assert found.names == ("b", "a")
     b, a = np.meshgrid(*found.grid, indexing="ij")
     assert found.mean.shape == found.deviation.shape == (9, 9)
-    assert np.abs(found.mean - (np.sin(2 * a * b) + 0.5)).max() < 0.05
+    error = np.abs(found.mean - (np.sin(2 * a * b) + 0.5))
+    assert error[1:-1, 1:-1].max() < 0.05
+    assert (error < 3.5 * found.deviation).all()
     # The average of the surface over one parameter is the main effect of the other.
     mains = posterior.effect("b", num_points=9)
     nodes, weights = np.polynomial.legendre.leggauss(24)
     x = (nodes + 1) / 2
     expected = [(np.sin(2 * x * value) @ weights) / 2 + 0.5 for value in mains.grid[0]]
-    np.testing.assert_allclose(mains.mean, expected, atol=0.02)
+    np.testing.assert_allclose(mains.mean, expected, atol=0.04)
 
 
 def test_deviation_follows_the_law_of_total_variance():
@@ -139,8 +141,8 @@ def test_levels_of_a_category_are_averaged_with_equal_weights():
     posterior = Posterior(model, X, y, posterior.draws, names=NAMES)
     category, number = posterior.effect("c"), posterior.effect("a", num_points=5)
     np.testing.assert_array_equal(category.grid[0], [0.0, 0.5, 1.0])
-    np.testing.assert_allclose(category.mean, 0.5 + np.array([0.0, 1.0, -0.4]), atol=0.02)
-    np.testing.assert_allclose(number.mean, number.grid[0] + 0.2, atol=0.02)
+    np.testing.assert_allclose(category.mean, 0.5 + np.array([0.0, 1.0, -0.4]), atol=0.03)
+    np.testing.assert_allclose(number.mean, number.grid[0] + 0.2, atol=0.05)
 
 
 def test_errors():

@@ -125,7 +125,7 @@ def test_stacking_agrees_with_arviz():
 
 
 def test_stacking_does_not_underflow():
-    np.testing.assert_allclose(stacking_weights([[-900.0, -2000.0], [-1000.0, -990.0]]), [0.5, 0.5])
+    np.testing.assert_allclose(stacking_weights([[-900.0, -2000.0], [-1000.0, -900.0]]), [0.5, 0.5])
 
 
 def test_errors():

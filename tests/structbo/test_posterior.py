@@ -191,7 +191,9 @@ def test_chains_that_disagree_have_large_errors():
     Z = edge_draws(0.5)
     Z[0, :, 0, 1] = Z[0, :, 1, 0] = 0
     Z[1, :, 0, 1] = Z[1, :, 1, 0] = 1
-    assert with_edges(Z).edge_probabilities().mcse[0, 1] > 0.3
+    posterior = with_edges(Z)
+    assert posterior.edge_probabilities().mcse[0, 1] > 0.3
+    assert np.isinf(posterior.summary().loc["Z[x0,x1]", "r_hat"])
 
 
 def test_errors_of_constant_edges():
