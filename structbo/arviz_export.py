@@ -34,7 +34,7 @@ def arviz_groups(posterior: "Posterior", num_prior_draws: int, seed: int) -> Any
     )
     before = prior_draws(posterior.model, posterior.X, seed, num_prior_draws)
     prior = posterior.without_data(before)
-    groups = {
+    groups: dict[str, dict[str, Any]] = {
         "posterior": posterior.draws | _structures(posterior),
         "sample_stats": posterior.sample_stats | {"lp": posterior.log_density},
         "log_likelihood": {"y": log_likelihood},

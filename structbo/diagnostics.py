@@ -161,4 +161,7 @@ def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
     packed = np.packbits(together, axis=-1).reshape(-1, -(-together.shape[-1] // 8))
     _, which, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
     mode = np.flatnonzero(which.ravel() == np.argmax(counts))[0]
-    return (together != together.reshape(-1, together.shape[-1])[mode]).sum(-1)
+    distance: NDArray[np.intp] = np.not_equal(
+        together, together.reshape(-1, together.shape[-1])[mode]
+    ).sum(-1)
+    return distance

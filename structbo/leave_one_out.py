@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from structbo.posterior import Posterior
 
 FloatArray = NDArray[np.float64]
+HIGH_PARETO_K = 0.7
 STACKING_STEPS = 20_000
 STACKING_TOLERANCE = 1e-9
-HIGH_PARETO_K = 0.7
 
 
 def compare(posteriors: "Mapping[str, Posterior]") -> "pd.DataFrame":
@@ -41,12 +41,13 @@ def compare(posteriors: "Mapping[str, Posterior]") -> "pd.DataFrame":
         ValueError: if there is no posterior, or they are of different observations.
 
     Warns:
-        UserWarning: if a Pareto k is above 0.7; that model's numbers cannot be trusted.
+        UserWarning: if a Pareto k is above 0.7, or above ``1 - 1 / log10(S)`` with S draws; that
+            model's numbers cannot be trusted.
 
     References:
         Vehtari, Gelman and Gabry 2017, "Practical Bayesian model evaluation using leave-one-out
         cross-validation and WAIC"; Yao et al. 2018, "Using stacking to average Bayesian predictive
-        distributions".
+        distributions"; Vehtari et al. 2024, "Pareto smoothed importance sampling", for bounds on k.
     """
     import pandas as pd
 
@@ -61,12 +62,12 @@ def compare(posteriors: "Mapping[str, Posterior]") -> "pd.DataFrame":
             )
     found = {name: _smoothed(posterior) for name, posterior in posteriors.items()}
     each = np.stack([elpd for elpd, _ in found.values()], axis=1)
-    high = {name: (k > HIGH_PARETO_K).sum() for name, (_, k) in found.items()}
-    for name, count in high.items():
-        if count:
+    for name, (_, k) in found.items():
+        limit = min(1.0 - 1.0 / np.log10(posteriors[name].num_draws), HIGH_PARETO_K)
+        if (k > limit).any():
             warnings.warn(
-                f"leave-one-out of {name!r} is unreliable: Pareto k is above {HIGH_PARETO_K} for "
-                f"{count} of {len(each)} observations; draw more, or remove outliers.",
+                f"leave-one-out of {name!r} is unreliable: Pareto k is above {limit:.2f} for "
+                f"{(k > limit).sum()} of {len(k)} observations; draw more, or remove outliers.",
                 stacklevel=2,
             )
     below = each - each[:, [np.argmax(each.sum(0))]]

@@ -192,9 +192,8 @@ class Posterior:
         points = _checked_points("x", x)
         if points.shape[1] != len(self.names):
             raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
-        means, variances = self.map_draws(
-            lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws
-        )
+        found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
+        means, variances = (np.asarray(value) for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)
 
     def effect(

@@ -55,9 +55,8 @@ def plot_agreement(posterior: "Posterior", ax: "Axes | None" = None) -> "Axes":
         )
     rhat = indicator_rhat(together)
     worst = int(np.argmax(rhat))
-    axes.set_title(
-        f"largest R-hat: {rhat[worst]:.2f}, {pair_labels(posterior.directions, pairs)[worst]}"
-    )
+    name = pair_labels(posterior.directions, pairs)[worst]
+    axes.set_title(f"largest R-hat: {rhat[worst]:.2f}\n{name}")
     farthest = max(found[1:], key=lambda other: abs(other.mean[worst] - found[0].mean[worst]))
     axes.scatter(
         found[0].mean[worst], farthest.mean[worst], s=140, facecolors="none", edgecolors="black"

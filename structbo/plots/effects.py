@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structbo.plots.figure import BLUE, axes_for, bare
 
@@ -79,25 +80,27 @@ def plot_surface(
         raise ValueError(f"names must be two parameters, got {names!r}.")
     effect = posterior.effect(names, max_draws=max_draws)
     axes = axes_for(ax, 2, (5.2, 4.4))
-    points = posterior.X[:, [posterior.names.index(name) for name in names]]
-    places = [
-        np.searchsorted(grid, column) if is_category else column
-        for grid, column, is_category in zip(
-            effect.grid, points.T, effect.is_categorical, strict=True
-        )
-    ]
-    x, y = (
-        np.arange(len(grid)) if is_category else grid
-        for grid, is_category in zip(effect.grid, effect.is_categorical, strict=True)
-    )
+    seen = posterior.X[:, [posterior.names.index(name) for name in names]].T
+    places = []
+    for i, is_category in enumerate(effect.is_categorical):
+        grid = effect.grid[i]
+        # The levels of a category are equally far apart, whatever numbers they have.
+        levels = np.arange(len(grid)), np.searchsorted(grid, seen[i])
+        places.append(levels if is_category else (grid, seen[i]))
+    (x, seen_x), (y, seen_y) = places
     for panel, values, title, colours in (
         (axes[0], effect.mean, "average of the function", "viridis"),
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
         image = panel.pcolormesh(x, y, values.T, shading="nearest", cmap=colours)
         panel.figure.colorbar(image, ax=panel)
-        panel.scatter(*places, s=10, color="white", edgecolors="black", linewidths=0.6)
+        panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
         panel.set(title=title, xlabel=names[0], ylabel=names[1])
+        for axis, grid, is_category in zip(
+            (panel.xaxis, panel.yaxis), effect.grid, effect.is_categorical, strict=True
+        ):
+            if is_category:
+                axis.set_ticks(np.arange(len(grid)), _levels(grid))
     return axes
 
 
@@ -107,7 +110,7 @@ def _draw_curve(ax: "Axes", effect: "Effect") -> None:
         place = np.arange(len(grid))
         half = (effect.upper - effect.lower) / 2
         ax.errorbar(place, effect.mean, yerr=half, fmt="o", color=BLUE, capsize=3)
-        ax.set_xticks(place, [f"{level:.2g}" for level in grid])
+        ax.set_xticks(place, _levels(grid))
         ax.margins(x=0.2)
     else:
         ax.fill_between(grid, effect.lower, effect.upper, color=BLUE, alpha=0.25, linewidth=0)
@@ -116,3 +119,7 @@ def _draw_curve(ax: "Axes", effect: "Effect") -> None:
         ax.margins(x=0.02)
     ax.set_xlabel(name)
     bare(ax)
+
+
+def _levels(grid: NDArray[np.float64]) -> list[str]:
+    return [f"{level:.2g}" for level in grid]

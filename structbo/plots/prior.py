@@ -1,7 +1,7 @@
 """What was believed before, beside what the observations say."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,8 +49,9 @@ def plot_prior_posterior(
         )
     if max_rows < 1:
         raise ValueError(f"max_rows must be at least 1, got {max_rows}.")
+    events: Any
     if np.ndim(prior.mean) == 1:
-        labels, events = list(names), (np.arange(size),)
+        labels, events = list(names), np.arange(size)
     else:
         events = np.triu_indices(size, 1)
         labels = pair_labels(names, events)

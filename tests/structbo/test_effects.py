@@ -95,7 +95,7 @@ def test_main_effects_of_an_additive_function_are_in_the_band():
 
 def test_surface_of_a_pair_is_close_to_the_truth():
     posterior = posterior_of(
-        lambda X: np.sin(2 * X[:, 0] * X[:, 1]) + X[:, 2], AdditiveGP(edges(0.5, pairs)), EDGE
+        lambda X: np.sin(2 * X[:, 0] * X[:, 1]) + X[:, 2], AdditiveGP(edges(0.5, pairs)), EDGE, 150
     )
     found = posterior.effect(("b", "a"), num_points=9)
     assert found.names == ("b", "a")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpyro import handlers
 from scipy.special import logsumexp
-from scipy.stats import multivariate_normal
+from scipy.stats import norm
 
 from structbo.leave_one_out import compare, stacking_weights
 from structbo.models import AdditiveGP, edges, pairs
@@ -40,53 +40,59 @@ def posterior_of(Z: np.ndarray, X: np.ndarray, y: np.ndarray, spread: float = 0.
 
 
 def test_elpd_is_that_of_refits_without_each_observation(all_graphs: Callable[[int], Any]):
-    """With 8 graphs and fixed hyper-parameters ``p(y_i | y_-i) = p(y) / p(y_-i)`` is a sum."""
+    """Over 8 graphs and 200 noise variances, ``p(y_i | y_-i) = p(y) / p(y_-i)`` is exact."""
     X, y = data(product, 20)
-    graphs = np.asarray(all_graphs(3))
+    graphs, noises = np.asarray(all_graphs(3)), np.geomspace(0.15, 0.6, 200)
 
-    def covariance(Z: np.ndarray) -> np.ndarray:
+    def function_covariance(Z: np.ndarray) -> np.ndarray:
         model = handlers.seed(AdditiveGP(edges(0.5, pairs)), 0)
-        run = handlers.trace(handlers.substitute(model, data={"Z": jnp.asarray(Z), **FIXED}))
+        values = {"Z": jnp.asarray(Z), **FIXED, "noise": 0.0}
+        run = handlers.trace(handlers.substitute(model, data=values))
         return np.asarray(run.get_trace(X)["y"]["fn"].covariance_matrix)
 
-    matrices = [covariance(Z) for Z in graphs]
-
     def evidence(rows: np.ndarray) -> np.ndarray:
-        nothing = np.zeros(len(rows))
-        return np.array(
-            [multivariate_normal.logpdf(y[rows], nothing, K[np.ix_(rows, rows)]) for K in matrices]
-        )
+        densities = []
+        for K in functions:
+            values, vectors = np.linalg.eigh(K[np.ix_(rows, rows)])
+            variances = values + noises[:, None]
+            squares = (vectors.T @ y[rows]) ** 2
+            densities.append(norm.logpdf(np.sqrt(squares), 0.0, np.sqrt(variances)).sum(1))
+        return np.concatenate(densities)
 
+    functions = [function_covariance(Z) for Z in graphs]
     everything = np.arange(len(y))
-    of_graphs = evidence(everything)
-    exact = [
-        logsumexp(of_graphs) - logsumexp(evidence(np.delete(everything, i))) for i in everything
-    ]
+    joint = evidence(everything)
+    rest = [evidence(np.delete(everything, i)) for i in everything]
+    exact = logsumexp(joint) - logsumexp(rest, axis=1)
 
-    probabilities = np.exp(of_graphs - logsumexp(of_graphs))
-    chosen = np.random.default_rng(5).choice(len(graphs), (2, 400), p=probabilities)
-    posterior = posterior_of(graphs[chosen], X, y, spread=0.0)
+    probabilities = np.exp(joint - logsumexp(joint))
+    chosen = np.random.default_rng(5).choice(len(joint), (2, 1000), p=probabilities)
+    posterior = posterior_of(graphs[chosen // len(noises)], X, y, spread=0.0)
+    posterior.draws["noise"] = noises[chosen % len(noises)]
     loo = az.loo(posterior.to_arviz(num_prior_draws=2), pointwise=True)
-    each = loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i
-    np.testing.assert_allclose(np.asarray(each), exact, atol=0.05)
-    assert np.isfinite(loo.pareto_k).all() and (np.asarray(loo.pareto_k) < 0.7).all()
+    each = np.asarray(loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i)
+    np.testing.assert_allclose(each, exact, atol=0.05)
+    assert np.max(loo.pareto_k) < 0.7
     table = compare({"edges": posterior})
-    np.testing.assert_allclose(table.loc["edges", "elpd_loo"], np.sum(exact), atol=0.2)
+    np.testing.assert_allclose(table.loc["edges", "elpd_loo"], np.sum(exact), atol=0.25)
     assert table.loc["edges", "weight"] == 1.0
     assert table.loc["edges", ["elpd_diff", "dse"]].tolist() == [0.0, 0.0]
 
 
-ADDITIVE, FULL = np.zeros((1, 60, 3, 3), int), np.ones((1, 60, 3, 3), int) - np.eye(3, dtype=int)
+ADDITIVE, FULL = np.zeros((1, 300, 3, 3), int), np.ones((1, 300, 3, 3), int) - np.eye(3, dtype=int)
 
 
 @pytest.mark.parametrize(
     ("function", "best"),
-    [(lambda a, b, c: np.sin(6 * a) + b**2 - np.cos(4 * c), "additive"), (product, "pairs")],
+    [(lambda a, b, c: np.sin(4 * a) + 2 * b**2 - np.cos(3 * c), "additive"), (product, "pairs")],
 )
 def test_the_family_of_the_function_predicts_best(function: Any, best: str):
     X, y = data(function, 40)
     table = compare(
-        {name: posterior_of(Z, X, y) for name, Z in (("pairs", FULL), ("additive", ADDITIVE))}
+        {
+            name: posterior_of(Z, X, y, 0.005)
+            for name, Z in (("pairs", FULL), ("additive", ADDITIVE))
+        }
     )
     assert table.index[0] == best
     assert table.loc[best, "weight"] > 0.7
@@ -104,6 +110,8 @@ def test_high_pareto_k_is_told_by_name():
     assert table.loc["wild", "pareto_k"] > 0.7
 
 
+# ArviZ 0.23 sorts in place, which pandas 3.1 deprecates.
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_stacking_agrees_with_arviz():
     rng = np.random.default_rng(6)
     y = rng.standard_normal(80)
