@@ -111,14 +111,23 @@ class ConditionedGP:
         left, right = (solve_lower(self.cholesky, c.T) for c in (one, other))
         return left.T @ right
 
-    def _moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
+    def moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
+        """Mean and variance of linear functionals of the function, as its values or averages.
+
+        Args:
+            to_data: prior covariances with the function at the observed points, shape (m, n).
+            prior_variance: shape (m,) or a scalar.
+
+        Returns:
+            Two arrays of shape (m,).
+        """
+        to_data = self._to_data(to_data)
         explained = jnp.square(solve_lower(self.cholesky, to_data.T)).sum(0)
         return to_data @ self.alpha, jnp.maximum(prior_variance - explained, 0.0)
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
-        to_data = self._to_data(self.covariance(x, self.x))
-        return self._moments(to_data, self.covariance.outputscale)
+        return self.moments(self.covariance(x, self.x), self.covariance.outputscale)
 
     def covariance_between(self, x: Array, other: Array) -> Array:
         """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
@@ -127,15 +136,15 @@ class ConditionedGP:
 
     def predict_component(self, component: Array | int, x: Array) -> tuple[Array, Array]:
         """Mean and variance of one component at points, shape (m, D): two arrays of shape (m,)."""
-        to_data = self._to_data(self.covariance.component_gram(component, x, self.x))
-        return self._moments(to_data, self.covariance.variances[component])
+        to_data = self.covariance.component_gram(component, x, self.x)
+        return self.moments(to_data, self.covariance.variances[component])
 
     def predict_residual(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of the residual at points, shape (m, D): two arrays of shape (m,)."""
         gram = self.covariance.residual_gram(x, self.x)
         if gram is None or self.covariance.rho is None:
             return jnp.zeros(x.shape[0]), jnp.zeros(x.shape[0])
-        return self._moments(self._to_data(gram), self.covariance.outputscale * self.covariance.rho)
+        return self.moments(gram, self.covariance.outputscale * self.covariance.rho)
 
     def component_covariance_between(
         self, component: int, x: Array, other_component: int, other: Array

@@ -62,6 +62,8 @@ def fit(
         ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
     """
     X, y = checked_data(X, y)
+    if y.size == 0:
+        raise ValueError("y must have at least one value; Posterior.prior draws without data.")
     kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
     statistics = dict(_statistics(kernel))
     with jax.enable_x64(True), threadpool_limits(1, "blas"):

@@ -1,9 +1,9 @@
 """Posterior draws: probabilities of structures, summaries, predictions, and the way to ArviZ."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -12,24 +12,34 @@ from jax import Array
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.gibbs import prototype_trace
+from numpyro.infer.util import log_density
 from threadpoolctl import threadpool_limits
 
-from structbo.diagnostics import Probabilities, Structures, indicator_probabilities, symmetric
+from structbo.arviz_export import arviz_groups
+from structbo.diagnostics import (
+    Pairs,
+    Probabilities,
+    Structures,
+    indicator_probabilities,
+    symmetric,
+)
+from structbo.effects import Effect, effects
 from structbo.inference import Data, condition
 from structbo.models import ConditionedGP
 from structbo.models.edges import Adjacency
-from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
 from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
+from structbo.prior import prior_draws
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
+from structbo.summary import summary_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Model = Callable[..., Any]
 FloatArray = NDArray[np.float64]
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+Values = TypeVar("Values")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +49,7 @@ class Posterior:
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
             `MarginalGP`.
-        X: points of the unit cube, shape (n, D).
+        X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
         sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
@@ -86,7 +96,7 @@ class Posterior:
             ValueError: if the model has no site, or several sites, of edge matrices, or is a
                 mixture, where these follow their prior in all draws of other families.
         """
-        edges, (rows, columns) = self._edges()
+        edges, (rows, columns) = self.edges()
         return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
 
     def together_probabilities(self) -> Probabilities:
@@ -95,10 +105,8 @@ class Posterior:
         Whatever the structure: an edge, a block, an active set. With a projection the dimensions
         are its directions. The residual is not counted.
         """
-        together = self.structures.together
-        rows, columns = np.triu_indices(together.shape[-1], 1)
-        found = indicator_probabilities(together[:, :, rows, columns])
-        return symmetric(found, rows, columns, together.shape[-1])
+        together, pairs = self.structures.pairs_together()
+        return symmetric(indicator_probabilities(together), *pairs, len(self.directions))
 
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""
@@ -110,7 +118,7 @@ class Posterior:
         Raises:
             ValueError: if the model's structure is no mixture.
         """
-        families = self._families()
+        families = self.families
         if families is None:
             raise ValueError("the model has no site of families: its structure is no mixture.")
         site, names = families
@@ -120,17 +128,60 @@ class Posterior:
     @cached_property
     def structures(self) -> Structures:
         """What the components of every draw have in common, whatever structure they are of."""
-        first = Data(self.X[:1], self.y[:1], np.ones(1, bool))
+        found = self.map_draws(
+            lambda gp, _: Structures.of(gp.covariance), data=_no_data(len(self.names))
+        )
+        return Structures(*(v.reshape(self.num_chains, -1, *v.shape[1:]) for v in found))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of what components are functions of: the D dimensions, or fewer projections."""
+        size = self.structures.together.shape[-1]
+        return self.names if size == len(self.names) else tuple(f"z{d}" for d in range(size))
+
+    @cached_property
+    def log_density(self) -> FloatArray:
+        """Joint log density of the latent sites and the observations, shape (chains, draws)."""
+        X, y, mask = self._data
+
+        def one(draw: dict[str, Array]) -> Array:
+            return log_density(handlers.seed(self.model, 0), (X, y), {"mask": mask}, draw)[0]
+
         with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            return np.asarray(jax.lax.map(one, self._flat)).reshape(self.num_chains, -1)
 
-            def one(draw: dict[str, Array]) -> Structures:
-                batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), first)
-                return Structures.of(jax.tree.map(lambda v: v[0], batch.covariance))
+    def prior(self, *, num_draws: int = 1000, seed: int = 0) -> "Posterior":
+        """The same model without observations: what was believed before, by the same methods.
 
-            flat = {name: v.reshape(-1, *v.shape[2:]) for name, v in self.draws.items()}
-            found = jax.jit(lambda draws: jax.lax.map(one, draws))(flat)
-            shape = (self.num_chains, -1)
-            return jax.tree.map(lambda v: np.asarray(v).reshape(*shape, *v.shape[1:]), found)
+        Args:
+            num_draws: how many draws to try; those outside the structure's hard bounds, where the
+                likelihood is zero, are left out.
+            seed: of the draws.
+
+        Raises:
+            ValueError: if all draws are outside of the bounds.
+
+        Example:
+            >>> from structbo.models import AdditiveGP, edges
+            >>> draws = {"Z": np.ones((1, 2, 2, 2)) - np.eye(2), "lengthscale": np.ones((1, 2, 2))}
+            >>> draws |= {"outputscale": np.ones((1, 2)), "noise": np.ones((1, 2))}
+            >>> posterior = Posterior(AdditiveGP(edges(0.25)), [[0.1, 0.2]], [0.3], draws)
+            >>> prior = posterior.prior().edge_probabilities().mean[0, 1]
+            >>> bool(abs(prior - 0.25) < 0.06), float(posterior.edge_probabilities().mean[0, 1])
+            (True, 1.0)
+        """
+        values = prior_draws(self.model, np.zeros((1, len(self.names))), seed, num_draws)
+        if values["y"].shape[1] == 0:
+            raise ValueError(
+                f"all {num_draws} prior draws are outside of the structure's hard bounds: raise "
+                "num_draws, or make the prior sparser."
+            )
+        return self.without_data(values)
+
+    def without_data(self, draws: dict[str, NDArray[Any]]) -> "Posterior":
+        """Draws of the latent sites that are conditioned on nothing."""
+        latent = {name: value for name, value in draws.items() if name != "y"}
+        return replace(self, X=self.X[:0], y=self.y[:0], draws=latent, sample_stats={})
 
     def summary(self) -> "pd.DataFrame":
         """ArviZ's table of means, intervals, Monte Carlo errors, effective sizes and R-hat.
@@ -141,43 +192,9 @@ class Posterior:
         whose families are listed by name.
         A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
         effective sample size of those that did, at most the number of draws. With one chain
-        R-hat is NaN.
+        R-hat is NaN; where every chain is still and they disagree, it is infinite.
         """
-        import arviz as az
-
-        sites, coords = dict(self.draws), self._coords()
-        indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
-        errors: dict[str, float] = {}
-        hidden = {*self._partition_sites, *family_sites(self._trace)}
-        if len(self._edge_sites) == 1 and not hidden.issuperset(self._edge_sites):
-            indicators[self._edge_sites[0]] = self._edges()
-        if hidden:
-            together = np.asarray(self.structures.together)
-            pairs = np.triu_indices(together.shape[-1], 1)
-            indicators["together"] = together[:, :, pairs[0], pairs[1]], pairs
-            sites = {site: value for site, value in sites.items() if site not in hidden}
-        dims = self._dims(sites)
-        families = self._families()
-        if families is not None:
-            site, names = families
-            is_family = self.draws[site][..., None] == np.arange(len(names))
-            sites[site], dims[site], coords["family_name"] = is_family, ["family_name"], list(names)
-        for name, (draws, pairs) in indicators.items():
-            labels = [f"{self.names[a]},{self.names[b]}" for a, b in zip(*pairs, strict=True)]
-            dim = f"{name}_pair"
-            sites[name], dims[name], coords[dim] = draws, [dim], labels
-            mcse = indicator_probabilities(draws).mcse
-            errors |= {f"{name}[{label}]": e for label, e in zip(labels, mcse, strict=True)}
-        data = _to_arviz({"posterior": sites}, dims, coords)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
-        table.loc[list(errors), "mcse_mean"] = list(errors.values())
-        still = table["sd"] <= 1e-12 * table["mean"].abs()
-        for size in ("ess_bulk", "ess_tail"):
-            table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=self.num_draws)
-        table.loc[still, "mcse_sd"] = 0.0
-        table.loc[still, "r_hat"] = 1.0
-        return table
+        return summary_table(self)
 
     def predict(self, x: ArrayLike, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the function, averaged over draws by the law of total variance.
@@ -192,10 +209,36 @@ class Posterior:
         points = _checked_points("x", x)
         if points.shape[1] != len(self.names):
             raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
-        kept = np.linspace(0, self.num_draws - 1, min(max_draws, self.num_draws)).astype(int)
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
-            means, variances = self._map(lambda gp, _: gp.predict(jnp.asarray(points)), kept)
+        found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
+        means, variances = (np.asarray(value) for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)
+
+    def effect(
+        self, names: str | Sequence[str], *, num_points: int = 33, max_draws: int = 64
+    ) -> Effect:
+        """The average of the function over all parameters but one or two.
+
+        The others are uniform on the unit cube, as in the functional analysis of variance; so
+        effects do not depend on how the components share what they have in common, which no data
+        can tell. Categorical parameters are averaged over the levels that were observed.
+
+        Args:
+            names: of the one or two parameters.
+            num_points: per parameter; a categorical one has its observed levels.
+            max_draws: how many draws to average over; more are thinned evenly.
+
+        Returns:
+            The mean and the deviation, averaged over draws by the law of total variance.
+
+        Raises:
+            ValueError: if a name is unknown or the model has a projection.
+        """
+        which = (names,) if isinstance(names, str) else tuple(names)
+        return effects(self, (which,), num_points, max_draws)[0]
+
+    def main_effects(self, *, num_points: int = 33, max_draws: int = 64) -> tuple[Effect, ...]:
+        """The `effect` of every parameter, all in one pass over the draws."""
+        return effects(self, [(name,) for name in self.names], num_points, max_draws)
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
         """All that ArviZ works with, in one object.
@@ -203,7 +246,9 @@ class Posterior:
         The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
         prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
         ``dim`` and ``dim_other``, with the names as coordinates. What `structures` tells of every
-        draw is among the posterior's variables, as ``structure_together`` and so on.
+        draw is among the variables of posterior and prior, as ``structure_treewidth`` and so on;
+        ``structure_together`` lists every pair of dimensions once, with the coordinate ``pair``.
+        `log_density` is in sample_stats, as ``lp``.
 
         The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
         ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
@@ -222,77 +267,88 @@ class Posterior:
             "Efficient leave-one-out cross-validation for Bayesian non-factorized normal and
             Student-t models".
         """
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
-            key_prior, key_predictive = jax.random.split(jax.random.key(seed))
-            prior = _prior_draws(self.model, self.X, key_prior, num_prior_draws)
-            y = jnp.asarray(self.y)
+        return arviz_groups(self, num_prior_draws, seed)
 
-            def pointwise(gp: ConditionedGP, key: Array) -> tuple[Array, Array]:
-                return _leave_one_out(gp, y), _replicate(gp, y, key)
-
-            log_likelihood, replicated = (
-                values.reshape(self.num_chains, -1, len(self.y))
-                for values in self._map(pointwise, np.arange(self.num_draws), key_predictive)
-            )
-        structures = {
-            f"structure_{name}": value for name, value in self.structures._asdict().items()
-        }
-        groups = {
-            "posterior": self.draws | structures,
-            "sample_stats": self.sample_stats,
-            "log_likelihood": {"y": log_likelihood},
-            "posterior_predictive": {"y": replicated},
-            "prior": {name: value for name, value in prior.items() if name != "y"},
-            "prior_predictive": {"y": prior["y"]},
-            "observed_data": {"y": self.y},
-        }
-        return _to_arviz(groups, self._dims(self.draws | structures), self._coords())
-
-    def _map(
+    def map_draws(
         self,
-        function: Callable[[ConditionedGP, Array], tuple[Array, Array]],
-        kept: NDArray[np.intp],
+        function: Callable[[ConditionedGP, Array], Values],
+        *,
+        max_draws: int | None = None,
         key: Array | None = None,
-    ) -> Iterator[FloatArray]:
-        """Applies a function of the conditioned process to some draws, one after the other.
+        data: Data | None = None,
+    ) -> Values:
+        """Applies a function of the conditioned process to the draws, one after the other.
 
         One at a time because the factors of all of them together may not fit into memory.
-        """
-        data = Data(self.X, self.y, np.ones(len(self.y), bool))
-        flat = {
-            name: value.reshape(-1, *value.shape[2:])[kept] for name, value in self.draws.items()
-        }
-        keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
 
-        def one(draw_and_key: tuple[dict[str, Array], Array]) -> tuple[Array, Array]:
+        Args:
+            function: maps a process and a random key to arrays; traceable.
+            max_draws: to how many draws; more are thinned evenly. Default: all.
+            key: a JAX random key.
+            data: what to condition on, by default the observations.
+
+        Returns:
+            What the function returns, with the draws along the first axis.
+        """
+        size = self.num_draws if max_draws is None else min(max_draws, self.num_draws)
+        kept = np.linspace(0, self.num_draws - 1, size).astype(int)
+        data = self._data if data is None else data
+
+        def one(draw_and_key: tuple[dict[str, Array], Array]) -> Values:
             draw, draw_key = draw_and_key
             batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), data)
             return function(jax.tree.map(lambda v: v[0], batch), draw_key)
 
-        return map(np.asarray, jax.lax.map(one, (flat, keys)))
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
+            draws = {name: value[kept] for name, value in self._flat.items()}
+            found: Values = jax.tree.map(np.asarray, jax.lax.map(one, (draws, keys)))
+            return found
+
+    @property
+    def _flat(self) -> dict[str, NDArray[Any]]:
+        """The draws of all chains one after the other."""
+        return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
+
+    @property
+    def _data(self) -> Data:
+        if self.y.size == 0:
+            return _no_data(len(self.names))
+        return Data(self.X, self.y, np.ones(len(self.y), bool))
 
     @cached_property
-    def _trace(self) -> Any:
+    def trace(self) -> dict[str, Any]:
+        """One run of the model, for what is the same in all draws."""
+        points = _no_data(len(self.names)).x
         with jax.enable_x64(True), threadpool_limits(1, "blas"):
-            return prototype_trace(self.model, jax.random.key(0), (self.X[:1],), None)
+            found: dict[str, Any] = prototype_trace(self.model, jax.random.key(0), (points,), None)
+            return found
 
     @property
-    def _edge_sites(self) -> Sequence[str]:
-        return sites_with_support(Adjacency)(self._trace)
+    def edge_sites(self) -> Sequence[str]:
+        """Names of the sites of edge matrices."""
+        return sites_with_support(Adjacency)(self.trace)
 
     @property
-    def _partition_sites(self) -> Sequence[str]:
-        return sites_with_support(Partition)(self._trace)
+    def partition_sites(self) -> Sequence[str]:
+        """Names of the sites of partitions."""
+        return sites_with_support(Partition)(self.trace)
 
-    def _families(self) -> tuple[str, tuple[str, ...]] | None:
+    @property
+    def families(self) -> tuple[str, tuple[str, ...]] | None:
         """The site of the family of a mixture, and the names of all families."""
-        sites = sites_with_support(Family)(self._trace)
-        return (sites[0], self._trace[sites[0]]["fn"].names) if sites else None
+        sites = sites_with_support(Family)(self.trace)
+        return (sites[0], self.trace[sites[0]]["fn"].names) if sites else None
 
-    def _edges(self) -> tuple[NDArray[Any], Pairs]:
+    @property
+    def hidden_sites(self) -> set[str]:
+        """Sites that mean nothing one by one: labels, and structures of a mixture's families."""
+        return {*self.partition_sites, *family_sites(self.trace)}
+
+    def edges(self) -> tuple[NDArray[Any], Pairs]:
         """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
-        sites = self._edge_sites
-        if set(sites) & set(family_sites(self._trace)):
+        sites = self.edge_sites
+        if set(sites) & set(family_sites(self.trace)):
             raise ValueError(
                 f"the edges {list(sites)} are those of one family of a mixture, and follow their "
                 "prior in draws of the others: use together_probabilities."
@@ -305,62 +361,10 @@ class Posterior:
         rows, columns = np.triu_indices(len(self.names), 1)
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
 
-    def _dims(self, sites: Mapping[str, NDArray[Any]]) -> dict[str, list[str]]:
-        size = len(self.names)
-        named = {(size,): ["dim"], (size, size): ["dim", "dim_other"]}
-        shapes = {name: value.shape[2:] for name, value in sites.items()}
-        known = {name: named[shape] for name, shape in shapes.items() if shape in named}
-        return {**known, "y": ["observation"]}
 
-    def _coords(self) -> dict[str, list[str]]:
-        return {"dim": list(self.names), "dim_other": list(self.names)}
-
-
-def _leave_one_out(gp: ConditionedGP, y: Array) -> Array:
-    """``log p(y_i | y_-i)`` of every observation, shape (n,)."""
-    whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
-    precision = jnp.square(whitener).sum(0)
-    return 0.5 * (jnp.log(precision) - LOG_2PI - jnp.square(gp.alpha) / precision)
-
-
-def _replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:
-    """New observations of the same function at the same points, shape (n,)."""
-    identity = jnp.eye(y.shape[0], dtype=y.dtype)
-    covariance = gp.covariance_between(gp.x, gp.x) + gp.noise * identity
-    white = jax.random.normal(key, y.shape, y.dtype)
-    return y - gp.noise * gp.alpha + safe_cholesky(covariance) @ white
-
-
-def _prior_draws(
-    model: Model, X: FloatArray, key: Array, num_draws: int
-) -> dict[str, NDArray[Any]]:
-    """Draws of all sites from the prior inside its hard bounds, shapes (1, draws, ...)."""
-
-    def one(key: Array) -> tuple[dict[str, Array], Array]:
-        trace = handlers.trace(handlers.seed(model, key)).get_trace(jnp.asarray(X))
-        values = {
-            name: jnp.asarray(site["value"])
-            for name, site in trace.items()
-            if site["type"] in ("sample", "deterministic")
-        }
-        return values, trace["y"]["fn"].covariance.decomposition.is_inside
-
-    values, inside = jax.lax.map(one, jax.random.split(key, num_draws))
-    return {name: np.asarray(value)[None, np.asarray(inside)] for name, value in values.items()}
-
-
-def _to_arviz(
-    groups: Mapping[str, Mapping[str, Any]],
-    dims: Mapping[str, Sequence[str]],
-    coords: Mapping[str, Sequence[str]],
-) -> Any:
-    """Builds ArviZ's container: nested groups in ArviZ 1, keyword arguments before."""
-    import arviz as az
-
-    filled: dict[str, Any] = {name: dict(group) for name, group in groups.items() if group}
-    if int(az.__version__.partition(".")[0]) >= 1:
-        return az.from_dict(filled, dims=dims, coords=coords)
-    return az.from_dict(**filled, dims=dims, coords=coords)
+def _no_data(num_dims: int) -> Data:
+    """One row of padding."""
+    return Data(np.zeros((1, num_dims)), np.zeros(1), np.zeros(1, bool))
 
 
 def _checked_points(name: str, points: ArrayLike) -> FloatArray:
@@ -379,9 +383,9 @@ def _checked_points(name: str, points: ArrayLike) -> FloatArray:
 
 def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     points, values = _checked_points("X", X), np.asarray(y, float)
-    if values.shape != points.shape[:1] or values.size == 0:
+    if values.shape != points.shape[:1]:
         raise ValueError(
-            f"y must have one value per row of X, at least one: X has shape {points.shape}, "
+            f"y must have one value per row of X: X has shape {points.shape}, "
             f"y has shape {values.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(values))

@@ -8,12 +8,22 @@ from types import ModuleType
 import pytest
 
 import structbo
+import structbo.acquisition
 import structbo.batches
 import structbo.maximizers
 import structbo.models
+import structbo.plots
 import structbo.samplers
 
-PACKAGES = [structbo, structbo.batches, structbo.maximizers, structbo.models, structbo.samplers]
+PACKAGES = [
+    structbo,
+    structbo.acquisition,
+    structbo.batches,
+    structbo.maximizers,
+    structbo.models,
+    structbo.plots,
+    structbo.samplers,
+]
 # Real import names: `pytest --doctest-modules models` would import every file a second time.
 MODULES = {package.__name__ for package in PACKAGES} | {
     module.name

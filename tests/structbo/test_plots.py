@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from structbo import plots
+from structbo.plots.figure import BLUE, ORANGE
+from structbo.plots.interactions import FULL_WIDTH
 
 matplotlib.use("Agg")
 
@@ -27,17 +29,17 @@ def close_figures():
 def test_widths_are_probabilities():
     (ax,) = plots.plot_interactions(PROBABILITIES, NAMES)
     widths = [line.get_linewidth() for line in ax.lines]
-    np.testing.assert_allclose(widths, plots.FULL_WIDTH * np.array([0.9, 0.2]))
+    np.testing.assert_allclose(widths, FULL_WIDTH * np.array([0.9, 0.2]))
     assert [text.get_text() for text in ax.texts] == NAMES
     legend = ax.get_legend()
     assert legend is not None
     for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True):
-        assert line.get_linewidth() == plots.FULL_WIDTH * float(text.get_text())
+        assert line.get_linewidth() == FULL_WIDTH * float(text.get_text())
 
 
 def test_truth_is_beside():
     learned, true = plots.plot_interactions(PROBABILITIES, NAMES, TRUTH)
-    assert [line.get_color() for line in learned.lines] == [plots.BLUE, plots.ORANGE]
+    assert [line.get_color() for line in learned.lines] == [BLUE, ORANGE]
     assert len(true.lines) == 1
     assert len(true.texts) == len(NAMES)
 

@@ -1,16 +1,17 @@
-"""Pictures of what was learned: which parameters interact, and how the best value fell or rose."""
+"""The interaction graph."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structbo.plots.figure import BLUE, GREY, ORANGE, axes_for, edge_matrix
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which most colour-blind people can tell apart.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7F7F7F"
+SIZE = (6.5, 7.4)
 FULL_WIDTH = 6.0
 """Line width, in points, of an edge with probability 1."""
 LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
@@ -43,84 +44,18 @@ def plot_interactions(
         ValueError: if shapes do not match, or a probability is not in [0, 1].
         ImportError: if Matplotlib is missing.
     """
-    learned = _edge_matrix("probabilities", probabilities, len(names))
+    learned = edge_matrix("probabilities", probabilities, len(names))
     if truth is None:
-        axes, keys = _axes(ax, 1, 7.4), {}
+        axes, keys = axes_for(ax, 1, SIZE), {}
         _draw_graph(axes[0], learned, names, np.full(learned.shape, BLUE))
     else:
-        known = _edge_matrix("truth", truth, len(names)) > 0.5
-        axes, keys = _axes(ax, 2, 7.4), {"in the truth": BLUE, "not in the truth": ORANGE}
+        known = edge_matrix("truth", truth, len(names)) > 0.5
+        axes, keys = axes_for(ax, 2, SIZE), {"in the truth": BLUE, "not in the truth": ORANGE}
         _draw_graph(axes[0], learned, names, np.where(known, BLUE, ORANGE))
         _draw_graph(axes[1], known.astype(float), names, np.full(known.shape, BLUE))
         axes[1].set_title("true interactions")
     axes[0].set_title("learned interactions")
     _add_legend(axes[0], keys)
-    return axes
-
-
-def plot_together(
-    probabilities: ArrayLike, names: Sequence[str], ax: "Axes | None" = None
-) -> "Axes":
-    """Draws a heat map of which parameters share a component.
-
-    Args:
-        probabilities: symmetric, for example `Posterior.together_probabilities().mean`,
-            shape (D, D).
-        names: of the D parameters.
-        ax: where to draw. Default: a new figure.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ValueError: if shapes do not match, or a probability is not in [0, 1].
-        ImportError: if Matplotlib is missing.
-    """
-    matrix = _edge_matrix("probabilities", probabilities, len(names)).copy()
-    np.fill_diagonal(matrix, np.nan)
-    (axes,) = _axes(ax, 1, 5.6)
-    image = axes.imshow(matrix, cmap="Blues", vmin=0.0, vmax=1.0)
-    ticks = np.arange(len(names))
-    axes.set_xticks(ticks, names, rotation=90)
-    axes.set_yticks(ticks, names)
-    axes.figure.colorbar(image, ax=axes, label="posterior probability of a common component")
-    return axes
-
-
-def plot_convergence(
-    values: ArrayLike,
-    direction: Literal["minimize", "maximize"] = "minimize",
-    ax: "Axes | None" = None,
-) -> "Axes":
-    """Draws every value and the best so far over the evaluations.
-
-    Args:
-        values: in the order of evaluation, NaN where one failed, shape (m,).
-        direction: whether small or large values are good, "minimize" or "maximize".
-        ax: where to draw. Default: a new figure.
-
-    Returns:
-        The axes.
-
-    Raises:
-        ValueError: for another direction, or values that are not a list of numbers.
-        ImportError: if Matplotlib is missing.
-    """
-    numbers = np.asarray(values, float)
-    if numbers.ndim != 1 or numbers.size == 0:
-        raise ValueError(f"values must be a list of numbers, got shape {numbers.shape}.")
-    if direction not in ("minimize", "maximize"):
-        raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
-    (axes,) = _axes(ax, 1, 4.0)
-    count = np.arange(1, len(numbers) + 1)
-    axes.scatter(count, numbers, s=14, color=GREY, alpha=0.6, linewidths=0, label="evaluation")
-    best = (np.fmin if direction == "minimize" else np.fmax).accumulate(numbers)
-    axes.step(count, best, where="post", color=BLUE, linewidth=2, label="best so far")
-    axes.set_xlabel("evaluations")
-    axes.set_ylabel(f"value ({direction}d)")
-    axes.locator_params(axis="x", integer=True)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
     return axes
 
 
@@ -190,34 +125,3 @@ def _add_legend(ax: "Axes", keys: dict[str, str]) -> None:
         ncols=len(handles),
         frameon=False,
     )
-
-
-def _axes(ax: "Axes | Sequence[Axes] | None", count: int, height: float) -> "tuple[Axes, ...]":
-    if ax is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError(
-                'plots need Matplotlib, which is missing: pip install "structbo[plots]"'
-            ) from error
-        _, grid = plt.subplots(
-            1, count, squeeze=False, figsize=(6.5 * count, height), layout="constrained"
-        )
-        return tuple(grid[0])
-    axes = tuple(ax) if isinstance(ax, Sequence | np.ndarray) else (ax,)
-    if len(axes) != count:
-        raise ValueError(f"ax must be {count} Axes, got {len(axes)}.")
-    return axes
-
-
-def _edge_matrix(name: str, matrix: ArrayLike, size: int) -> NDArray[np.float64]:
-    array = np.asarray(matrix, float)
-    if array.shape != (size, size):
-        raise ValueError(
-            f"{name} must have shape {(size, size)}, one row per name, got {array.shape}."
-        )
-    if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise ValueError(f"{name} must be in [0, 1], got {array}.")
-    if not np.allclose(array, array.T):
-        raise ValueError(f"{name} must be symmetric.")
-    return array

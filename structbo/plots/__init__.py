@@ -1,0 +1,20 @@
+"""Pictures of what was learned, and of how far it can be trusted."""
+
+from structbo.plots.agreement import plot_agreement
+from structbo.plots.convergence import plot_convergence
+from structbo.plots.effects import plot_effects, plot_surface
+from structbo.plots.interactions import plot_interactions
+from structbo.plots.prior import plot_prior_posterior
+from structbo.plots.together import plot_together
+from structbo.plots.trace import plot_trace
+
+__all__ = [
+    "plot_agreement",
+    "plot_convergence",
+    "plot_effects",
+    "plot_interactions",
+    "plot_prior_posterior",
+    "plot_surface",
+    "plot_together",
+    "plot_trace",
+]

@@ -1,0 +1,70 @@
+"""Whether chains agree on the structure."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from structbo.diagnostics import indicator_probabilities, indicator_rhat, pair_labels
+from structbo.plots.figure import CHAIN_COLOURS, GREY, axes_for, bare
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from structbo.posterior import Posterior
+
+
+def plot_agreement(posterior: "Posterior", ax: "Axes | None" = None) -> "Axes":
+    """Draws what the first chain found against what the others did, with Monte Carlo errors.
+
+    A point is the probability that a pair of parameters shares a component; bars are two standard
+    errors of each chain by itself. Chains that have mixed agree within their errors. The pair with
+    the largest R-hat is named.
+
+    Args:
+        posterior: draws of two or more chains.
+        ax: where to draw. Default: a new figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if there is only one chain, or only one dimension.
+        ImportError: if Matplotlib is missing.
+    """
+    together, pairs = posterior.structures.pairs_together()
+    if len(together) < 2 or together.shape[-1] == 0:
+        raise ValueError(
+            "agreement needs at least two chains and two dimensions, got "
+            f"{len(together)} chains and {len(posterior.directions)} dimensions."
+        )
+    (axes,) = axes_for(ax, 1, (5.2, 5.4))
+    found = [indicator_probabilities(chain[None]) for chain in together]
+    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=0)
+    for chain, other in enumerate(found[1:], start=1):
+        axes.errorbar(
+            found[0].mean,
+            other.mean,
+            xerr=2.0 * found[0].mcse,
+            yerr=2.0 * other.mcse,
+            fmt="o",
+            markersize=4,
+            elinewidth=0.8,
+            alpha=0.7,
+            color=CHAIN_COLOURS[chain % len(CHAIN_COLOURS)],
+            label=f"chain {chain}",
+        )
+    rhat = indicator_rhat(together)
+    worst = int(np.argmax(rhat))
+    name = pair_labels(posterior.directions, pairs)[worst]
+    axes.set_title(f"largest R-hat: {rhat[worst]:.2f}\n{name}")
+    farthest = max(found[1:], key=lambda other: abs(other.mean[worst] - found[0].mean[worst]))
+    axes.scatter(
+        found[0].mean[worst], farthest.mean[worst], s=140, facecolors="none", edgecolors="black"
+    )
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    axes.set_xlabel("probability of a common component, chain 0")
+    axes.set_ylabel("the same by the other chains" if len(found) > 2 else "the same by chain 1")
+    bare(axes)
+    if len(found) > 2:
+        axes.legend(loc="upper left", frameon=False)
+    return axes

@@ -1,0 +1,48 @@
+"""How the best value fell or rose."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structbo.plots.figure import BLUE, GREY, axes_for, bare
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_convergence(
+    values: ArrayLike,
+    direction: Literal["minimize", "maximize"] = "minimize",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draws every value and the best so far over the evaluations.
+
+    Args:
+        values: in the order of evaluation, NaN where one failed, shape (m,).
+        direction: whether small or large values are good, "minimize" or "maximize".
+        ax: where to draw. Default: a new figure.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: for another direction, or values that are not a list of numbers.
+        ImportError: if Matplotlib is missing.
+    """
+    numbers = np.asarray(values, float)
+    if numbers.ndim != 1 or numbers.size == 0:
+        raise ValueError(f"values must be a list of numbers, got shape {numbers.shape}.")
+    if direction not in ("minimize", "maximize"):
+        raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
+    (axes,) = axes_for(ax, 1, (6.5, 4.0))
+    count = np.arange(1, len(numbers) + 1)
+    axes.scatter(count, numbers, s=14, color=GREY, alpha=0.6, linewidths=0, label="evaluation")
+    best = (np.fmin if direction == "minimize" else np.fmax).accumulate(numbers)
+    axes.step(count, best, where="post", color=BLUE, linewidth=2, label="best so far")
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel(f"value ({direction}d)")
+    axes.locator_params(axis="x", integer=True)
+    bare(axes)
+    axes.legend(frameon=False)
+    return axes

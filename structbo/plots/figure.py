@@ -1,0 +1,80 @@
+"""What all pictures share: colours, the axes that they are drawn on, and the check of a matrix."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which most colour-blind people can tell apart.
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7F7F7F"
+CHAIN_COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+def axes_for(
+    ax: "Axes | Sequence[Axes] | None",
+    count: int,
+    size: tuple[float, float],
+    *,
+    columns: int | None = None,
+    share: bool = False,
+) -> "tuple[Axes, ...]":
+    """The given axes, or those of a new figure.
+
+    Args:
+        ax: one Axes or several; None for a new figure.
+        count: how many are needed.
+        size: width and height of each, in inches.
+        columns: of a new figure; by default all axes are side by side.
+        share: whether the axes of a new figure have the same vertical axis.
+
+    Raises:
+        ValueError: if too few or too many are given.
+        ImportError: if Matplotlib is missing.
+    """
+    if ax is not None:
+        axes = tuple(ax) if isinstance(ax, Sequence | np.ndarray) else (ax,)
+        if len(axes) != count:
+            raise ValueError(f"ax must be {count} Axes, got {len(axes)}.")
+        return axes
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            'plots need Matplotlib, which is missing: pip install "structbo[plots]"'
+        ) from error
+    columns = columns or count
+    rows = -(-count // columns)
+    figure, grid = plt.subplots(
+        rows,
+        columns,
+        squeeze=False,
+        sharey=share,
+        figsize=(size[0] * columns, size[1] * rows),
+        layout="constrained",
+    )
+    for unused in grid.flat[count:]:
+        figure.delaxes(unused)
+    return tuple(grid.flat[:count])
+
+
+def bare(ax: "Axes") -> None:
+    """Takes the upper and the right border away."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def edge_matrix(name: str, matrix: ArrayLike, size: int) -> NDArray[np.float64]:
+    """A checked symmetric matrix of probabilities."""
+    array = np.asarray(matrix, float)
+    if array.shape != (size, size):
+        raise ValueError(
+            f"{name} must have shape {(size, size)}, one row per name, got {array.shape}."
+        )
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise ValueError(f"{name} must be in [0, 1], got {array}.")
+    if not np.allclose(array, array.T):
+        raise ValueError(f"{name} must be symmetric.")
+    return array

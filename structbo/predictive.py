@@ -1,0 +1,27 @@
+"""Predictive distributions of observations that were left out, or made once more."""
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.models import ConditionedGP
+from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
+
+
+def leave_one_out(gp: ConditionedGP, y: Array) -> Array:
+    """``log p(y_i | y_-i)`` of every observation, shape (n,).
+
+    References:
+        Rasmussen and Williams 2006, eq. (5.10)-(5.12).
+    """
+    whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
+    precision = jnp.square(whitener).sum(0)
+    return 0.5 * (jnp.log(precision) - LOG_2PI - jnp.square(gp.alpha) / precision)
+
+
+def replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:
+    """New observations of the same function at the same points, shape (n,)."""
+    identity = jnp.eye(y.shape[0], dtype=y.dtype)
+    covariance = gp.covariance_between(gp.x, gp.x) + gp.noise * identity
+    white = jax.random.normal(key, y.shape, y.dtype)
+    return y - gp.noise * gp.alpha + safe_cholesky(covariance) @ white

@@ -1,0 +1,119 @@
+"""Pictures of a posterior show its numbers."""
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from structbo import plots
+from structbo.diagnostics import Probabilities, distance_to_mode, indicator_rhat
+from structbo.models import AdditiveGP, edges, pairs
+from structbo.posterior import Posterior
+
+matplotlib.use("Agg")
+
+NAMES = ("a", "b", "c")
+CHAINS, DRAWS = 2, 30
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def posterior() -> Posterior:
+    """Chains that agree on (a, b), disagree on (b, c), and never saw (a, c)."""
+    rng = np.random.default_rng(0)
+    X = rng.random((25, 3))
+    Z = np.zeros((CHAINS, DRAWS, 3, 3), int)
+    Z[..., 0, 1] = Z[..., 1, 0] = rng.random((CHAINS, DRAWS)) < 0.9
+    Z[1, ..., 1, 2] = Z[1, ..., 2, 1] = rng.random(DRAWS) < 0.8
+    Z[0, 0, 1, 2] = Z[0, 0, 2, 1] = 1
+    draws = {
+        "Z": Z,
+        "lengthscale": rng.uniform(0.4, 0.6, (CHAINS, DRAWS, 3)),
+        "noise": rng.uniform(1e-3, 2e-3, (CHAINS, DRAWS)),
+        "outputscale": rng.uniform(1.0, 2.0, (CHAINS, DRAWS)),
+    }
+    y = 2 * np.sin(6 * X[:, 1]) + 0.5 * X[:, 0]
+    return Posterior(AdditiveGP(edges(0.25, pairs)), X, y, draws, names=NAMES)
+
+
+def test_trace_shows_every_chain(posterior: Posterior):
+    density, distance = plots.plot_trace(posterior)
+    expected = distance_to_mode(posterior.structures)
+    for chain in range(CHAINS):
+        np.testing.assert_array_equal(
+            density.lines[chain].get_ydata(), posterior.log_density[chain]
+        )
+        np.testing.assert_array_equal(distance.lines[chain].get_ydata(), expected[chain])
+
+
+def test_distance_to_mode_counts_pairs(posterior: Posterior):
+    """The most frequent structure is the edge (a, b) alone, by the first chain."""
+    Z = posterior.draws["Z"]
+    expected = (Z[..., 0, 1] != 1).astype(int) + (Z[..., 1, 2] != 0)
+    np.testing.assert_array_equal(distance_to_mode(posterior.structures), expected)
+
+
+def test_agreement_names_the_pair_that_did_not_mix(posterior: Posterior):
+    ax = plots.plot_agreement(posterior)
+    assert ax.get_title().endswith("b,c")
+    points = np.column_stack(ax.containers[0].lines[0].get_data())
+    by_chain = posterior.draws["Z"].mean(1)[:, [0, 0, 1], [1, 2, 2]]
+    np.testing.assert_allclose(points, by_chain.T)
+    alone = {name: value[:1] for name, value in posterior.draws.items()}
+    with pytest.raises(ValueError, match=r"at least two chains .* got 1 chains"):
+        plots.plot_agreement(Posterior(posterior.model, posterior.X, posterior.y, alone))
+
+
+def test_rhat_of_events_that_do_not_move():
+    happened = np.zeros((2, 40, 3), bool)
+    happened[1, :, 1] = True
+    happened[:, ::2, 2] = True
+    rhat = indicator_rhat(happened)
+    assert rhat[0] == 1.0 and np.isinf(rhat[1]) and rhat[2] < 1.05
+
+
+def test_rows_are_those_that_changed_most():
+    prior = Probabilities(np.full(4, 0.5), np.zeros(4))
+    posterior = Probabilities(np.array([0.9, 0.5, 0.2, 0.6]), np.full(4, 0.01))
+    ax = plots.plot_prior_posterior(prior, posterior, "abcd", max_rows=3)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["c", "d", "a"]
+    before, after = (container.lines[0].get_xdata() for container in ax.containers)
+    np.testing.assert_array_equal(before, [0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(after, [0.2, 0.6, 0.9])
+
+
+def test_rows_of_pairs(posterior: Posterior):
+    prior = posterior.prior(num_draws=200).edge_probabilities()
+    ax = plots.plot_prior_posterior(prior, posterior.edge_probabilities(), NAMES)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a,c", "b,c", "a,b"]
+    with pytest.raises(ValueError, match=r"must both have shape \(2,\) or \(2, 2\)"):
+        plots.plot_prior_posterior(prior, prior, NAMES[:2])
+    with pytest.raises(ValueError, match="max_rows must be at least 1"):
+        plots.plot_prior_posterior(prior, prior, NAMES, max_rows=0)
+
+
+def test_effects_are_drawn_by_influence(posterior: Posterior):
+    axes = plots.plot_effects(posterior, 2, max_draws=4)
+    assert [ax.get_xlabel() for ax in axes] == ["b", "a"]
+    expected = posterior.main_effects(max_draws=4)
+    for ax, effect in zip(axes, (expected[1], expected[0]), strict=True):
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), effect.mean)
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    with pytest.raises(ValueError, match="num_effects must be at least 1"):
+        plots.plot_effects(posterior, 0)
+
+
+def test_surface_has_the_first_name_below(posterior: Posterior):
+    axes = plots.plot_surface(posterior, ("b", "a"), max_draws=2)
+    assert axes[0].get_xlabel() == "b" and axes[0].get_ylabel() == "a"
+    shown = np.asarray(axes[0].collections[0].get_array()).reshape(33, 33)
+    np.testing.assert_allclose(shown, posterior.effect(("b", "a"), max_draws=2).mean.T)
+    dots = np.asarray(axes[0].collections[1].get_offsets())
+    np.testing.assert_array_equal(dots, posterior.X[:, [1, 0]])
+    with pytest.raises(ValueError, match="names must be two parameters"):
+        plots.plot_surface(posterior, "ab")
