@@ -8,7 +8,6 @@ from types import ModuleType
 import pytest
 
 import structbo
-import structbo.acquisition
 import structbo.batches
 import structbo.maximizers
 import structbo.models
@@ -17,7 +16,6 @@ import structbo.samplers
 
 PACKAGES = [
     structbo,
-    structbo.acquisition,
     structbo.batches,
     structbo.maximizers,
     structbo.models,
