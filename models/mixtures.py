@@ -147,7 +147,7 @@ def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
     def padded(table: Array) -> Array:
         return jnp.pad(table, [(0, capacity - len(table)), *[(0, 0)] * (table.ndim - 1)])
 
-    tables = [(padded(m.members), padded(m.weights), m.valid) for m in members]
+    tables = [(padded(m.members), padded(m.weights), m.is_inside) for m in members]
     chosen = jax.tree.map(lambda *rows: jnp.stack(rows)[family], *tables)
     main_effects = [m.has_main_effects for m in members if m.edges is not None]
     return replace(

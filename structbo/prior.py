@@ -34,7 +34,7 @@ def prior_draws(
             for name, site in trace.items()
             if site["type"] in ("sample", "deterministic")
         }
-        return values, trace["y"]["fn"].covariance.decomposition.valid
+        return values, trace["y"]["fn"].covariance.decomposition.is_inside
 
     with jax.enable_x64(True), threadpool_limits(1, "blas"):
         values, valid = jax.lax.map(one, jax.random.split(jax.random.key(seed), num_draws))
