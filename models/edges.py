@@ -225,7 +225,7 @@ class BoundedTreewidth(EdgeBernoulli):
 
     def flip_log_odds(self, value: Array) -> Array:
         """Minus infinity where the flip leaves the support; from outside, all flips may go on."""
-        rows, columns = np.triu_indices(self.num_dims, 1)
+        rows, columns = (jnp.asarray(side) for side in np.triu_indices(self.num_dims, 1))
         flipped = jax.vmap(partial(flip_edge, value.astype(bool)))(rows, columns)
         fits = jnp.zeros(self.event_shape, bool).at[rows, columns].set(self._fits(flipped))
         may_go = fits | fits.T | ~self._fits(value)
