@@ -5,6 +5,7 @@ from itertools import combinations
 from math import comb, exp, factorial, log
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
