@@ -5,7 +5,8 @@
 Candidates are those of batch_problems.py. Kernel parameters maximize the marginal likelihood of 100
 of their values. Values are standardized and observed with deviation 0.01. All methods start from
 the same random point; DPP samples are within 0.01 of the process, EST estimates the maximum by
-ESTn. Written: a CSV file and a picture of the median regret of the candidate that looks best.
+ESTn. Written: a CSV file and a picture of the median regret of the candidate that looks best; those
+in results/ come from `--runs 20`.
 """
 
 import argparse
