@@ -38,7 +38,8 @@ def plot_trace(posterior: "Posterior", ax: "Sequence[Axes] | None" = None) -> "t
         panel.margins(x=0.01)
     axes[0].set_ylabel("log density")
     axes[1].set(xlabel="draw", ylabel="pairs unlike the mode")
-    axes[1].locator_params(axis="y", integer=True)
+    for axis in ("x", "y"):
+        axes[1].locator_params(axis=axis, integer=True)
     axes[0].legend(
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),

@@ -26,6 +26,6 @@ def test_ranks_are_uniform(name):
 def test_ranks_tell_right_from_wrong(is_right, monkeypatch):
     """A sampler whose moves ignore the prior of the active set is found in 40 replications."""
     if not is_right:
-        monkeypatch.setattr(conditional, "_log_density", lambda trace: jnp.array(0.0))
+        monkeypatch.setattr(conditional, "trace_log_density", lambda trace: jnp.array(0.0))
     rare = case(active_sets(0.1), KNOWN, ActiveGibbs)
     assert (least_p_value(*rare, 40) > 0.01) == is_right
