@@ -8,7 +8,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 
 import jax
@@ -18,6 +18,13 @@ import numpyro
 import pytest
 
 numpyro.enable_x64()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs() -> Iterator[None]:
+    """A process with thousands of programs runs out of memory maps: it may have 65,530 of them."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture(scope="session")
