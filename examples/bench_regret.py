@@ -17,26 +17,26 @@ from typing import Any
 import numpy as np
 
 import structbo as sb
-from structbo.models import AdditiveGP
 
 PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60}
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 
-def run(problem: Any, seed: int, budget: int, model: AdditiveGP) -> np.ndarray:
+def run(
+    problem: Any, optimizer: sb.Optimizer, seed: int, budget: int, batch_size: int = 1
+) -> np.ndarray:
     """Regret of the best point so far after each evaluation, shape (budget,)."""
     noise = np.random.default_rng([seed, 987])
     sobol = sys.modules["problems"].sobol
     x = sobol(20, problem.D, seed)
     y = problem.observe(x, noise)
-    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * problem.D), "maximize", seed=seed, model=model)
     for point, value in zip(x, y, strict=True):
         optimizer.tell(point, value)
     while len(x) < budget:
-        trial = optimizer.ask()
-        value = problem.observe(trial.params[None], noise)[0]
-        optimizer.tell(trial, value)
-        x = np.vstack([x, trial.params])
+        for trial in optimizer.ask(min(batch_size, budget - len(x))):
+            value = problem.observe(trial.params[None], noise)[0]
+            optimizer.tell(trial, value)
+            x = np.vstack([x, trial.params])
     return problem.f_opt - np.maximum.accumulate(problem(x))
 
 
@@ -81,7 +81,10 @@ def main() -> None:
         for seed in arguments.seeds:
             name = f"{family}.{seed}" if family in ("star10", "grid9") else family
             start = time.monotonic()
-            curve = run(get_problem(name), seed, budget, model)
+            problem = get_problem(name)
+            box = sb.Space.box([[0, 1]] * problem.D)
+            optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model)
+            curve = run(problem, optimizer, seed, budget)
             curves.append(curve)
             at = {n: float(curve[n - 1]) for n in (50, 60, 100) if n <= budget}
             show(f"structbo, seed {seed}", at, f"{time.monotonic() - start:.0f} s")

@@ -1,6 +1,6 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
-from structbo import acquisition, batches, models, samplers
+from structbo import acquisition, batches, models, recipes, samplers
 from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.effects import Effect
 from structbo.engine import SpaceExhausted, default_model
@@ -57,6 +57,7 @@ __all__ = [
     "plot_surface",
     "plot_together",
     "plot_trace",
+    "recipes",
     "samplers",
     "suggest",
 ]

@@ -22,6 +22,7 @@ from numpyro.infer.util import compute_log_probs
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from structbo.inference import Data
 from structbo.posterior import FloatArray, Model, Posterior, checked_data
 
 REACH = 10.0
@@ -81,10 +82,10 @@ def maximum_likelihood(
     The likelihood alone has poor local maxima, among them the one where all is noise. The search
     therefore goes from prior medians to the maximum of the joint density, and from there on by the
     likelihood. So its result depends on the structure and the data only. It compiles once per
-    model and shape of the data.
+    model and padded size of the data.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None)``.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
         structure: values of the sites that are given, all discrete ones among them.
@@ -110,13 +111,14 @@ def maximum_likelihood(
         (3, True)
     """
     X, y = checked_data(X, y)
+    data = Data.padded(X, y)
     with jax.enable_x64(True), threadpool_limits(1, "blas"):
         given = {name: jnp.asarray(value) for name, value in structure.items()}
         problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 
         def climb(start: FloatArray, weight: float) -> tuple[FloatArray, float, int]:
             def objective(flat: FloatArray) -> tuple[float, FloatArray]:
-                (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, X, y)
+                (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, data)
                 return float(loss), np.asarray(gradient)
 
             first = objective(start)[0]
@@ -132,7 +134,7 @@ def maximum_likelihood(
             climbs += [climb(best, 0.0) for best, _, _ in climbs]
         num_evaluations = sum(count for _, _, count in climbs)
         best, _, _ = min(climbs[-num_starts:], key=lambda climb: climb[1])
-        (_, (likelihood, prior)), _ = problem.loss(jnp.asarray(best), 0.0, given, X, y)
+        (_, (likelihood, prior)), _ = problem.loss(jnp.asarray(best), 0.0, given, data)
         values = problem.constrain(jnp.asarray(best)) | given
     return Fit(values, float(likelihood), float(prior), best.size, len(y), num_evaluations)
 
@@ -174,11 +176,11 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         return {name: transforms[name](value) for name, value in unravel(flat).items()}
 
     def loss(
-        flat: Array, weight: ArrayLike, structure: dict[str, Array], X: Array, y: Array
+        flat: Array, weight: ArrayLike, structure: dict[str, Array], data: Data
     ) -> tuple[Array, tuple[Array, Array]]:
         """Minus the log likelihood and so many times the log prior of the flat vector."""
         values = constrain(flat) | structure
-        log_probs, _ = compute_log_probs(seeded, (X, y), {}, values)
+        log_probs, _ = compute_log_probs(seeded, (data.x, data.y), {"mask": data.mask}, values)
         of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))
         likelihood = jnp.asarray(sum(log_probs.values()))
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))

@@ -38,6 +38,16 @@ def padded_size(n: int) -> int:
     return next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
 
 
+def sweeps_per_draw(num_dims: int) -> int:
+    """How many sweeps of a chain lie between two of its draws.
+
+    Example:
+        >>> sweeps_per_draw(2), sweeps_per_draw(50)
+        (6, 2)
+    """
+    return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
+
+
 class Data(NamedTuple):
     """Observations, padded so that few shapes are ever compiled.
 
@@ -111,8 +121,7 @@ def compiled_sampler(
     @partial(jax.jit, static_argnums=2)
     def sweep(state: GibbsState, data: Data, num_draws: int) -> tuple[GibbsState, Draws]:
         args, kwargs = _arguments(data)
-        spacing = SWEEPS_TIMES_DIMS // data.x.shape[1]
-        spacing = min(max(spacing, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
+        spacing = sweeps_per_draw(data.x.shape[1])
         thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
 
         def draw(state: GibbsState, num_sweeps: Array) -> tuple[GibbsState, Draws]:

@@ -63,7 +63,7 @@ def model_mcmc(
     the chain comes back to it, its fit is reused.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None)``, with one site of partitions.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
         num_models: proposals, hence the length of the chain.
@@ -105,7 +105,7 @@ def bag_of_models(
     """Fits random partitions; the ``best`` of them is the one to take.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None)``, with one site of partitions.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
         num_models: how many partitions to draw.

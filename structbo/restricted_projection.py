@@ -84,7 +84,7 @@ def restricted_projection_pursuit(
     if not delta >= 0.0:
         raise ValueError(f"delta must be at least 0, got {delta}.")
     X, y = checked_data(X, y)
-    model, num_dims = _projection_pursuit(scale), X.shape[1]
+    model, num_dims = projection_pursuit(scale), X.shape[1]
     singles, identity = np.arange(num_dims), np.eye(num_dims)
 
     def fitted(W: NDArray[np.float64], labels: NDArray[np.int_]) -> Fit:
@@ -112,8 +112,14 @@ def restricted_projection_pursuit(
 
 
 @lru_cache(maxsize=16)
-def _projection_pursuit(scale: float) -> AdditiveGP:
-    """One model per scale, so that its likelihood is compiled once."""
+def projection_pursuit(scale: float) -> AdditiveGP:
+    """The model that is fitted: groups of directions, which have a normal prior.
+
+    The same scale gives the same object, whose likelihood is then compiled once.
+
+    Args:
+        scale: standard deviation of the elements of W around the identity.
+    """
 
     def near_identity(num_dims: int) -> dist.Distribution:
         return dist.Normal(jnp.eye(num_dims), scale).to_event(2)

@@ -19,6 +19,7 @@ from structbo.acquisition.exploration import (
     ActiveVariables,
     Constant,
     FiniteDomain,
+    GroupLog,
     HalfLog,
     Schedule,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "Constant",
     "Criterion",
     "FiniteDomain",
+    "GroupLog",
     "HalfLog",
     "JointCriterion",
     "LogEI",

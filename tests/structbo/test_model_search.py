@@ -24,10 +24,10 @@ TOGETHER = {"labels": [0, 0, 1, 2]}
 def test_normal_mean_has_its_closed_form():
     """y ~ N(m, s^2): the maximum and its BIC by hand."""
 
-    def normal(X, y=None):
+    def normal(X, y=None, mask=True):
         mean = numpyro.sample("mean", dist.Normal(0.0, 1.0))
         scale = numpyro.sample("scale", dist.LogNormal(0.0, 1.0))
-        numpyro.sample("y", dist.Normal(mean, scale).expand([len(X)]).to_event(1), obs=y)
+        numpyro.sample("y", dist.Normal(mean, scale).expand([len(X)]).mask(mask).to_event(1), obs=y)
 
     y = 1.0 + 2.0 * RNG.normal(size=14)
     fit = maximum_likelihood(normal, X, y, {})

@@ -1,0 +1,115 @@
+"""Simple regret of published methods, as the recipes of structbo put them together.
+
+    python examples/bench_recipes.py --bench ../shared/bench
+
+The folder holds ``problems.py`` (functions to maximize over the unit cube). All start from the same
+20 Sobol points and see the same noise. Every run is written to results/recipes.csv as it ends, and
+is skipped the next time; the table has medians over the seeds that are there. Settings are the
+recipes' own but for those below: groups of pairs, screening by at most 40 evaluations, and a search
+over partitions after every fifth observation, which takes seconds.
+"""
+
+import argparse
+import csv
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from bench_regret import run
+
+import structbo as sb
+from structbo import recipes
+
+BUDGET, SHOWN = 100, (50, 75, 100)
+FIELDS = ["problem", "recipe", "seed", *map(str, SHOWN), "seconds"]
+
+
+def edge_matrix(problem: Any) -> np.ndarray:
+    """The graph whose cliques are the components of a problem."""
+    graph = np.zeros((problem.D, problem.D), int)
+    for component in problem.structure:
+        graph[np.ix_(component, component)] = 1
+    return graph - np.diag(np.diag(graph))
+
+
+def methods(problem: Any) -> dict[str, Callable[..., sb.Optimizer]]:
+    """All recipes by name, the cheapest first."""
+    g_add, known = recipes.g_add_gp_ucb, recipes.known_partition
+    return {
+        "random": recipes.random,
+        "structbo": sb.Optimizer,
+        "vanilla": recipes.vanilla,
+        "gp_ucb": recipes.gp_ucb,
+        "rembo": recipes.rembo,
+        "add_gp_ucb": partial(recipes.add_gp_ucb, group_size=2),
+        "random_trees": recipes.random_trees,
+        "g_add_gp_ucb": g_add,
+        "g_add_gp_ucb, no overlap": partial(g_add, graph="no overlap"),
+        "g_add_gp_ucb, oracle": partial(g_add, graph=edge_matrix(problem)),
+        "known_partition": known,
+        "saas": recipes.saas,
+        "hds_gp_ucb": partial(recipes.hds_gp_ucb, budget=40),
+        "cws_gp_ucb": partial(recipes.cws_gp_ucb, num_active=problem.D, num_differences=2),
+        "rpp_gp_ucb": partial(recipes.rpp_gp_ucb, group_size=2),
+        "pp_gp_ucb": partial(recipes.pp_gp_ucb, group_size=2),
+        "model_mcmc": partial(recipes.model_mcmc, cycle=5),
+        "bag_of_models": partial(recipes.bag_of_models, cycle=5),
+    }
+
+
+def show(path: Path) -> None:
+    rows = list(csv.DictReader(path.open()))
+    for problem in dict.fromkeys(row["problem"] for row in rows):
+        print(f"\n{problem:<28}", *(f"{n:>9}" for n in SHOWN), "  seconds  seeds")
+        own = [row for row in rows if row["problem"] == problem]
+        for name in dict.fromkeys(row["recipe"] for row in own):
+            runs = [row for row in own if row["recipe"] == name]
+            numbers = [[float(row[field]) for field in FIELDS[3:]] for row in runs]
+            cells = [f"{value:>9.3g}" for value in np.median(numbers, axis=0)]
+            print(f"  {name:<26}", *cells, f"{len(runs):>6}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--problems", nargs="+", default=["star10.0", "styblinski10"])
+    parser.add_argument("--recipes", nargs="+", help="names of the table; by default all")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument(
+        "--results", type=Path, default=Path(__file__).parent / "results" / "recipes.csv"
+    )
+    arguments = parser.parse_args()
+    sys.path.insert(0, str(arguments.bench))
+    from problems import get_problem
+
+    if not arguments.results.exists():
+        arguments.results.write_text(",".join(FIELDS) + "\n")
+    with arguments.results.open() as file:
+        done = {(r["problem"], r["recipe"], int(r["seed"])) for r in csv.DictReader(file)}
+    problems = {name: get_problem(name) for name in arguments.problems}
+    names = arguments.recipes or list(methods(next(iter(problems.values()))))
+    for seed, name, (label, problem) in (
+        (s, n, p) for s in arguments.seeds for n in names for p in problems.items()
+    ):
+        if (label, name, seed) in done:
+            continue
+        start = time.process_time()
+        box = sb.Space.box([[0, 1]] * problem.D)
+        optimizer = methods(problem)[name](box, "maximize", seed=seed)
+        curve = run(problem, optimizer, seed, BUDGET)
+        values = [*(curve[n - 1] for n in SHOWN), time.process_time() - start]
+        row = [label, name, seed, *(f"{value:.4g}" for value in values)]
+        with arguments.results.open("a", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerow(row)
+        print(*row, flush=True)
+        jax.clear_caches()
+    show(arguments.results)
+
+
+if __name__ == "__main__":
+    main()

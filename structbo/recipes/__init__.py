@@ -1,0 +1,49 @@
+"""Published methods, each a few lines over the parts of this library, as an `Optimizer`.
+
+They are here to compare with, and to show how a method is put together. Settings are those of the
+papers where these name them. What all recipes share is the library's: initial designs are
+quasi-random, observations are standardized, and acquisition functions are maximized by message
+passing and gradients, where papers used grids and DiRect.
+
+A ``beta`` is the exploration parameter of the papers, whose square root multiplies the deviation.
+Public code of some multiplies by beta itself.
+
+Example:
+    >>> from structbo import minimize, recipes
+    >>> optimizer = recipes.rembo({"x": (-1.0, 1.0), "y": (-1.0, 1.0)}, seed=0)
+    >>> result = minimize(
+    ...     lambda p: p["x"] ** 2, n_trials=3, optimizer=optimizer, show_progress_bar=False
+    ... )
+    >>> len(result.trials)
+    3
+"""
+
+from structbo.recipes.model_selection import bag_of_models, known_partition, model_mcmc
+from structbo.recipes.overlapping_groups import g_add_gp_ucb
+from structbo.recipes.projection_pursuit import (
+    add_gp_ucb,
+    gp_ucb,
+    pp_gp_ucb,
+    rembo,
+    rpp_gp_ucb,
+)
+from structbo.recipes.unstructured import random, random_trees, saas, vanilla
+from structbo.recipes.variable_selection import cws_gp_ucb, hds_gp_ucb
+
+__all__ = [
+    "add_gp_ucb",
+    "bag_of_models",
+    "cws_gp_ucb",
+    "g_add_gp_ucb",
+    "gp_ucb",
+    "hds_gp_ucb",
+    "known_partition",
+    "model_mcmc",
+    "pp_gp_ucb",
+    "random",
+    "random_trees",
+    "rembo",
+    "rpp_gp_ucb",
+    "saas",
+    "vanilla",
+]

@@ -1,0 +1,159 @@
+"""Expected improvement averaged over partitions, and baselines (Gardner et al. 2017)."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structbo import model_search
+from structbo.evidence import maximum_likelihood
+from structbo.minimize import SpaceLike
+from structbo.models import canonical
+from structbo.optimizer import Optimizer
+from structbo.posterior import FloatArray, Model
+from structbo.recipes.refitted import Values, partition_model, refitted
+from structbo.space import Space
+from structbo.suggest import Direction
+
+
+def model_mcmc(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_models: int = 50,
+    num_initial: int = 10,
+    cycle: int = 1,
+) -> Optimizer:
+    """Model MCMC: expected improvement averaged over a Markov chain of partitions.
+
+    Splits and merges are accepted by the BIC evidence of partitions whose hyper-parameters are
+    maximized. The chain starts at one block of all dimensions, and goes on from its last partition.
+    The paper maximizes block after block, which depends on where it starts; here the average over
+    all models is maximized, and the proposal ratio is the right one (see `SplitMerge`).
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        num_models: length of the chain k, for every cycle.
+        num_initial: size of the initial design, which the paper does not print.
+        cycle: after how many observations the chain goes on. At each of them in the paper, which
+            takes seconds; in between, partitions and hyper-parameters are kept.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Gardner et al. 2017, section 5 and eq. (10) and (11).
+    """
+    space = Space(space)
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=partition_model(space.categorical),
+        criterion="log_ei",
+        fitter=_PartitionChain(num_models),
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+class _PartitionChain:
+    """Goes on from the last partition."""
+
+    def __init__(self, num_models: int) -> None:
+        self._num_models = num_models
+        self._last: NDArray[np.int32] | None = None
+
+    def __call__(self, model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+        found = model_search.model_mcmc(
+            model, X, y, num_models=self._num_models, start=self._last, seed=seed
+        )
+        self._last = found.labels[-1]
+        return [fit.values for fit in found.fits]
+
+
+def bag_of_models(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_models: int = 50,
+    num_initial: int = 10,
+    cycle: int = 1,
+) -> Optimizer:
+    """Bag of models: expected improvement under the best of a bag of random partitions.
+
+    Arguments are those of `model_mcmc`; the bag is drawn anew for every cycle.
+
+    References:
+        Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
+    """
+    space = Space(space)
+
+    def best_of_bag(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+        bag = model_search.bag_of_models(model, X, y, num_models=num_models, seed=seed)
+        return [bag.best.values]
+
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=partition_model(space.categorical),
+        criterion="log_ei",
+        fitter=best_of_bag,
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+def known_partition(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    labels: ArrayLike | None = None,
+    seed: int = 0,
+    num_initial: int = 10,
+    cycle: int = 1,
+) -> Optimizer:
+    """Expected improvement under one partition, hyper-parameters maximized.
+
+    The oracle of the paper where the partition is the truth, its fully dependent model where it is
+    one block.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        labels: dimensions with the same label share a block, shape (D,); by default all do.
+        seed: of everything random.
+        num_initial: size of the initial design, which the paper does not print.
+        cycle: after how many observations hyper-parameters are maximized anew.
+
+    Returns:
+        The optimizer.
+
+    Raises:
+        ValueError: if the labels do not have shape (D,).
+
+    References:
+        Gardner et al. 2017, section 6.
+    """
+    space = Space(space)
+    blocks = np.zeros(space.num_dims, int) if labels is None else np.asarray(labels)
+    if blocks.shape != (space.num_dims,):
+        raise ValueError(f"labels must have shape ({space.num_dims},), got {blocks.shape}.")
+    structure = {"labels": canonical(blocks)}
+
+    def fitted(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+        return [maximum_likelihood(model, X, y, structure).values]
+
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=partition_model(space.categorical),
+        criterion="log_ei",
+        fitter=fitted,
+        num_initial=num_initial,
+        cycle=cycle,
+    )

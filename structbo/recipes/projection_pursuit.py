@@ -1,0 +1,263 @@
+"""Restricted projection pursuit, and what it is compared with (Li et al. 2016).
+
+All of them maximize hyper-parameters by likelihood after every ``N_cyc`` observations. The papers
+share one lengthscale among all dimensions, here there is one for each.
+"""
+
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+
+from structbo import model_search
+from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
+from structbo.evidence import maximum_likelihood
+from structbo.minimize import SpaceLike
+from structbo.models import AdditiveGP, fully_dependent, projections
+from structbo.models.arguments import checked_count
+from structbo.optimizer import Optimizer
+from structbo.posterior import FloatArray, Model
+from structbo.recipes.refitted import Values, dependent_model, partition_model, refitted
+from structbo.restricted_projection import projection_pursuit, restricted_projection_pursuit
+from structbo.space import Space
+from structbo.suggest import Direction
+
+SCALE = 0.3
+"""Standard deviation of the prior of directions, around the identity."""
+
+
+def rpp_gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    group_size: int = 5,
+    delta: float = 0.1,
+    num_initial: int = 10,
+    cycle: int = 25,
+    num_alphas: int = 11,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """RPP-GP-UCB: additive confidence bounds along directions that stay near the identity.
+
+    Directions W are learned and pulled towards the identity until the box around their outcomes is
+    hardly larger than these, by the alpha of a grid that has the largest likelihood. Random groups
+    of directions are compared by their likelihoods, as many as there are groups.
+
+    W maximizes the posterior of a normal prior around the identity; the paper uses a state-space
+    method. The maximum over the box is clipped into the cube and then improved there by gradient.
+
+    Args:
+        space: the search space, or what `Space` accepts, without categorical parameters.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        group_size: directions of a group d; 5, 10 and 25 in the paper.
+        delta: bound on how much larger the box may be; 0.1 and 0.05 in the paper.
+        num_initial: size of the initial design.
+        cycle: after how many observations everything is learned anew.
+        num_alphas: size of the grid.
+        beta: exploration parameter of every group; by default ``d log(2 t) / 5``, the paper only
+            says that it is of the order of ``d log(t)``.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Li et al. 2016, algorithm 3 and section 5 (``N_init``, ``N_cyc``, delta).
+    """
+    if not delta >= 0.0:
+        raise ValueError(f"delta must be at least 0, got {delta}.")
+    group_size = checked_count("group_size", group_size)
+
+    def learned(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+        found = restricted_projection_pursuit(
+            X, y, group_size=group_size, delta=delta, scale=SCALE, num_alphas=num_alphas, seed=seed
+        )
+        return [found.fit.values]
+
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=projection_pursuit(SCALE),
+        criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
+        fitter=learned,
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+def pp_gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    group_size: int = 5,
+    num_initial: int = 10,
+    cycle: int = 25,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """PP-GP-UCB: the same along directions that are not restricted.
+
+    Arguments are those of `rpp_gp_ucb`.
+
+    References:
+        Li et al. 2016, algorithm 2.
+    """
+    return rpp_gp_ucb(
+        space,
+        direction,
+        seed=seed,
+        group_size=group_size,
+        delta=float("inf"),
+        num_initial=num_initial,
+        cycle=cycle,
+        beta=beta,
+    )
+
+
+def add_gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    group_size: int = 5,
+    num_groupings: int | None = None,
+    num_initial: int = 10,
+    cycle: int = 25,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """Add-GP-UCB: additive confidence bounds over the best of some random groups of dimensions.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        group_size: dimensions of a group d; 5, 10 and 25 in Li et al. 2016.
+        num_groupings: how many random groupings are compared; by default as many as a grouping has
+            groups.
+        num_initial: size of the initial design.
+        cycle: after how many observations groups and hyper-parameters are learned anew.
+        beta: exploration parameter of every group, by default ``d log(2 t) / 5``.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Kandasamy, Schneider and Poczos 2015, "High dimensional Bayesian optimisation and bandits
+        via additive models"; Li et al. 2016, algorithm 1 and section 5 (settings).
+    """
+    space, group_size = Space(space), checked_count("group_size", group_size)
+    num_models = num_groupings or -(-space.num_dims // group_size)
+
+    def best_grouping(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+        bag = model_search.bag_of_models(
+            model, X, y, num_models=num_models, group_size=group_size, seed=seed
+        )
+        return [bag.best.values]
+
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=partition_model(space.categorical),
+        criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
+        fitter=best_grouping,
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+def gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_initial: int = 10,
+    cycle: int = 25,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """GP-UCB: the confidence bound of one component over all dimensions.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        num_initial: size of the initial design.
+        cycle: after how many observations hyper-parameters are learned anew.
+        beta: exploration parameter, by default ``D log(2 t) / 5``.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Srinivas et al. 2010; Li et al. 2016, sections 2.1 and 5 (settings); Chen, Castro and Krause
+        2012, section 5, without screening.
+    """
+    space = Space(space)
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=dependent_model(space.categorical),
+        criterion=UCB(GroupLog() if beta is None else beta),
+        fitter=lambda model, X, y, seed: [maximum_likelihood(model, X, y, {}).values],
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+def rembo(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_directions: int | None = None,
+    num_initial: int = 10,
+    cycle: int = 25,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """REMBO: one component over a few random projections of the parameters.
+
+    The original searches the image of a box in the low-dimensional space, clipped into the cube.
+    Here the confidence bound, which depends on the projections only, is maximized over the cube,
+    and of the points with the same projections that nearest to its center is preferred.
+
+    Args:
+        space: the search space, or what `Space` accepts, without categorical parameters.
+        direction: whether small or large values are good.
+        seed: of everything random, the projections among it.
+        num_directions: how many projections, by default a quarter of the number of dimensions.
+        num_initial: size of the initial design.
+        cycle: after how many observations hyper-parameters are learned anew.
+        beta: exploration parameter, by default ``d log(2 t) / 5`` for d projections.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Wang et al. 2013, "Bayesian optimization in high dimensions via random embeddings"; Li et
+        al. 2016, section 5.2 (number of projections, ``N_init``, ``N_cyc``).
+    """
+    space = Space(space)
+    num_directions = num_directions or max(1, space.num_dims // 4)
+    W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=_embedding(num_directions),
+        criterion=UCB(GroupLog(num_directions) if beta is None else beta),
+        fitter=lambda model, X, y, seed: [maximum_likelihood(model, X, y, {"W": W}).values],
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+@lru_cache(maxsize=16)
+def _embedding(num_directions: int) -> AdditiveGP:
+    def standard_normal(num_dims: int) -> dist.Distribution:
+        return dist.Normal(jnp.zeros((num_dims, num_directions)), 1.0).to_event(2)
+
+    return AdditiveGP(projections(standard_normal, fully_dependent()))

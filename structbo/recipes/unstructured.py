@@ -1,0 +1,171 @@
+"""Methods that learn no decomposition: what those that do have to beat."""
+
+import sys
+from functools import lru_cache
+
+from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
+from structbo.evidence import maximum_likelihood
+from structbo.inference import Chain
+from structbo.minimize import SpaceLike
+from structbo.models import (
+    AdditiveGP,
+    dimension_scaled,
+    fully_dependent,
+    matern52,
+    random_tree,
+    sparse_axis_aligned,
+)
+from structbo.optimizer import Optimizer
+from structbo.recipes.refitted import refitted
+from structbo.space import Space
+from structbo.suggest import Direction
+
+
+def random_trees(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_initial: int = 10,
+    num_trees: int = 1,
+    beta: Schedule | float = HalfLog(),
+) -> Optimizer:
+    """Random decompositions: additive confidence bounds over a fresh random tree at every step.
+
+    Hyper-parameters are drawn given the tree; the paper maximizes them.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        num_initial: size of the initial design.
+        num_trees: over how many trees the bound is averaged.
+        beta: exploration parameter of every component.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Ziomek and Bou-Ammar 2023, "Are random decompositions all we need in high dimensional
+        Bayesian optimisation?".
+    """
+    space = Space(space)
+    return Optimizer(
+        space,
+        direction,
+        seed=seed,
+        model=_tree_model(space.categorical),
+        num_initial=num_initial,
+        criterion=AdditiveUCB(beta),
+        inference=lambda model, seed: Chain(model, num_trees, seed),
+    )
+
+
+def vanilla(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_initial: int | None = None,
+    cycle: int = 1,
+) -> Optimizer:
+    """Vanilla: expected improvement of one component, with lengthscales that grow as sqrt(D).
+
+    Hyper-parameters maximize the posterior.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        num_initial: size of the initial design, by default that of `Optimizer`.
+        cycle: after how many observations hyper-parameters are maximized anew.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Hvarfner, Hellsten and Nardi 2024, "Vanilla Bayesian optimization performs great in high
+        dimensions".
+    """
+    space = Space(space)
+    return refitted(
+        space,
+        direction,
+        seed=seed,
+        model=_vanilla_model(space.categorical),
+        criterion="log_ei",
+        fitter=lambda model, X, y, seed: [
+            maximum_likelihood(model, X, y, {}, with_priors=True).values
+        ],
+        num_initial=num_initial,
+        cycle=cycle,
+    )
+
+
+def saas(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    num_initial: int | None = None,
+    num_draws: int = 16,
+    scale: float = 0.1,
+) -> Optimizer:
+    """SAAS: expected improvement of one component in which few dimensions matter, over draws.
+
+    A chain that goes on from step to step replaces a new run of NUTS at each of them.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        num_initial: size of the initial design, by default that of `Optimizer`.
+        num_draws: posterior draws for every step.
+        scale: of the half-Cauchy prior of the shrinkage that all dimensions share.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Eriksson and Jankowiak 2021, "High-dimensional Bayesian optimization with sparse
+        axis-aligned subspaces".
+    """
+    space = Space(space)
+    return Optimizer(
+        space,
+        direction,
+        seed=seed,
+        model=_sparse_model(scale, space.categorical),
+        num_initial=num_initial,
+        inference=lambda model, seed: Chain(model, num_draws, seed),
+    )
+
+
+def random(space: SpaceLike, direction: Direction = "minimize", *, seed: int = 0) -> Optimizer:
+    """Quasi-random points only.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of the points.
+
+    Returns:
+        The optimizer.
+    """
+    return Optimizer(space, direction, seed=seed, num_initial=sys.maxsize)
+
+
+@lru_cache(maxsize=16)
+def _tree_model(categorical: tuple[int, ...]) -> AdditiveGP:
+    return AdditiveGP(random_tree(), categorical=categorical)
+
+
+@lru_cache(maxsize=16)
+def _vanilla_model(categorical: tuple[int, ...]) -> AdditiveGP:
+    return AdditiveGP(fully_dependent(), lengthscale=dimension_scaled, categorical=categorical)
+
+
+@lru_cache(maxsize=16)
+def _sparse_model(scale: float, categorical: tuple[int, ...]) -> AdditiveGP:
+    prior = sparse_axis_aligned(scale)
+    return AdditiveGP(fully_dependent(), matern52, lengthscale=prior, categorical=categorical)

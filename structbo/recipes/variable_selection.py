@@ -1,0 +1,91 @@
+"""Confidence bounds after a screening of the parameters (Chen, Castro and Krause 2012)."""
+
+from typing import Literal
+
+from structbo.acquisition import UCB, HalfLog, Schedule
+from structbo.coordinatewise_sampling import CoordinatewiseSampling
+from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
+from structbo.minimize import SpaceLike
+from structbo.optimizer import Optimizer
+from structbo.screening import Screening
+from structbo.suggest import Direction
+
+
+def hds_gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    seed: int = 0,
+    test: Literal["GPT", "FDT"] = "GPT",
+    budget: int = 1000,
+    thresholds: tuple[float, float] = (-10.0, 10.0),
+    beta: Schedule | float = HalfLog(),
+) -> Optimizer:
+    """Hierarchical Diagonal Sampling, and then GP-UCB on the parameters that it found.
+
+    The paper drops all other parameters for good; here what the screening says of each is the prior
+    of an active set, which later observations may correct. The paper assumes that hyper-parameters
+    are known; here they are estimated and sampled. It picks the thresholds from {5, 10, 20} and
+    their negatives, and does not print the beta of its experiments; that of its theorem 4.1 is
+    `structbo.acquisition.ActiveVariables`.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        seed: of everything random.
+        test: the sequential test, see `HierarchicalDiagonalSampling`.
+        budget: how many evaluations the screening may take.
+        thresholds: of the log likelihood ratio.
+        beta: exploration parameter.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Chen, Castro and Krause 2012, sections 3 and 4.
+    """
+    screening = HierarchicalDiagonalSampling(
+        space, test, budget=budget, thresholds=thresholds, seed=seed
+    )
+    return _after(screening, direction, seed, beta)
+
+
+def cws_gp_ucb(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    num_active: int,
+    seed: int = 0,
+    num_differences: int = 5,
+    beta: Schedule | float = HalfLog(),
+) -> Optimizer:
+    """Coordinate-wise sampling, what the screening of `hds_gp_ucb` is compared with, then GP-UCB.
+
+    The paper gives it as many differences as it needs; here there is a number of them.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        num_active: how many parameters matter.
+        seed: of everything random.
+        num_differences: pairs of evaluations along each coordinate.
+        beta: exploration parameter.
+
+    Returns:
+        The optimizer.
+
+    References:
+        Chen, Castro and Krause 2012, section 5.
+    """
+    screening = CoordinatewiseSampling(
+        space, num_active, num_differences=num_differences, seed=seed
+    )
+    return _after(screening, direction, seed, beta)
+
+
+def _after(
+    screening: Screening, direction: Direction, seed: int, beta: Schedule | float
+) -> Optimizer:
+    return Optimizer(
+        screening.space, direction, seed=seed, criterion=UCB(beta), screening=screening
+    )
