@@ -74,14 +74,16 @@ def test_a_lie_is_told_what_was_observed() -> None:
 
 
 def test_every_point_of_a_finite_space_is_found() -> None:
-    space = {"k": sb.Integer(0, 2), "c": sb.Categorical(["u", "v"])}
-    known = [{"k": 0, "c": "u"}, {"k": 1, "c": "v"}]
-    optimizer = sb.Optimizer(space, num_initial=2, batch="dpp_sample")
-    for point, value in zip(known, [0.0, 1.0], strict=True):
+    space = sb.Space(
+        {"i": sb.Integer(0, 1), "k": sb.Integer(0, 1), "c": sb.Categorical(["u", "v"])}
+    )
+    known = space.from_unit(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
+    optimizer = sb.Optimizer(space, num_initial=2, model=MODEL, batch="dpp_sample")
+    for value, point in enumerate(known):
         optimizer.tell(point, value)
-    asked = [trial.params for trial in optimizer.ask(4)]
-    assert len({*keys(asked), *keys(known)}) == 6
-    with pytest.raises(sb.SpaceExhausted, match="6 points in all and 6 of them"):
+    asked = [trial.params for trial in optimizer.ask(5)]
+    assert len({*keys(asked), *keys(known)}) == 8
+    with pytest.raises(sb.SpaceExhausted, match="8 points in all and 8 of them"):
         optimizer.ask(2)
 
 
