@@ -10,7 +10,8 @@ from numpyro.infer import HMC, MCMC, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 from threadpoolctl import threadpool_limits
 
-from structbo.posterior import Model, Posterior, checked_data
+from structbo.observations import checked_data
+from structbo.posterior import Model, Posterior
 from structbo.samplers import ParallelTempering, default_sampler
 from structbo.samplers.structure_block import Block
 

@@ -29,6 +29,7 @@ from structbo.models import ConditionedGP
 from structbo.models.edges import Adjacency
 from structbo.models.mixtures import Family
 from structbo.models.partitions import Partition
+from structbo.observations import checked_data, checked_points
 from structbo.prior import prior_draws
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
@@ -206,7 +207,7 @@ class Posterior:
         Returns:
             Two arrays of shape (m,), on the scale of y.
         """
-        points = _checked_points("x", x)
+        points = checked_points("x", x)
         if points.shape[1] != len(self.names):
             raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
         found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
@@ -365,30 +366,3 @@ class Posterior:
 def _no_data(num_dims: int) -> Data:
     """One row of padding."""
     return Data(np.zeros((1, num_dims)), np.zeros(1), np.zeros(1, bool))
-
-
-def _checked_points(name: str, points: ArrayLike) -> FloatArray:
-    array = np.asarray(points, float)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ValueError(f"{name} must have shape (n, D), got {array.shape}.")
-    bad = ~((array >= 0.0) & (array <= 1.0))
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
-        raise ValueError(
-            f"{name} must lie in the unit cube, got {name}[{row}, {column}] = "
-            f"{array[row, column]}; map points with Space.to_unit first."
-        )
-    return array
-
-
-def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    points, values = _checked_points("X", X), np.asarray(y, float)
-    if values.shape != points.shape[:1]:
-        raise ValueError(
-            f"y must have one value per row of X: X has shape {points.shape}, "
-            f"y has shape {values.shape}."
-        )
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        raise ValueError(f"y must be finite, got y[{bad[0]}] = {values[bad[0]]}; drop failed runs.")
-    return points, values

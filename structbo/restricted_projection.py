@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from structbo.evidence import Fit, maximum_likelihood
 from structbo.model_search import random_groups
 from structbo.models import AdditiveGP, least_alpha, partitions, projections
-from structbo.posterior import Posterior, checked_data
+from structbo.observations import checked_data
+from structbo.posterior import Posterior
 
 
 class RestrictedProjection(NamedTuple):

@@ -127,14 +127,14 @@ def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs) -> Non
     assert spread[: len(varies)].max() < 0.5
 
 
-# The detailed balance of this block is enumerated in test_partitions.py.
-LONG = "partitions, RestrictedSplitMerge"
+# What these blocks draw is compared with enumerated posteriors in the other tests of samplers.
+LONG = {"edges, EdgeGibbs", "forests", "partitions, RestrictedSplitMerge"}
 
 
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param(family, marks=[pytest.mark.nightly] if family == LONG else [])
+        pytest.param(family, marks=[pytest.mark.nightly] if family in LONG else [])
         for family in FAMILIES
     ],
 )

@@ -25,7 +25,15 @@ FAMILIES = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family",
+    [
+        "partitions",
+        "active sets",
+        "forests",
+        pytest.param("treewidth 2", marks=pytest.mark.nightly),
+    ],
+)
 def test_structures_and_lengthscales(family, data, all_graphs, all_partitions, check_frequencies):
     site, num_dims, structure = FAMILIES[family]
     args = data(8, num_dims)

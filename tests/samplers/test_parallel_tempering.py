@@ -23,6 +23,7 @@ from numpyro import handlers
 from numpyro.infer import HMC, MCMC, Gibbs
 
 import structbo as sb
+from structbo.arviz_export import named, to_container
 from structbo.models import AdditiveGP, edges, partitions
 from structbo.samplers import (
     InformedEdges,
@@ -188,18 +189,19 @@ def test_a_kernel_that_caches_its_gradients():
 def test_fit_reports_the_statistics_of_the_posterior_and_of_swaps(data):
     model = AdditiveGP()
     X, y = data(10, 3)
-    kernel = ParallelTempering(model, inverse_temperatures=[1.0, 0.5, 0.25])
+    kernel = ParallelTempering(model, inverse_temperatures=[1.0, 0.4])
     posterior = sb.fit(
         model, X, y, sampler=kernel, num_warmup=20, num_samples=20, progress_bar=False
     )
     assert posterior.draws["Z"].shape == (2, 20, 3, 3)
     assert (posterior.draws["lengthscale"] > 0.0).all()
     shapes = {name: value.shape for name, value in posterior.sample_stats.items()}
-    assert shapes["swap_rate"] == (2, 20, 2)
+    assert shapes["swap_rate"] == (2, 20, 1)
     assert shapes["acceptance_rate_InformedEdges"] == shapes["energy"] == (2, 20)
     assert not (posterior.draws["Z"][0] == posterior.draws["Z"][1]).all()
-    stats = posterior.to_arviz(num_prior_draws=5)["sample_stats"]
-    assert stats["swap_rate"].shape == (2, 20, 2)
+    groups = {"posterior": posterior.draws, "sample_stats": posterior.sample_stats}
+    named_dims = named(posterior.draws, posterior.names, {})
+    assert to_container(groups, *named_dims)["sample_stats"]["swap_rate"].shape == (2, 20, 1)
 
 
 @pytest.mark.parametrize("ladder", [[], [0.5, 0.1], [1.0, 0.0], [1.0, 0.5, 0.5], 1.0])

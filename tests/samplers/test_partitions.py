@@ -53,7 +53,7 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
         ("bounded", SAMPLERS[1]),
         ("bounded by the likelihood", partial(SplitMerge, num_moves=12)),
         ("bounded by the likelihood", SAMPLERS[1]),
-        ("CRP", SAMPLERS[2]),
+        pytest.param("CRP", SAMPLERS[2], marks=pytest.mark.nightly),
         ("CRP", SAMPLERS[1]),
     ],
     ids=lambda part: part if isinstance(part, str) else name(part),

@@ -17,7 +17,7 @@ from structbo.engine import Engine
 from structbo.inference import BUCKETS
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
-SIZES = (20, 40, 63, 64, 65, 100, 128, 129, 200, 220)
+SIZES = (20, 40, 63, 64, 65, 100, 128)
 FUNCTIONS = {"initialize", "sweep", "members", "starts", "_value_and_gradient"}
 """All that is compiled for a suggestion, but for the few primitives that run outside of them."""
 
@@ -70,8 +70,8 @@ def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
         seen.add(size)
         total += [name for name in new if name in FUNCTIONS]
     print(f"{len(total)} compilations: {total}")
-    assert len(seen) == 3
-    assert len(total) <= 11
+    assert len(seen) == 2
+    assert len(total) <= 8
 
     engine = Engine(SPACE, None, None, seed=1)
     x, y = table(max(SIZES), seed=1)

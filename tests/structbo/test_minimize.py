@@ -48,6 +48,7 @@ def failing_at(
     return function
 
 
+@pytest.mark.nightly
 def test_minimize_comes_near_the_optimum_of_a_bowl() -> None:
     """The best of as many quasi-random points is at 0.013, and that of the model at 0.0001."""
     result = minimize(bowl, BOX, 14)

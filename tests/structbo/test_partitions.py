@@ -21,8 +21,10 @@ def bowl(x: np.ndarray) -> float:
 
 @pytest.mark.parametrize(
     "structure",
-    [partitions(), lambda num_dims: blocks(jnp.array([0, 0, 0, 0, 1]))],
-    ids=["random", "a block of four"],
+    [
+        pytest.param(partitions(), id="random", marks=pytest.mark.nightly),
+        pytest.param(lambda num_dims: blocks(jnp.array([0, 0, 0, 0, 1])), id="a block of four"),
+    ],
 )
 def test_optimizer(structure):
     model = AdditiveGP(structure, squared_exponential, lengthscale=dist.LogNormal(-0.5, 0.5))

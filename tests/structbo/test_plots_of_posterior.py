@@ -88,7 +88,7 @@ def test_rows_are_those_that_changed_most():
 
 
 def test_rows_of_pairs(posterior: Posterior):
-    prior = posterior.prior(num_draws=200).edge_probabilities()
+    prior = Probabilities(0.25 * (1 - np.eye(3)), np.zeros((3, 3)))
     ax = plots.plot_prior_posterior(prior, posterior.edge_probabilities(), NAMES)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a,c", "b,c", "a,b"]
     with pytest.raises(ValueError, match=r"must both have shape \(2,\) or \(2, 2\)"):

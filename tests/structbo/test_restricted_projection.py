@@ -60,7 +60,9 @@ def test_groups_of_directions():
     assert found.labels.tolist() == [0, 0, 1]  # the two that belong together
 
 
+@pytest.mark.nightly
 def test_every_posterior_draw_meets_the_constraint():
+    """Tests of models show it of prior draws, those of samplers that moves keep the prior."""
     structure = projections(
         lambda d: NearIdentity(d, 0.5, delta=0.3), lambda d: Decomposition.of(jnp.eye(d) == 1)
     )

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
-from structbo.engine import standardized
+from structbo.engine import Engine, standardized
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
@@ -200,15 +200,20 @@ def test_the_last_points_of_a_large_finite_space_are_found() -> None:
     assert sorted(point["x0"] for point in points) == [77, 123_456]
 
 
-def test_a_box_has_arrays_for_points() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(*BOX.T, (6, 2))
-    y = (X**2).sum(1)
-    points = suggest(BOX, X, y[:, None], n=2)
-    assert isinstance(points, np.ndarray) and points.shape == (2, 2)
-    assert ((points >= BOX[:, 0]) & (points <= BOX[:, 1])).all()
-    assert np.array_equal(suggest(Space.box(BOX), X.tolist(), y, n=2), points)
+def test_a_box_has_arrays_for_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(suggest(BOX, np.empty((0, 2)), [], n=1), suggest(BOX, [], []))
+    unit = np.random.default_rng(0).random((6, 2))
+    X, y = BOX[:, 0] + unit * np.ptp(BOX, axis=1), (unit**2).sum(1)
+
+    def propose(_: Engine, x: np.ndarray, values: np.ndarray, *rest: Any) -> np.ndarray:
+        assert np.allclose(x, unit) and np.array_equal(values, -y)
+        return np.array([[0.0, 0.5], [0.25, 1.0]])
+
+    monkeypatch.setattr(Engine, "propose", propose)
+    for space, table, column in ((BOX, X, y[:, None]), (Space.box(BOX), X.tolist(), y)):
+        points = suggest(space, table, column, n=2)
+        assert isinstance(points, np.ndarray)
+        assert np.allclose(points, [[-1.0, 5.0], [-0.5, 10.0]])
 
 
 @pytest.mark.parametrize(
