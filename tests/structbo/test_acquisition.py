@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import jax
@@ -280,6 +280,38 @@ def test_additive_mes_is_the_sum_over_components_of_losses_of_entropy(
                 expected += [truncated_entropy_loss(m, s, maximum) for m, s in pairs]
     found = evaluate(acquisition, points)
     assert np.allclose(found, expected / (2 * NUM_DRAWS), atol=5e-3)
+
+
+def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any) -> None:
+    """Brute force over candidates and fine grids of all pairs; of the residual, over candidates."""
+    fine = np.linspace(0.0, 1.0, 25)
+    grids = [fine if level is None else level for level in LEVELS]
+    meshes = []
+    for i, j in combinations(range(NUM_DIMS), 2):
+        mesh = np.zeros((len(grids[i]) * len(grids[j]), NUM_DIMS))
+        mesh[:, [i, j]] = list(product(grids[i], grids[j]))
+        meshes.append(mesh)
+    points = jnp.concatenate([case.search.candidates, *meshes])
+
+    @jax.jit
+    def brute_force(posteriors: Any) -> Any:
+        def of_path(posterior: Any, key: Any) -> Any:
+            path = posterior.sample_path(key, 256)
+            rows = jnp.arange(NUM_MEMBERS)
+            maxima = jax.lax.map(lambda row: path.component(row, points).max(), rows)
+            return jnp.append(maxima, path.residual(case.search.candidates).max())
+
+        keys = jax.random.split(case.search.key, (NUM_DRAWS, 2))
+        return jax.lax.map(
+            lambda item: jax.lax.map(lambda key: of_path(item[0], key), item[1]),
+            (posteriors, keys),
+        )
+
+    found = np.asarray(acquire(AdditiveMES(2)).references)
+    expected = np.asarray(brute_force(case.posteriors))
+    for draw, members in enumerate(case.posteriors.covariance.decomposition.members):
+        rows = [*np.flatnonzero(members.any(1)).tolist(), -1]
+        assert np.allclose(found[draw][:, rows], expected[draw][:, rows], atol=1e-4)
 
 
 def test_additive_criteria_count_every_component_and_the_residual(case: Case, acquire: Any) -> None:

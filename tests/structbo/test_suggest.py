@@ -1,5 +1,6 @@
 """From a table to the next points: reproducible, legal, new, whatever the table holds."""
 
+import itertools
 import subprocess
 import sys
 from functools import partial
@@ -12,6 +13,7 @@ import pytest
 
 from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
 from structbo.engine import Engine, standardized
+from structbo.maximizers.polish import gradient_ascent
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
@@ -52,6 +54,28 @@ def test_several_points_are_legal_new_and_distinct(proposal: Any) -> None:
     assert len(proposal) == 3
     assert_legal_and_new(proposal, table(10)[0])
     assert [type(value) for value in proposal[0].values()] == [float, int, str]
+
+
+def test_points_are_legal_and_not_worse_than_the_best_start(
+    proposal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Starts: message-passing maxima, random points and neighbors; levels are not left."""
+    searches: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def watched(function: Any, starts: np.ndarray, *rest: Any) -> Any:
+        points, values = gradient_ascent(function, starts, *rest)
+        searches.append((starts, points))
+        observed = SPACE.to_unit(table(10)[0])
+        # As many points as starts, so that nothing is compiled anew.
+        for others in (starts, np.resize(observed, starts.shape)):
+            assert values.max() >= np.max(function(others)[0])
+        return points, values
+
+    monkeypatch.setattr("structbo.proposal.gradient_ascent", watched)
+    assert suggest(SPACE, *table(10), n=3, seed=1) == proposal
+    assert len(searches) == 3
+    for legal in itertools.chain(*searches):
+        assert np.array_equal(SPACE.snap(legal), legal)
 
 
 def test_maximizing_is_minimizing_the_negative(proposal: Any) -> None:
