@@ -4,7 +4,7 @@
 
 Every sampler has the same block for the continuous sites and the same time per chain, half of which
 is thrown away. Four chains start from draws of the prior. One thread; compilation is not counted.
-An edge counts as moving where it is in some of the draws but not in all.
+An edge moves if it is in some of the draws but not in all. The table is in results/mixing.csv.
 """
 
 import os
@@ -13,10 +13,12 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import argparse
+import csv
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -33,13 +35,14 @@ with warnings.catch_warnings(action="ignore"):
 
 numpyro.enable_x64()
 NUM_CHAINS, NUM_WARMUP, CHUNK = 4, 50, 5
+SPEED = "ms/sweep", "sweeps", "acceptance", "moving", "least ESS/s", "median ESS/s"
+COLUMNS = "D", "n", "sampler", *SPEED, "median R-hat", "largest R-hat"
 
 
 def observations(num_dims: int, n: int) -> tuple[jax.Array, jax.Array]:
     """A sum over D / 2 random pairs of waves, with 1 % noise."""
     rng = np.random.default_rng(0)
-    x = rng.random((n, num_dims))
-    y = np.zeros(n)
+    x, y = rng.random((n, num_dims)), np.zeros(n)
     for _ in range(num_dims // 2):
         i, j = rng.choice(num_dims, 2, replace=False)
         y += np.sin(rng.uniform(2.0, 6.0) * x[:, i] + rng.uniform(2.0, 6.0) * x[:, j])
@@ -61,17 +64,13 @@ def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:
         yield "ParallelTempering", ParallelTempering(model, partial(composed, InformedEdges))
 
 
-def block_state(state: Any) -> Any:
-    """That of the edges, of the replica whose draws are reported."""
-    return getattr(state, "replicas", [state])[0].block_states[0]
-
-
 def run(kernel: Any, args: tuple[Any, ...], seconds: float) -> tuple[Any, Any, float, int]:
     """Edges and acceptance rates of all chains, processor time of a chain, and its sweeps."""
 
     def step(state: Any, _: Any) -> tuple[Any, tuple[Any, Any]]:
         state = kernel.sample(state, args, {})
-        return state, (state.z["Z"], block_state(state).accept_prob)
+        reported = getattr(state, "replicas", [state])[0]  # of a tempered sampler, the first
+        return state, (state.z["Z"], reported.block_states[0].accept_prob)
 
     initialize = jax.jit(lambda key: kernel.init(key, NUM_WARMUP, None, args, {}))
     sweep = jax.jit(lambda state: jax.lax.scan(step, state, None, length=CHUNK))
@@ -91,29 +90,30 @@ def run(kernel: Any, args: tuple[Any, ...], seconds: float) -> tuple[Any, Any, f
     return edges, rates, float(np.mean(times)), num_sweeps
 
 
-def report(name: str, kernel: Any, args: tuple[Any, ...], seconds: float) -> None:
-    """One line of the table."""
+def measure(kernel: Any, args: tuple[Any, ...], seconds: float) -> list[str]:
+    """The numbers of one row of the table."""
     edges, rates, per_sweep, num_sweeps = run(kernel, args, seconds)
-    n, num_dims = args[0].shape
-    inclusions = edges[:, :, *np.triu_indices(num_dims, 1)].astype(float)
+    inclusions = edges[:, :, *np.triu_indices(args[0].shape[1], 1)].astype(float)
     moving = inclusions[:, :, inclusions.min((0, 1)) < inclusions.max((0, 1))]
-    size = np.array([az.ess(moving[:, :, e], method="mean") for e in range(moving.shape[2])])
-    r_hat = np.array([az.rhat(moving[:, :, e]) for e in range(moving.shape[2])])
+    edge_chains = [moving[:, :, e] for e in range(moving.shape[2])]
+    r_hat = [az.rhat(chains) for chains in edge_chains]
+    size = np.array([az.ess(chains, method="mean") for chains in edge_chains])
     rate = size / (NUM_CHAINS * inclusions.shape[1] * per_sweep)
-    counts = f"{1e3 * per_sweep:>9.1f} {num_sweeps:>9} {rates.mean():>9.2f} {len(size):>9}"
-    values = rate.min(), np.median(rate), np.nanmedian(r_hat), np.nanmax(r_hat)
-    print(f"{num_dims:>3} {n:>4} {name:>18}", counts, *(f"{v:>9.3f}" for v in values), flush=True)
+    speed = 1e3 * per_sweep, num_sweeps, rates.mean(), len(size), rate.min(), np.median(rate)
+    return [f"{v:.4g}" for v in (*speed, np.nanmedian(r_hat), np.nanmax(r_hat))]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="of each chain")
     parser.add_argument("--cases", nargs="+", default=["10,100", "20,200", "50,300"])
+    parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    columns = "ms/sweep", "sweeps", "accept", "moving", "ESS/s", "median", "R-hat", "largest"
-    print(f"{'D':>3} {'n':>4} {'sampler':>18}", *(f"{column:>9}" for column in columns))
-    for case in options.cases:
-        num_dims, n = map(int, case.split(","))
-        model, args = AdditiveGP(), observations(num_dims, n)
-        for name, kernel in samplers(model, num_dims):
-            report(name, kernel, args, options.seconds)
+    with open(options.folder / "mixing.csv", "w", buffering=1, newline="") as file:
+        csv.writer(file).writerow(COLUMNS)
+        for num_dims, n in (map(int, case.split(",")) for case in options.cases):
+            model, args = AdditiveGP(), observations(num_dims, n)
+            for name, kernel in samplers(model, num_dims):
+                row = num_dims, n, name, *measure(kernel, args, options.seconds)
+                csv.writer(file).writerow(row)
+                print(dict(zip(COLUMNS, row, strict=True)), flush=True)

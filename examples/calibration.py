@@ -3,8 +3,8 @@
     pip install -e ".[plots]" && python examples/calibration.py
 
 `ranks.py` says how. Blocks are tested alone, where all else is known, and composed by
-`default_sampler`, where nothing is. Writes a row for every quantity, and a figure of the departures
-of its ranks from uniform ones.
+`default_sampler`, where nothing is. Writes a row for every quantity, with the numbers of its ranks,
+and a figure of the departures of these from uniform ones. Rows of other cases and seeds are kept.
 """
 
 import argparse
@@ -14,18 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
 import jax.numpy as jnp
-import matplotlib.pyplot as plt
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
+from matplotlib.figure import Figure
 from numpyro import handlers
 from numpyro.infer import Gibbs
-from ranks import NUM_DRAWS, ranks
-from uniformity import ecdf_band, p_values
+from ranks import ranks
+from uniformity import draw_departures, summary
 
 import structbo.models as sm
 import structbo.samplers as ss
@@ -35,7 +31,6 @@ KNOWN = SCALARS | {"lengthscale": jnp.array([0.3, 0.4, 0.5, 0.6])}
 PATH = {"Z": jnp.eye(4, k=1, dtype=int) + jnp.eye(4, k=-1, dtype=int)}
 MEDIANS = {"lengthscale": -1.0, "outputscale": 0.0, "noise": -2.0}
 UNKNOWN = {name: dist.LogNormal(log, 0.5) for name, log in MEDIANS.items()}
-
 
 Case = tuple[Callable[..., Any], Gibbs, int]
 """A model, the sampler of all its sites, and the number of dimensions."""
@@ -82,37 +77,41 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
-def draw(axes: plt.Axes, name: str, found: dict[str, np.ndarray]) -> None:
-    """Empirical minus uniform distribution functions, in the band that holds 95 % of such."""
-    levels = np.arange(1, NUM_DRAWS + 2) / (NUM_DRAWS + 1)
-    low, high = ecdf_band(len(next(iter(found.values()))))
-    axes.fill_between(levels, low - levels, high - levels, color="0.88", step="post")
-    for quantity, values in found.items():
-        ecdf = np.bincount(values, minlength=NUM_DRAWS + 1).cumsum() / len(values)
-        axes.step(levels, ecdf - levels, where="post", lw=1, label=quantity)
-    axes.set_title(name, fontsize=9)
-    axes.legend(fontsize=5, ncols=2, frameon=False)
+def write(rows: list[dict[str, str]], folder: Path) -> None:
+    """The table and the figure of all that has been run."""
+    with open(folder / "calibration.csv", "w", newline="") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    figure = Figure(figsize=(12, 10), layout="tight")
+    axes = figure.subplots(4, 4, sharex=True, sharey=True)
+    for panel, name in zip(axes.flat, dict.fromkeys(row["case"] for row in rows), strict=False):
+        draw_departures(panel, [row for row in rows if row["case"] == name])
+        panel.set_title(name, fontsize=9)
+    figure.supxlabel("rank of the truth, as a fraction")
+    figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
+    figure.savefig(folder / "calibration.png", dpi=110)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES), metavar="NAME")
     parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "results")
     arguments = parser.parse_args()
     numpyro.enable_x64()
-    figure, axes = plt.subplots(4, 4, figsize=(12, 9), sharex=True, sharey=True, layout="tight")
-    figure.supxlabel("rank of the truth, as a fraction")
-    figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
-    rows = [("case", "quantity", "replications", "p_chi_square", "p_ecdf")]
-    for panel, (name, build) in zip(axes.flat, CASES.items(), strict=True):
-        found = ranks(*build(), arguments.replications)
-        draw(panel, name, found)
+    before = arguments.folder / "calibration.csv"
+    rows = list(csv.DictReader(before.open())) if before.exists() else []
+    for name in arguments.cases:
+        this = {"case": name, "seed": str(arguments.seed)}
+        rows = [row for row in rows if not this.items() <= row.items()]
+        found = ranks(*CASES[name](), arguments.replications, arguments.seed)
         for quantity, values in found.items():
-            rows.append((name, quantity, str(len(values)), *(f"{p:.4f}" for p in p_values(values))))
-            print(*rows[-1], sep=", ", flush=True)
-        with open(arguments.folder / "calibration.csv", "w", newline="") as file:
-            csv.writer(file).writerows(rows)
-        figure.savefig(arguments.folder / "calibration.png", dpi=110)
+            rows.append(this | {"quantity": quantity} | summary(values))
+            print(*list(rows[-1].values())[:-1], sep=", ", flush=True)
+        rows.sort(key=lambda row: (list(CASES).index(row["case"]), int(row["seed"])))
+        write(rows, arguments.folder)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ chain visits the truth in 8 of 10 runs, at a length it does not tell, and its ba
 """
 
 import argparse
-import json
+import csv
 import os
 from pathlib import Path
 
@@ -37,6 +37,7 @@ import matplotlib.pyplot as plt
 numpyro.enable_x64()
 
 NUM_DIMS, NUM_POINTS, NUM_MODELS = 10, 50, 200
+STEPS = np.arange(NUM_MODELS) + 1
 LENGTH = {"num_warmup": 50, "num_samples": NUM_MODELS - 50, "num_chains": 1}
 TRUTH = {"lengthscale": jnp.full(NUM_DIMS, 1.0), "outputscale": 1.0, "noise": 1e-4}
 METHODS = ("joint posterior", "model MCMC", "bag of models")
@@ -53,67 +54,62 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.asarray(handlers.seed(model, key_y)(X)), np.asarray(labels)
 
 
-def run(model: AdditiveGP, seed: int) -> dict:
-    """What every method visits, as maximized log likelihoods relative to that of the truth."""
+def run(model: AdditiveGP, seed: int) -> list[dict]:
+    """One row per method, with the distance of the best model so far from the truth.
+
+    It is the maximized log likelihood below that of the truth, relative to the latter.
+    """
     X, y, truth = problem(seed)
     posterior = sb.fit(model, X, y, **LENGTH, seed=seed, progress_bar=False)
     chain = model_mcmc(model, X, y, num_models=NUM_MODELS, seed=seed)
     bag = bag_of_models(model, X, y, num_models=NUM_MODELS, seed=seed)
     draws = posterior.draws["labels"][0]
-    visited = dict(zip(METHODS, (draws, chain.labels, bag.labels), strict=True))
+    visited = (draws, ""), (chain.labels, chain.num_evaluations), (bag.labels, bag.num_evaluations)
 
     known = {tuple(fit.values["labels"].tolist()): fit for fit in chain.fits + bag.fits}
     for labels in {tuple(one) for one in [*draws.tolist(), truth.tolist()]} - set(known):
         known[labels] = maximum_likelihood(model, X, y, {"labels": labels})
-    target = known[tuple(truth.tolist())].log_likelihood
-    record = {"seed": seed, "truth": truth.tolist(), "log_likelihood": target, "methods": {}}
-    for method, labels in visited.items():
-        reached = [known[tuple(one)].log_likelihood for one in labels.tolist()]
-        is_truth = (labels == truth).all(1)
-        record["methods"][method] = {
-            "visits the truth": bool(is_truth.any()),
-            "share of visits": float(is_truth.mean()),
-            "log likelihoods": np.round(reached, 3).tolist(),
-        }
-    record["likelihood evaluations"] = {
-        METHODS[1]: chain.num_evaluations,
-        METHODS[2]: bag.num_evaluations,
-    }
-    return record
+    target, rows = known[tuple(truth.tolist())].log_likelihood, []
+    for method, (labels, num_evaluations) in zip(METHODS, visited, strict=True):
+        best = np.maximum.accumulate([known[tuple(one)].log_likelihood for one in labels.tolist()])
+        distance = np.full(NUM_MODELS, np.nan)  # none while the joint chain warms up
+        distance[-len(best) :] = np.maximum(target - best, 0.0) / abs(target)
+        row = {"seed": seed, "method": method, "likelihood evaluations": num_evaluations}
+        row |= {"visits of the truth": int((labels == truth).all(1).sum())}
+        rows.append(row | {"distance": distance})
+    return rows
 
 
-def distance(record: dict, method: str) -> np.ndarray:
-    """Of the best model so far: log likelihood below that of the truth, relative to the latter."""
-    best = np.maximum.accumulate(record["methods"][method]["log likelihoods"])
-    return np.maximum(record["log_likelihood"] - best, 0.0) / abs(record["log_likelihood"])
-
-
-def draw(records: list[dict], picture: Path) -> None:
+def write(rows: list[dict]) -> None:
+    """The table, with the distance after every 25th model, and the picture."""
+    with open(RESULTS / "partitions.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        milestones = [f"distance after {n}" for n in range(25, NUM_MODELS + 1, 25)]
+        table.writerow([*list(rows[0])[:-1], *milestones])
+        for *values, distance in (row.values() for row in rows):
+            table.writerow([*values, *np.round(distance[24::25], 4)])
     _, axis = plt.subplots(figsize=(6.0, 3.6))
     for method in METHODS:
-        curves = np.array([distance(record, method) for record in records])
-        steps = np.arange(NUM_MODELS - curves.shape[1], NUM_MODELS) + 1
+        curves = np.array([row["distance"] for row in rows if row["method"] == method])
         mean, error = curves.mean(0), curves.std(0) / np.sqrt(len(curves))
-        (line,) = axis.plot(steps, mean, label=method)
-        axis.fill_between(steps, mean - error, mean + error, color=line.get_color(), alpha=0.2)
-    axis.set(
-        xlabel="models, or steps of the joint chain",
-        ylabel="relative distance of the log likelihood",
-        ylim=(0.0, None),
-    )
+        (line,) = axis.plot(STEPS, mean, label=method)
+        axis.fill_between(STEPS, mean - error, mean + error, color=line.get_color(), alpha=0.2)
+    axis.set(xlabel="models, or steps of the joint chain", ylim=(0.0, None))
+    axis.set_ylabel("relative distance of the log likelihood")
     axis.legend()
-    axis.figure.savefig(picture, dpi=110, bbox_inches="tight")
+    axis.figure.savefig(RESULTS / "partitions.png", dpi=110, bbox_inches="tight")
+    plt.close(axis.figure)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10)
-    runs, records, model = parser.parse_args().runs, [], AdditiveGP(partitions())
+    runs, model, rows = parser.parse_args().runs, AdditiveGP(partitions()), []
     for seed in range(runs):
-        records.append(run(model, seed))
-        (RESULTS / "study_partitions.json").write_text(json.dumps(records))
-        draw(records, RESULTS / "study_partitions.png")
+        rows += run(model, seed)
+        write(rows)
     for method in METHODS:
-        found = sum(record["methods"][method]["visits the truth"] for record in records)
-        ends = np.mean([distance(record, method)[-1] for record in records])
+        ours = [row for row in rows if row["method"] == method]
+        found = sum(row["visits of the truth"] > 0 for row in ours)
+        ends = np.mean([row["distance"][-1] for row in ours])
         print(f"{method:>16}: truth visited in {found} of {runs}, mean distance {ends:.3f}")

@@ -9,8 +9,9 @@ posterior under the same constraint, which every draw must meet. The results are
 """
 
 import argparse
-import json
+import csv
 import os
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -31,6 +32,7 @@ import matplotlib.pyplot as plt
 numpyro.enable_x64()
 
 DELTA = 0.1
+NEAR_IDENTITY = partial(NearIdentity, delta=DELTA)
 NUM_HELD_OUT = 300
 LENGTH = {"num_warmup": 60, "num_samples": 60, "num_chains": 1}
 RESULTS = Path(__file__).parent / "results"
@@ -67,11 +69,11 @@ def study(num_dims: int, num_points: int, seed: int) -> list[dict]:
     (X, new_x), (Y, new_y) = (np.split(v, [num_points]) for v in (x, y))
     rows, learned = [], None
 
-    def note(method: str, group_size: int, posterior: sb.Posterior, **more) -> None:
-        ratios = [float(outer_box_ratio(W)) for W in posterior.draws["W"][0]]
+    def note(method: str, group_size: int, posterior: sb.Posterior, alpha: float = np.nan) -> None:
+        ratio = max(float(outer_box_ratio(W)) for W in posterior.draws["W"][0])
         row = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
-        row |= {"held out": held_out(posterior, new_x, new_y), "largest ratio": max(ratios)}
-        rows.append(row | more)
+        values = {"held out": held_out(posterior, new_x, new_y), "largest ratio": ratio}
+        rows.append(row | {name: round(v, 4) for name, v in (values | {"alpha": alpha}).items()})
         print(rows[-1], flush=True)
 
     for group_size in (num_dims // 10, num_dims // 5, num_dims // 2):
@@ -82,14 +84,10 @@ def study(num_dims: int, num_points: int, seed: int) -> list[dict]:
             learned = found.learned if delta > 0.0 else learned
             note(method, group_size, found.posterior, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
-        model = AdditiveGP(projections(near_identity, lambda _, labels=labels: blocks(labels)))
+        model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
         posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)
         note("restricted, sampled", group_size, posterior)
     return rows
-
-
-def near_identity(num_dims: int) -> NearIdentity:
-    return NearIdentity(num_dims, delta=DELTA)
 
 
 def draw(rows: list[dict], picture: Path) -> None:
@@ -110,9 +108,12 @@ def draw(rows: list[dict], picture: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    rows = []
+    rows: list[dict] = []
     for num_dims, num_points in ((10, 100), (50, 200)):
         for seed in range(parser.parse_args().runs):
             rows += study(num_dims, num_points, seed)
-            (RESULTS / "study_projections.json").write_text(json.dumps(rows))
-            draw(rows, RESULTS / "study_projections.png")
+            with open(RESULTS / "projections.csv", "w", newline="") as file:
+                table = csv.DictWriter(file, list(rows[0]))
+                table.writeheader()
+                table.writerows(rows)
+            draw(rows, RESULTS / "projections.png")

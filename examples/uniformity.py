@@ -1,8 +1,12 @@
-"""Are ranks uniform? Two tests, and the band in which their distribution function should stay."""
+"""Are ranks uniform? Two tests, and the band in which their distribution function should stay.
+
+`calibration.py` keeps numbers of ranks in a table; what is to be said of them is here.
+"""
 
 from functools import lru_cache
 
 import numpy as np
+from matplotlib.axes import Axes
 from ranks import NUM_DRAWS
 from scipy.stats import binom, chi2
 
@@ -27,6 +31,26 @@ def p_values(found: np.ndarray) -> tuple[float, float]:
     statistic = np.square(counts.reshape(NUM_BINS, -1).sum(1) - expected).sum() / expected
     least = _least_tail(counts.cumsum(), len(found))
     return float(chi2.sf(statistic, NUM_BINS - 1)), float((_simulated(len(found)) <= least).mean())
+
+
+def summary(found: np.ndarray) -> dict[str, str]:
+    """What is kept of ranks: both p-values, and how often each rank was found."""
+    p_chi_square, p_ecdf = (f"{p:.4f}" for p in p_values(found))
+    counts = " ".join(map(str, np.bincount(found, minlength=NUM_DRAWS + 1)))
+    numbers = {"replications": str(len(found)), "p_chi_square": p_chi_square, "p_ecdf": p_ecdf}
+    return numbers | {"rank counts": counts}
+
+
+def draw_departures(axes: Axes, rows: list[dict[str, str]]) -> None:
+    """Empirical minus uniform distribution functions, in the band that holds 95 % of such."""
+    for row in rows:
+        num_replications, levels = int(row["replications"]), _levels()
+        ecdf = np.array(row["rank counts"].split(), int).cumsum() / num_replications
+        again = "" if row["seed"] == "0" else f", seed {row['seed']}"
+        axes.step(levels, ecdf - levels, where="post", lw=1, label=row["quantity"] + again)
+        low, high = ecdf_band(num_replications)
+        axes.fill_between(levels, low - levels, high - levels, color="0.92", step="post", zorder=0)
+    axes.legend(fontsize=6, ncols=2, frameon=False, loc="lower center")
 
 
 def ecdf_band(num_replications: int, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
