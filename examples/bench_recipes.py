@@ -94,7 +94,7 @@ def main() -> None:
     problems = {name: get_problem(name) for name in arguments.problems}
     names = arguments.recipes or list(methods(next(iter(problems.values()))))
     for seed, name, (label, problem) in (
-        (s, n, p) for s in arguments.seeds for n in names for p in problems.items()
+        (s, n, p) for s in arguments.seeds for p in problems.items() for n in names
     ):
         if (label, name, seed) in done:
             continue
