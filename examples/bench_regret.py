@@ -22,7 +22,9 @@ PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 
-def run(problem: Any, optimizer: sb.Optimizer, seed: int, budget: int) -> np.ndarray:
+def run(
+    problem: Any, optimizer: sb.Optimizer, seed: int, budget: int, batch_size: int = 1
+) -> np.ndarray:
     """Regret of the best point so far after each evaluation, shape (budget,)."""
     noise = np.random.default_rng([seed, 987])
     sobol = sys.modules["problems"].sobol
@@ -31,10 +33,10 @@ def run(problem: Any, optimizer: sb.Optimizer, seed: int, budget: int) -> np.nda
     for point, value in zip(x, y, strict=True):
         optimizer.tell(point, value)
     while len(x) < budget:
-        trial = optimizer.ask()
-        value = problem.observe(trial.params[None], noise)[0]
-        optimizer.tell(trial, value)
-        x = np.vstack([x, trial.params])
+        for trial in optimizer.ask(min(batch_size, budget - len(x))):
+            value = problem.observe(trial.params[None], noise)[0]
+            optimizer.tell(trial, value)
+            x = np.vstack([x, trial.params])
     return problem.f_opt - np.maximum.accumulate(problem(x))
 
 

@@ -16,6 +16,7 @@ from structbo.models.graphs import elimination_width
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
 from structbo.models.known_structures import fully_dependent, main_effects
 from structbo.models.mixtures import FamilyCategorical, mixture
+from structbo.models.near_identity import NearIdentity, least_alpha
 from structbo.models.partitions import (
     CRPPartition,
     DirichletMultinomialPartition,
@@ -26,14 +27,7 @@ from structbo.models.partitions import (
     partitions,
 )
 from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
-from structbo.models.projections import (
-    NearIdentity,
-    OuterBox,
-    least_alpha,
-    outer_box_ratio,
-    projected,
-    projections,
-)
+from structbo.models.projections import OuterBox, outer_box_ratio, projected, projections
 from structbo.models.trees import UniformTree, random_tree, spanning_tree
 
 __all__ = [

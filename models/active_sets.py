@@ -21,8 +21,8 @@ from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
-from structbo.models.decomposition import Decomposition
-from structbo.models.edges import Structure
+from structbo.models.arguments import checked_count
+from structbo.models.decomposition import Decomposition, Structure
 from structbo.models.indicators import checked_probabilities, log_probability, probability_site
 from structbo.models.supports import StructureSupport
 
@@ -64,7 +64,7 @@ class ActiveBernoulli(dist.Distribution):
     def __init__(
         self, num_dims: int, probs: ArrayLike = 0.5, *, validate_args: bool | None = None
     ) -> None:
-        self.num_dims = num_dims
+        self.num_dims = checked_count("num_dims", num_dims)
         self.probs = checked_probabilities(probs, (num_dims,))
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 

@@ -11,7 +11,8 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.covariance import AdditiveCovariance
-from structbo.models.edges import Structure, edges
+from structbo.models.decomposition import Structure
+from structbo.models.edges import edges
 from structbo.models.gp import MarginalGP
 from structbo.models.kernels import Kernel, squared_exponential
 from structbo.models.priors import moderate

@@ -5,6 +5,11 @@ from jax.core import Tracer
 from jax.typing import ArrayLike
 
 
+def is_concrete(value: ArrayLike) -> bool:
+    """Whether the numbers are known, and not traced."""
+    return not isinstance(value, Tracer)
+
+
 def checked_count(name: str, value: object) -> int:
     """An integer of at least 1.
 
@@ -26,7 +31,7 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     Raises:
         ValueError: if one of them is not positive, or larger than the largest that is allowed.
     """
-    if isinstance(value, Tracer):
+    if not is_concrete(value):
         return
     numbers = np.asarray(value, float)
     if not ((numbers > 0.0) & (numbers <= largest)).all():

@@ -8,7 +8,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.gram import Components, additive_gram, by_tiles, product_gram
+from structbo.models.gram import ComponentTable, additive_gram, by_tiles, product_gram
 from structbo.models.kernels import Kernel, correlation_factors
 
 
@@ -117,7 +117,7 @@ class AdditiveCovariance:
         Returns:
             Shape (n, m).
         """
-        components = Components.of(self.decomposition.members)
+        components = ComponentTable.of(self.decomposition.members)
         shares = self.shares
         weights = (components.by_dim(shares), shares)
 

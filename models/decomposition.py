@@ -126,6 +126,10 @@ class Decomposition:
         return jax.lax.while_loop(lambda s: s[0].any(), step, (differ, self.edges, init))[2]
 
 
+Structure = Callable[[int], Decomposition]
+"""A NumPyro sub-program: from the number of dimensions to a random decomposition."""
+
+
 def cliques(
     edges: Array, max_size: int | None = None, capacity: int | None = None
 ) -> Decomposition:

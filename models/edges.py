@@ -10,20 +10,16 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.scipy.special import logit
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 from numpyro.distributions.util import validate_sample
 
-from structbo.models.arguments import checked_count
-from structbo.models.decomposition import Decomposition, flip_edge, pairs
+from structbo.models.arguments import checked_count, is_concrete
+from structbo.models.decomposition import Decomposition, Structure, flip_edge, pairs
 from structbo.models.graphs import elimination_width
 from structbo.models.indicators import checked_probabilities, log_probability, probability_site
 from structbo.models.supports import StructureSupport
-
-Structure = Callable[[int], Decomposition]
-"""A NumPyro sub-program: from the number of dimensions to a random decomposition."""
 
 
 class Adjacency(StructureSupport):
@@ -68,7 +64,7 @@ class EdgeBernoulli(dist.Distribution):
     def __init__(
         self, num_dims: int, probs: ArrayLike = 0.5, *, validate_args: bool | None = None
     ) -> None:
-        self.num_dims = num_dims
+        self.num_dims = checked_count("num_dims", num_dims)
         self.probs = checked_probabilities(probs, (num_dims, num_dims))
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
@@ -138,7 +134,7 @@ class BoundedTreewidth(EdgeBernoulli):
     ) -> None:
         self.max_width = checked_count("max_width", max_width)
         super().__init__(num_dims, probs, validate_args=validate_args)
-        if not isinstance(self.probs, Tracer) and not bool(self._fits(self._certain)):
+        if is_concrete(self.probs) and not bool(self._fits(self._certain)):
             raise ValueError(
                 f"The edges whose probs are 1 have a width of more than max_width={max_width}: "
                 "lower some of them or raise max_width."

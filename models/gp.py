@@ -13,7 +13,13 @@ from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
-from structbo.models.marginal import log_marginal, masked, safe_cholesky, solve_lower
+from structbo.models.marginal import (
+    cho_solve,
+    log_marginal,
+    masked,
+    safe_cholesky,
+    solve_lower,
+)
 from structbo.models.projections import OuterBox
 
 
@@ -69,8 +75,7 @@ class MarginalGP(dist.Distribution):
     def condition(self, y: Array) -> "ConditionedGP":
         """The posterior given the observations, shape (n,)."""
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
-        whitened = solve_lower(cholesky, jnp.where(self.rows, y, 0.0))
-        alpha = solve_lower(cholesky, whitened, transpose=True)
+        alpha = cho_solve(cholesky, jnp.where(self.rows, y, 0.0))
         return ConditionedGP(self.covariance, self.x, self.rows, self.noise, cholesky, alpha)
 
 
@@ -216,9 +221,7 @@ class ConditionedGP:
         )
         noise = jnp.sqrt(self.noise) * jax.random.normal(key_noise, self.alpha.shape)
         observed = jnp.where(self.mask, path(self.x) + noise, 0.0)
-        whitened = solve_lower(self.cholesky, observed)
-        explained = solve_lower(self.cholesky, whitened, transpose=True)
-        return path._replace(update=self.alpha - explained)
+        return path._replace(update=self.alpha - cho_solve(self.cholesky, observed))
 
 
 class SamplePath(NamedTuple):

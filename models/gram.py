@@ -45,7 +45,7 @@ def component_product(factors: Array, members: Array) -> Array:
     return jax.lax.while_loop(lambda s: s[0].any(), step, init)[1]
 
 
-class Components(NamedTuple):
+class ComponentTable(NamedTuple):
     """A padded table of components, those with several members apart from the main effects.
 
     Args:
@@ -59,8 +59,8 @@ class Components(NamedTuple):
     num_joint: Array
 
     @classmethod
-    def of(cls, members: Array) -> "Components":
-        """Components from their members, bool (C, D)."""
+    def of(cls, members: Array) -> "ComponentTable":
+        """The table of components with these members, bool (C, D)."""
         size = members.sum(1)
         is_joint = (size > 1).at[0].set(size[0] != 1)
         (joint,) = jnp.nonzero(is_joint, size=len(members), fill_value=0)
@@ -77,7 +77,7 @@ def additive_gram(
     categorical: tuple[int, ...],
     points: Points,
     weights: Weights,
-    components: Components,
+    components: ComponentTable,
 ) -> Array:
     """Weighted sum of component products.
 
@@ -100,8 +100,8 @@ def _additive_forward(
     categorical: tuple[int, ...],
     points: Points,
     weights: Weights,
-    components: Components,
-) -> tuple[Array, tuple[Points, Weights, Components, Array]]:
+    components: ComponentTable,
+) -> tuple[Array, tuple[Points, Weights, ComponentTable, Array]]:
     main, table = weights
     factors: Array = correlation_factors(kernel, categorical, *points)
 
@@ -118,7 +118,7 @@ def _additive_forward(
 def _additive_backward(
     kernel: Kernel,
     categorical: tuple[int, ...],
-    saved: tuple[Points, Weights, Components, Array],
+    saved: tuple[Points, Weights, ComponentTable, Array],
     cotangent: Array,
 ) -> tuple[Points, Weights, None]:
     points, (main, table), components, factors = saved

@@ -5,8 +5,9 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
+
+from structbo.models.arguments import is_concrete
 
 
 def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Array:
@@ -24,7 +25,7 @@ def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Arr
         raise ValueError(
             f"probs must be a number or an array of shape {event_shape}, got shape {array.shape}."
         )
-    if not isinstance(array, Tracer) and not bool(((array >= 0) & (array <= 1)).all()):
+    if is_concrete(array) and not bool(((array >= 0) & (array <= 1)).all()):
         raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
     return array
 

@@ -63,18 +63,21 @@ SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 squared_exponential = Kernel(
     "squared_exponential", jnp.ones_like, lambda r: 0.5 * r * r, jax.random.normal
 )
+"""``exp(-r^2 / 2)``: infinitely smooth functions."""
 matern32 = Kernel(
     "matern32",
     lambda r: 1.0 + SQRT_3 * r,
     lambda r: SQRT_3 * r,
     lambda key, shape: jax.random.t(key, 3.0, shape),
 )
+"""Matern 3/2, ``(1 + sqrt(3) r) exp(-sqrt(3) r)``: once differentiable functions."""
 matern52 = Kernel(
     "matern52",
     lambda r: 1.0 + SQRT_5 * r + (5.0 / 3.0) * r * r,
     lambda r: SQRT_5 * r,
     lambda key, shape: jax.random.t(key, 5.0, shape),
 )
+"""Matern 5/2, ``(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)``: twice differentiable functions."""
 
 
 def total(matrix: Array) -> Array:

@@ -2,8 +2,7 @@
 
 import jax.numpy as jnp
 
-from structbo.models.decomposition import Decomposition
-from structbo.models.edges import Structure
+from structbo.models.decomposition import Decomposition, Structure
 
 
 def main_effects() -> Structure:

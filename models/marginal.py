@@ -67,6 +67,11 @@ def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array
     return solution.reshape(right.shape)
 
 
+def cho_solve(cholesky: Array, right: Array) -> Array:
+    """``K^-1 right`` for ``K = L L^T`` by its lower factor (n, n), and shape (n,) or (n, m)."""
+    return solve_lower(cholesky, solve_lower(cholesky, right), transpose=True)
+
+
 @jax.custom_vjp
 def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     """Log density of observations under a zero-mean normal.

@@ -12,13 +12,12 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
 from numpyro.distributions import constraints
 from numpyro.handlers import scope
 
-from structbo.models.decomposition import Decomposition
-from structbo.models.edges import Structure
+from structbo.models.arguments import is_concrete
+from structbo.models.decomposition import Decomposition, Structure
 
 DIVIDER = "."
 """Between the name of a family and those of its sites; a slash is a path in ArviZ."""
@@ -81,9 +80,7 @@ class FamilyCategorical(dist.CategoricalProbs):
             raise ValueError(
                 f"probs must have one number for each of {self.names}, got shape {probs.shape}."
             )
-        if not isinstance(probs, Tracer) and not (
-            bool((probs >= 0).all()) and np.isclose(probs.sum(), 1.0)
-        ):
+        if is_concrete(probs) and not (bool((probs >= 0).all()) and np.isclose(probs.sum(), 1.0)):
             raise ValueError(
                 f"probs must be probabilities that add up to 1, got {np.asarray(probs)}."
             )

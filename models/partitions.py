@@ -16,8 +16,7 @@ from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import check_positive, checked_count
-from structbo.models.decomposition import Decomposition
-from structbo.models.edges import Structure
+from structbo.models.decomposition import Decomposition, Structure
 from structbo.models.supports import StructureSupport
 
 

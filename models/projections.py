@@ -1,35 +1,20 @@
 """Projections: components act along directions ``z = W^T x`` that are random variables too.
 
-A *near-identity* projection keeps the box that just holds all z small: its volume over that of the
-projected cube is at most ``1 + delta``, so that maximizing over the box wastes little. On a ray
-from the identity, ``(1 - alpha) W + alpha I`` (Li et al. 2016, eq. 7), the ratio falls to 1 as
-alpha goes to 1; the prior below moves along these rays, which makes the constraint hold by
-construction, for gradients as for draws.
+Acquisitions are maximized over the box that just holds all z. Where that is hardly larger than the
+projected cube, as it is for `NearIdentity`, this wastes little.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from numpyro.distributions import biject_to, constraints
-from numpyro.distributions.transforms import Transform
 
-from structbo.models.arguments import check_positive
-from structbo.models.decomposition import Decomposition
-from structbo.models.edges import Structure
-
-STEP_RATIO = 1.2
-FAR = 1e6
-"""A ray that meets no bound up to here, in units of where it would to first order, is endless."""
-NUM_BISECTIONS, NUM_NEWTON_STEPS = 10, 3
-TINY = 1e-30
+from structbo.models.decomposition import Decomposition, Structure
 
 
 def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
@@ -116,20 +101,12 @@ def outer_box_ratio(W: Array) -> Array:
         >>> float(outer_box_ratio(jnp.array([[1.0, 0.0], [1.0, 1.0]])))
         2.0
     """
-    return jnp.exp(_log_ratio(W))
+    return jnp.exp(log_outer_box_ratio(W))
 
 
-def _log_ratio(W: Array) -> Array:
+def log_outer_box_ratio(W: Array) -> Array:
+    """The logarithm of `outer_box_ratio`, a scalar of at least 0."""
     return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
-
-
-def _each(function: Callable[[Array], Array], matrices: Array) -> Array:
-    """A function of every matrix of a batch, shape (..., D, D), one after the other.
-
-    Batched factorizations inside compiled loops can wait for each other forever on a CPU.
-    """
-    values = jax.lax.map(function, matrices.reshape(-1, *matrices.shape[-2:]))
-    return values.reshape(*matrices.shape[:-2], *values.shape[1:])
 
 
 class OuterBox(NamedTuple):
@@ -175,185 +152,3 @@ class OuterBox(NamedTuple):
         free = center + (z - center @ self.W) @ jnp.linalg.pinv(self.W)
         x = jnp.clip(free, 0.0, 1.0)
         return x, jnp.linalg.norm(x - free, axis=-1)
-
-
-class _NearIdentityMatrix(constraints.Constraint):
-    """Square matrices around the identity whose outer box is at most 1 + delta times too large."""
-
-    event_dim = 2
-
-    def __init__(self, delta: ArrayLike) -> None:
-        self.delta = delta
-
-    def __call__(self, x: ArrayLike) -> Array:
-        ratio = _each(outer_box_ratio, jnp.asarray(x))
-        return ratio <= (1.0 + jnp.asarray(self.delta)) * (1.0 + 1e-9)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        prototype = jnp.asarray(prototype)
-        return jnp.broadcast_to(jnp.eye(prototype.shape[-1]), prototype.shape)
-
-    def tree_flatten(self) -> tuple[tuple[ArrayLike], tuple[tuple[str], dict[str, object]]]:
-        return (self.delta,), (("delta",), {})
-
-
-class NearIdentityTransform(Transform):
-    """Pulls matrices towards the identity until the outer box is small enough.
-
-    The ray from the identity through ``I + V`` is left at a distance ``t``, where the ratio first
-    reaches ``1 + delta``. A point at distance r goes to ``r t / (t + r)``: those near the identity
-    hardly move, and none gets beyond t. It is ``(1 - alpha) (I + V) + alpha I`` with
-    ``alpha = r / (t + r)``.
-
-    Args:
-        delta: the bound; infinity moves nothing, zero moves everything without a diagonal
-            deviation onto the identity.
-    """
-
-    domain = constraints.real_matrix
-
-    def __init__(self, delta: ArrayLike) -> None:
-        self.delta = delta
-
-    @property
-    def codomain(self) -> constraints.Constraint:
-        return _NearIdentityMatrix(self.delta)
-
-    def __call__(self, x: Array) -> Array:
-        def one(x: Array) -> Array:
-            deviation, distance, limit = self._on_ray(x)
-            return jnp.eye(len(x)) + deviation / (1.0 + distance / limit)
-
-        return _each(one, x)
-
-    def _inverse(self, y: Array) -> Array:
-        def one(y: Array) -> Array:
-            deviation, distance, limit = self._on_ray(y)
-            return jnp.eye(len(y)) + deviation / (1.0 - distance / limit)
-
-        return _each(one, y)
-
-    def log_abs_det_jacobian(
-        self, x: Array, y: Array, intermediates: object | None = None
-    ) -> Array:
-        """Along the ray the map is ``r t / (t + r)``; across it, everything scales alike."""
-
-        def one(x: Array) -> Array:
-            _, distance, limit = self._on_ray(x)
-            return -(x.size + 1) * jnp.log1p(distance / limit)
-
-        return _each(one, x)
-
-    def _on_ray(self, x: Array) -> tuple[Array, Array, Array]:
-        """The deviation from the identity, its norm, and the norm at which its ray must end."""
-        deviation = x - jnp.eye(len(x))
-        distance = jnp.sqrt(jnp.square(deviation).sum() + TINY)
-        return deviation, distance, _ray_length(deviation / distance, jnp.asarray(self.delta))
-
-    def tree_flatten(self) -> tuple[tuple[ArrayLike], tuple[tuple[str], dict[str, object]]]:
-        return (self.delta,), (("delta",), {})
-
-
-def least_alpha(W: ArrayLike, delta: float) -> Array:
-    """How far a matrix must be pulled towards the identity to meet the delta-ratio constraint.
-
-    Args:
-        W: square, shape (D, D).
-        delta: the bound, positive.
-
-    Returns:
-        The least alpha in [0, 1] such that ``(1 - a) W + a I`` has an `outer_box_ratio` of at most
-        ``1 + delta`` for every a from there to 1.
-
-    References:
-        Li et al. 2016, eq. (7) and (8).
-
-    Example:
-        >>> round(float(least_alpha(jnp.array([[1.0, 1.0], [0.0, 1.0]]), 0.25)), 6)
-        0.75
-    """
-    _, distance, limit = NearIdentityTransform(delta)._on_ray(jnp.asarray(W))
-    return jnp.maximum(1.0 - limit / distance, 0.0)
-
-
-@jax.jit
-def _ray_length(direction: Array, delta: Array) -> Array:
-    """The distance from the identity at which the ratio first reaches 1 + delta."""
-    identity, bound = jnp.eye(len(direction)), jnp.log1p(delta)
-
-    def excess(length: Array, direction: Array) -> Array:
-        return _log_ratio(identity + length * direction) - bound
-
-    fixed = jax.lax.stop_gradient(direction)
-    # Near the identity the log ratio grows with the sum of the off-diagonal elements.
-    slope = jnp.abs(fixed * (1.0 - identity)).sum()
-    start = 0.1 * bound / jnp.maximum(slope, TINY)
-
-    def is_inside(state: tuple[Array, Array]) -> Array:
-        _, outside = state
-        return (excess(outside, fixed) < 0.0) & (outside < FAR * start)
-
-    def outwards(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        _, outside = state
-        return outside, STEP_RATIO * outside
-
-    def bisect(_: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        inside, outside = state
-        middle = 0.5 * (inside + outside)
-        is_low = excess(middle, fixed) < 0.0
-        return jnp.where(is_low, middle, inside), jnp.where(is_low, outside, middle)
-
-    bracket = jax.lax.while_loop(is_inside, outwards, (jnp.zeros_like(start), start))
-    is_endless = bracket[1] >= FAR * start
-    length = jax.lax.fori_loop(0, NUM_BISECTIONS, bisect, bracket)[0]
-    # What is not used must be finite too, or its derivative spoils the other's.
-    length = jax.lax.stop_gradient(jnp.where(is_endless, 1.0, length))
-    direction = jnp.where(is_endless, jnp.ones_like(direction), direction)
-    bound = jnp.where(jnp.isinf(bound), 1.0, bound)
-    for _ in range(NUM_NEWTON_STEPS):
-        # These also carry the root's derivative by the direction.
-        by_length = jax.lax.stop_gradient(jax.grad(excess)(length, fixed))
-        length = length - excess(length, direction) / by_length
-    return jnp.where(is_endless, jnp.inf, length)
-
-
-class NearIdentity(dist.TransformedDistribution):
-    """Square matrices near the identity that all meet the delta-ratio constraint.
-
-    Elements deviate from the identity independently, with a normal distribution, and are pulled
-    back along the ray to the identity as far as the constraint demands.
-
-    Args:
-        num_dims: the number of rows and of columns D.
-        scale: standard deviation of the elements before they are pulled back.
-        delta: every draw has ``outer_box_ratio(W) <= 1 + delta``; infinity for no constraint.
-
-    Raises:
-        ValueError: if the scale or delta is (where known) not positive.
-
-    References:
-        Li et al. 2016, section 4.1.
-
-    Example:
-        >>> W = NearIdentity(4, 0.5, delta=0.1).sample(jax.random.key(0))
-        >>> bool(outer_box_ratio(W) <= 1.1)
-        True
-    """
-
-    def __init__(
-        self,
-        num_dims: int,
-        scale: ArrayLike = 0.3,
-        delta: float = 0.1,
-        *,
-        validate_args: bool | None = None,
-    ) -> None:
-        check_positive("scale", scale)
-        check_positive("delta", delta, largest=np.inf)
-        base = dist.Normal(jnp.eye(num_dims), scale).to_event(2)
-        super().__init__(base, NearIdentityTransform(delta), validate_args=validate_args)
-
-
-@biject_to.register(_NearIdentityMatrix)
-def _unconstrained(constraint: _NearIdentityMatrix) -> Transform:
-    return NearIdentityTransform(constraint.delta)

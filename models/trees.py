@@ -4,22 +4,21 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from numpyro.distributions import constraints
 from numpyro.distributions.util import validate_sample
 
-from structbo.models.decomposition import Decomposition, cliques
-from structbo.models.edges import Structure, adjacency
+from structbo.models.arguments import checked_count
+from structbo.models.decomposition import Decomposition, Structure, cliques
+from structbo.models.edges import adjacency
+from structbo.models.supports import StructureSupport
 
 
-class SpanningTree(constraints.Constraint):
+class SpanningTree(StructureSupport):
     """Edge matrices of trees that connect all dimensions."""
 
-    is_discrete = True
     event_dim = 2
 
     def __call__(self, x: ArrayLike) -> Array:
@@ -36,9 +35,6 @@ class SpanningTree(constraints.Constraint):
         prototype = jnp.asarray(prototype)
         path = jnp.eye(prototype.shape[-1], k=1, dtype=prototype.dtype)
         return jnp.broadcast_to(path + path.T, prototype.shape)
-
-    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
-        return (), ((), {})
 
 
 spanning_tree = SpanningTree()
@@ -63,9 +59,7 @@ class UniformTree(dist.Distribution):
     pytree_aux_fields = ("num_dims",)
 
     def __init__(self, num_dims: int, *, validate_args: bool | None = None) -> None:
-        if not isinstance(num_dims, int | np.integer) or num_dims < 1:
-            raise ValueError(f"num_dims must be an integer of at least 1, got {num_dims!r}.")
-        self.num_dims = num_dims
+        self.num_dims = checked_count("num_dims", num_dims)
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:

@@ -6,12 +6,7 @@ import numpy as np
 from jax import Array
 
 from structbo.models.edges import EdgeBernoulli
-from structbo.models.marginal import (
-    covariance_gradient,
-    masked,
-    safe_cholesky,
-    solve_lower,
-)
+from structbo.models.marginal import cho_solve, covariance_gradient, masked, safe_cholesky
 from structbo.samplers.conditional import Conditional, Point, choose, log_gain
 from structbo.samplers.edge_gibbs import flip_value
 from structbo.samplers.structure_block import Model, StructureBlock
@@ -102,8 +97,7 @@ def first_order_gains(
     """
     covariance, rows = conditional.covariance, conditional.likelihood.rows
     cholesky = safe_cholesky(masked(conditional.covariance_matrix(point), rows))
-    whitened = solve_lower(cholesky, jnp.where(rows, conditional.y, 0.0))
-    alpha = solve_lower(cholesky, whitened, transpose=True)
+    alpha = cho_solve(cholesky, jnp.where(rows, conditional.y, 0.0))
     gradient = covariance_gradient(cholesky, alpha, rows)
 
     if factors is None:

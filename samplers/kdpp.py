@@ -13,8 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
+
+from structbo.models.arguments import is_concrete
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 
@@ -186,11 +187,6 @@ def checked_kernel(L: ArrayLike, k: int) -> Array:
     if is_concrete(kernel):
         _check_entries(np.asarray(kernel))
     return kernel
-
-
-def is_concrete(array: Array) -> bool:
-    """Whether the values are known, and not traced."""
-    return not isinstance(array, Tracer)
 
 
 def _check_entries(values: np.ndarray) -> None:

@@ -94,6 +94,9 @@ def metropolis_steps(n: int, k: int, accuracy: float) -> int:
         k: size of the sets.
         accuracy: the distance, in (0, 1).
 
+    Returns:
+        How many steps.
+
     References:
         Anari, Oveis Gharan and Rezaei 2016, for the bound in terms of C and p.
 
@@ -116,6 +119,9 @@ def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
         n: number of items.
         k: size of the sets.
         accuracy: the distance, in (0, 1).
+
+    Returns:
+        How many steps.
 
     References:
         Cryan, Guo and Mousa 2021, for the decay of the entropy.

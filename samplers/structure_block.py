@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from numpyro.distributions.constraints import Constraint
+from numpyro.handlers import condition
 from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.mcmc import MCMCKernel
 
@@ -121,6 +122,20 @@ def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[st
     """A selector of latent sites by the class of their support, for the blocks of `Gibbs`.
 
     A site of independent elements is found by the support of one element.
+
+    Args:
+        support: the class.
+
+    Returns:
+        A function from a trace of the model to the names of the sites.
+
+    Example:
+        >>> from numpyro.handlers import seed, trace
+        >>> from structbo.models import AdditiveGP
+        >>> from structbo.models.edges import Adjacency
+        >>> run = trace(seed(AdditiveGP(), 0)).get_trace(jnp.zeros((2, 3)))
+        >>> sites_with_support(Adjacency)(run)
+        ['Z']
     """
 
     def select(trace: Any) -> Sequence[str]:
@@ -139,6 +154,4 @@ def _of_element(support: Constraint) -> Constraint:
 
 def fixed(model: Model, values: dict[str, Array]) -> Model:
     """The model given values of some of its sites."""
-    from numpyro.handlers import condition
-
     return condition(model, data=values) if values else model

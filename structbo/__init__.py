@@ -1,6 +1,6 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
-from structbo import acquisition, models, recipes, samplers
+from structbo import acquisition, batches, models, recipes, samplers
 from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.effects import Effect
 from structbo.engine import SpaceExhausted, default_model
@@ -42,6 +42,7 @@ __all__ = [
     "SpaceExhausted",
     "Trial",
     "acquisition",
+    "batches",
     "compare",
     "default_model",
     "fit",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from structbo.diagnostics import pair_labels
 from structbo.models import ConditionedGP
-from structbo.predictive import leave_one_out, replicate
+from structbo.predictive import leave_one_out_densities, replicate
 from structbo.prior import prior_draws
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def arviz_groups(posterior: "Posterior", num_prior_draws: int, seed: int) -> Any
     y = posterior.y
 
     def of_each(gp: ConditionedGP, key: Array) -> tuple[Array, Array]:
-        return leave_one_out(gp, jnp.asarray(y)), replicate(gp, jnp.asarray(y), key)
+        return leave_one_out_densities(gp, jnp.asarray(y)), replicate(gp, jnp.asarray(y), key)
 
     key = jax.random.fold_in(jax.random.key(seed), 1)
     log_likelihood, replicated = (

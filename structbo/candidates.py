@@ -1,7 +1,8 @@
 """Candidates where a grid over the whole unit cube is out of reach.
 
 A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
-junction tree; a third are neighbors of the best observed points; a third is spread evenly.
+junction tree; a third are neighbors of the best observed points; a third is spread evenly. Without
+an additive acquisition there are halves of the latter two.
 """
 
 import jax
@@ -15,8 +16,7 @@ from structbo.maximizers import AdditiveFunction, Layout, Levels, sample_additiv
 
 def candidates(
     key: Array,
-    function: AdditiveFunction,
-    layout: Layout,
+    landscape: tuple[AdditiveFunction, Layout] | None,
     levels: Levels,
     parents: Array,
     number: int,
@@ -25,8 +25,7 @@ def candidates(
 
     Args:
         key: a JAX random key.
-        function: an additive acquisition.
-        layout: the junction tree of its graph.
+        landscape: an additive acquisition and the junction tree of its graph, or None.
         levels: the legal coordinates.
         parents: observed points, the best first, shape (p, D).
         number: how many points, at least 3.
@@ -35,14 +34,17 @@ def candidates(
         Shape (number, D); equal points are possible where variables are discrete.
     """
     key_tree, key_children, key_spread = jax.random.split(key, 3)
-    third, num_dims = number // 3, parents.shape[1]
-    drawn = sample_additive(key_tree, function, layout, levels, parents[0], third)
-    children = perturbed(key_children, parents, third)
+    num_drawn = 0 if landscape is None else number // 3
+    num_children = (number - num_drawn) // 2
+    num_spread, num_dims = number - num_drawn - num_children, parents.shape[1]
+    children = perturbed(key_children, parents, num_children)
     seed = int(jax.random.randint(key_spread, (), 0, np.iinfo(np.int32).max))
     sequence = qmc.Sobol(num_dims, seed=seed)
-    rest = number - 2 * third
-    spread = sequence.random_base2((rest - 1).bit_length())[:rest]
+    spread = sequence.random_base2((num_spread - 1).bit_length())[:num_spread]
     legal = jax.vmap(levels.nearest)(jnp.concatenate([children, jnp.asarray(spread)]))
+    if landscape is None:
+        return legal
+    drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
     return jnp.concatenate([drawn, legal])
 
 

@@ -1,14 +1,10 @@
 """Finite differences along every coordinate: the baseline of variable selection."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from structbo.models.arguments import checked_count
 from structbo.screening import FloatArray, Screening
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 
 
 class CoordinatewiseSampling(Screening):
@@ -38,7 +34,7 @@ class CoordinatewiseSampling(Screening):
 
     def __init__(
         self,
-        space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        space: SpaceLike,
         num_active: int,
         *,
         num_differences: int = 5,

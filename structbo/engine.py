@@ -11,6 +11,8 @@ from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from structbo.acquisition import Criterion, as_criterion
+from structbo.batch_proposal import propose_batch
+from structbo.batches import BatchStrategy, Hallucination, as_strategy
 from structbo.draw_sources import Inference
 from structbo.inference import Chain, Data
 from structbo.models import AdditiveGP, Residual
@@ -71,6 +73,7 @@ class Engine:
         seed: of everything random.
         criterion: what makes a point worth evaluating, an instance or its name.
         inference: from the model and the seed to a source of draws, by default a `Chain`.
+        batch: what makes points worth evaluating together, an instance or its name.
     """
 
     def __init__(
@@ -81,12 +84,14 @@ class Engine:
         seed: int,
         criterion: str | Criterion = "log_ei",
         inference: Inference | None = None,
+        batch: str | BatchStrategy = "believer",
     ) -> None:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
         default_initial = int(np.clip(2 * space.num_dims, 4, 20))
         self.num_initial = default_initial if num_initial is None else num_initial
         self.criterion = as_criterion(criterion)
+        self.batch = as_strategy(batch)
         self._seed = seed
         self._source = (
             Chain(self.model, NUM_DRAWS, seed) if inference is None else inference(self.model, seed)
@@ -116,16 +121,19 @@ class Engine:
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
             seed = self._seed + len(known)
-            ranked = propose(
-                self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
-            )
+            given = self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
+            if isinstance(self.batch, Hallucination):
+                ranked = propose(*given, self.batch.lie)
+            else:
+                ranked = propose_batch(*given, self.batch)
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = {row.tobytes() for row in np.concatenate([known, points])}
             new = [row for row in self.space.snap(candidates) if row.tobytes() not in taken]
             point = new[0] if new else self._new_points(np.concatenate([known, points]), 1)[0]
             points = np.concatenate([points, point[None]])
-        return points
+        missing = self._new_points(np.concatenate([known, points]), n - len(points))
+        return np.concatenate([points, missing])
 
     def _check_room(self, known: FloatArray, n: int) -> None:
         num_points = self.space.num_points
@@ -149,7 +157,7 @@ class Engine:
             rest = (np.array(row) for row in itertools.product(*levels))
             new = (row for row in rest if row.tobytes() not in taken)
             points += itertools.islice(new, n - len(points))
-        return np.stack(points)
+        return np.reshape(points, (n, self.space.num_dims))
 
     def _quasi_random(self, skip: int, number: int) -> Iterator[FloatArray]:
         """Points of a scrambled Sobol sequence, moved to the nearest legal ones."""

@@ -1,15 +1,14 @@
 """Hierarchical Diagonal Sampling: which of very many parameters matter, by halving groups."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structbo.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening import FloatArray, Screening
-from structbo.space import Space
+from structbo.space import SpaceLike
 
 Decision = Literal["undetermined", "active", "inactive"]
 
@@ -97,8 +96,8 @@ class HierarchicalDiagonalSampling(Screening):
         Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
         plus deviation of the ratio that the next observation adds; here the ratio so far is added
         to it, so that the group most likely to be found active is the next. Their FDT takes
-    differences over three bandwidths; here these are the least distance of random pairs, for
-    functions that are smoother than the bandwidth says.
+        differences over three bandwidths; here these are the least distance of random pairs, for
+        functions that are smoother than the bandwidth says.
 
     Example:
         >>> hds = HierarchicalDiagonalSampling([(0.0, 1.0)] * 64, seed=0)
@@ -117,7 +116,7 @@ class HierarchicalDiagonalSampling(Screening):
 
     def __init__(
         self,
-        space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        space: SpaceLike,
         test: Literal["GPT", "FDT"] = "GPT",
         *,
         budget: int = 1000,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.arviz_export import to_container
-from structbo.predictive import leave_one_out
+from structbo.predictive import leave_one_out_densities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ def _smoothed(posterior: "Posterior") -> tuple[FloatArray, FloatArray]:
     """Expected log predictive density of every observation, and its Pareto k, shape (n,)."""
     import arviz as az
 
-    found = posterior.map_draws(lambda gp, _: leave_one_out(gp, jnp.asarray(posterior.y)))
+    found = posterior.map_draws(lambda gp, _: leave_one_out_densities(gp, jnp.asarray(posterior.y)))
     densities = np.asarray(found).reshape(posterior.num_chains, -1, len(posterior.y))
     effective = az.ess(az.convert_to_dataset({"y": np.exp(densities)}), method="mean")["y"]
     sites = {"y": densities}

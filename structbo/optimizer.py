@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structbo.acquisition import Criterion
+from structbo.batches import BatchStrategy
 from structbo.draw_sources import Inference
 from structbo.engine import Engine, standardized
 from structbo.fit import fit
@@ -35,6 +36,10 @@ class Optimizer:
         criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
             such as "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
+        batch: what makes points worth evaluating at the same time, a name of
+            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
+            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
+            the earlier ones as observed at their posterior means.
         inference: where the draws come from that the criterion is averaged over: a function of a
             model and a seed, see `structbo.draw_sources`. By default a Markov chain that goes on
             from one call to the next.
@@ -60,6 +65,7 @@ class Optimizer:
         model: AdditiveGP | None = None,
         num_initial: int | None = None,
         criterion: str | Criterion = "log_ei",
+        batch: str | BatchStrategy = "believer",
         inference: Inference | None = None,
         screening: Screening | None = None,
     ) -> None:
@@ -75,6 +81,7 @@ class Optimizer:
             seed=seed,
             criterion=criterion,
             inference=inference,
+            batch=batch,
         )
         self._engine = self._make_engine(model)
         self._trials: list[Trial] = []

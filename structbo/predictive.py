@@ -8,8 +8,8 @@ from structbo.models import ConditionedGP
 from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
 
 
-def leave_one_out(gp: ConditionedGP, y: Array) -> Array:
-    """``log p(y_i | y_-i)`` of every observation, shape (n,).
+def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
+    """``log p(y_i | y_-i)``, the log density of every observation given all others, shape (n,).
 
     References:
         Rasmussen and Williams 2006, eq. (5.10)-(5.12).

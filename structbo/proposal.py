@@ -11,7 +11,7 @@ projections, whose components share no axes.
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,7 @@ from structbo.acquisition import (
     Search,
 )
 from structbo.acquisition.additive import posterior_of
+from structbo.batches import Lie
 from structbo.candidates import perturbed
 from structbo.inference import Data, Draws, condition
 from structbo.maximizers import (
@@ -62,10 +63,11 @@ def propose(
     seed: int,
     pending: np.ndarray,
     criterion: Criterion | None = None,
+    lie: Lie | None = None,
 ) -> list[np.ndarray]:
     """Maximizes a criterion, averaged over draws, point after point.
 
-    Pending points, and points after the first, count as observed at their posterior means.
+    Pending points, and points after the first, count as observed.
 
     Args:
         model: the NumPyro model.
@@ -76,6 +78,8 @@ def propose(
         seed: of the random candidates.
         pending: points being evaluated, shape (p, D).
         criterion: what makes a point worth evaluating, by default the expected improvement.
+        lie: the value that pending points and points after the first are taken to have, a function
+            of the observed values; by default they have their posterior means.
 
     Returns:
         For each point its candidates in the unit cube, best first, shape (K, D).
@@ -83,27 +87,21 @@ def propose(
     criterion = LogEI() if criterion is None else criterion
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
-    # Larger components than a clique of the junction tree count in the whole acquisition alone.
-    stacked, others = _members(model)(draws, data.x[:1])
-    members = np.asarray(stacked)
-    components = Components.of(members, max_size=MAX_WIDTH + 1)
-    layouts = _layouts(components, members.shape[2])
+    union = structure_of(model, draws, data)
     num_observed = float(np.sum(data.mask))
-    is_seen = (
-        isinstance(criterion, AdditiveCriterion)
-        and all(other is None for other in others)
-        and members.sum(2).max() <= MAX_WIDTH + 1
-    )
+    is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
     search = _search(model, criterion, is_seen)
     if len(pending):
-        data = _with_fantasies(model, draws, data, pending)
+        data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
     for key in jax.random.split(jax.random.key(seed), num_points):
         if ranked:
-            data = _with_fantasies(model, draws, data, ranked[-1][:1])
-        acquisition, starts = search(draws, data, components, layouts, legal, num_observed, key)
+            data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
+        acquisition, starts = search(
+            draws, data, union.components, union.layouts, legal, num_observed, key
+        )
         if is_seen:
-            function = AdditiveAcquisition.of(acquisition, components)
+            function = AdditiveAcquisition.of(acquisition, union.components)
             best = maximize_additive(function, levels=levels, start=np.asarray(starts[:1])).x
             ranked.append(np.concatenate([best[None], starts]))
             continue
@@ -112,6 +110,37 @@ def propose(
         )
         ranked.append(points[np.argsort(-values)])
     return ranked
+
+
+class Union(NamedTuple):
+    """The components of some draws, as message passing sees them.
+
+    Args:
+        components: those of all draws that a clique of the junction tree can hold.
+        layouts: the junction tree of all of them, and of those of each draw, stacked.
+        is_projected: whether they are components of projections, which share no axes.
+        is_everything: whether there is nothing else: no projection, no residual, and no component
+            of more members. Those count in the whole acquisition alone.
+    """
+
+    components: Components
+    layouts: tuple[Layout, Layout]
+    is_projected: bool
+    is_everything: bool
+
+
+def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> Union:
+    """The components of all draws together; arguments are those of `propose`."""
+    stacked, (residual, projection) = _members(model)(draws, data.x[:1])
+    members = np.asarray(stacked)
+    components = Components.of(members, max_size=MAX_WIDTH + 1)
+    is_wide = members.sum(2).max() > MAX_WIDTH + 1
+    return Union(
+        components,
+        _layouts(components, members.shape[2]),
+        is_projected=projection is not None,
+        is_everything=residual is None and projection is None and not is_wide,
+    )
 
 
 @lru_cache(maxsize=16)
@@ -252,14 +281,17 @@ def _value_and_gradient(acquisition: Acquisition, x: Array | np.ndarray) -> tupl
 
 
 def _with_fantasies(
-    model: Callable[..., Any], draws: Draws, data: Data, points: np.ndarray
+    model: Callable[..., Any], draws: Draws, data: Data, points: np.ndarray, lie: Lie | None
 ) -> Data:
-    """The data with more observations, at their posterior means."""
+    """The data with more observations, at their posterior means or with the value of a lie."""
     rows = np.asarray(data.mask)
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
-    padded = Data.padded(points, np.zeros(len(points)))
-    means = np.asarray(_mean(model)(draws, data, padded.x))[: len(points)]
-    return Data.padded(np.concatenate([x, points]), np.concatenate([y, means]))
+    if lie is None:
+        padded = Data.padded(points, np.zeros(len(points)))
+        values = np.asarray(_mean(model)(draws, data, padded.x))[: len(points)]
+    else:
+        values = np.full(len(points), lie(y))
+    return Data.padded(np.concatenate([x, points]), np.concatenate([y, values]))
 
 
 @lru_cache(maxsize=16)

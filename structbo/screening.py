@@ -1,7 +1,7 @@
 """Ask and tell for methods that find which parameters matter."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.arguments import checked_count
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.trial import Trial
 
 FloatArray = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Screening(ABC):
 
     def __init__(
         self,
-        space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        space: SpaceLike,
         budget: int,
         seed: int,
     ) -> None:

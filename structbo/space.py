@@ -226,6 +226,10 @@ class Space:
         )
 
 
+SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
+"""A space, or what `Space` accepts."""
+
+
 def _named(spec: Any) -> dict[str, Any]:
     """What `Space` was given, as parameters or their short forms by name."""
     if isinstance(spec, Space):

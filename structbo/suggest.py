@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.acquisition import Criterion
+from structbo.batches import BatchStrategy
 from structbo.engine import Engine, FloatArray
 from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
@@ -27,6 +28,7 @@ def suggest(
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
     criterion: str | Criterion = "log_ei",
+    batch: str | BatchStrategy = "believer",
 ) -> Points:
     """Proposes the next points to evaluate, from all evaluations so far.
 
@@ -45,6 +47,10 @@ def suggest(
         criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
             such as "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
+        batch: what makes points worth evaluating at the same time, a name of
+            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
+            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
+            the earlier ones as observed at their posterior means.
 
     Returns:
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
@@ -65,7 +71,7 @@ def suggest(
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending)
-    engine = Engine(space, model, num_initial, seed, criterion)
+    engine = Engine(space, model, num_initial, seed, criterion, batch=batch)
     return space.from_unit(engine.propose(x, sign * values, waiting, n))
 
 

@@ -25,6 +25,12 @@ CRITERIA: dict[str, Criterion] = {
 def as_criterion(criterion: str | Criterion) -> Criterion:
     """The criterion of a name, or the criterion itself.
 
+    Args:
+        criterion: a name of `CRITERIA`, or an instance.
+
+    Returns:
+        The instance.
+
     Raises:
         ValueError: if the name is unknown.
         TypeError: if it is neither a name nor an instance of a criterion.

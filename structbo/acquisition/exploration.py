@@ -21,6 +21,10 @@ class Constant:
 
     Args:
         value: beta, at least 0.
+
+    Example:
+        >>> float(Constant(4.0)(50, 10))
+        4.0
     """
 
     value: float
@@ -109,6 +113,10 @@ class ActiveVariables:
 
     References:
         Chen et al. 2012, theorem 4.1.
+
+    Example:
+        >>> round(float(ActiveVariables(num_active=2)(50, 100)), 1)
+        63.8
     """
 
     num_active: int | None = None

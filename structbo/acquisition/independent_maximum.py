@@ -12,7 +12,7 @@ from jax.scipy.stats import norm
 NUM_NODES = 256
 NUM_BISECTIONS = 40
 FAR = 9.0
-"""In deviations: no variable is farther above its mean."""
+"""In deviations: no variable is farther from its mean."""
 
 
 def exceedance(w: Array, mean: Array, deviation: Array) -> Array:
@@ -48,6 +48,11 @@ def expected_maximum(mean: Array, deviation: Array, least: Array) -> Array:
 
     References:
         Wang, Zhou and Jegelka 2016, section 2 (ESTn).
+
+    Example:
+        >>> zeros, ones = jnp.zeros(2), jnp.ones(2)
+        >>> round(float(expected_maximum(zeros, ones, jnp.array(-9.0))), 3)  # 1 / sqrt(pi)
+        0.564
     """
     width = _range(mean, deviation, least)
     nodes = least + width * (jnp.arange(NUM_NODES) + 0.5) / NUM_NODES
@@ -70,6 +75,10 @@ def approximate_maximum(mean: Array, deviation: Array, least: Array) -> Array:
 
     References:
         Wang, Zhou and Jegelka 2016, section 2 (ESTa).
+
+    Example:
+        >>> round(float(approximate_maximum(jnp.zeros(2), jnp.ones(2), jnp.array(0.0))), 3)
+        0.645
     """
     start = exceedance(least[None], mean, deviation)[0]
     half = quantile(0.5 * start, mean, deviation, least) - least

@@ -38,10 +38,13 @@ class JointCriterion(Criterion):
 
 
 def best_means(posteriors: ConditionedGP) -> Array:
-    """The best posterior mean at an observed point, one per draw, shape (S,): noise cannot fool it.
+    """The best posterior mean at an observed point, one per draw: noise cannot fool it.
 
     Args:
         posteriors: of S draws, stacked along the first axis.
+
+    Returns:
+        Shape (S,).
     """
 
     def best_mean(posterior: ConditionedGP) -> Array:

@@ -13,7 +13,7 @@ from jax.scipy.stats import norm
 from structbo.acquisition.additive import AdditiveAcquisition, ComponentCriterion
 from structbo.acquisition.criterion import Acquisition, Search, num_draws
 from structbo.acquisition.expected_improvement import LOG_SQRT_2PI
-from structbo.acquisition.independent_maximum import quantile
+from structbo.acquisition.independent_maximum import FAR, quantile
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
@@ -123,10 +123,18 @@ def entropy_lost(gap: Array) -> Array:
 
 
 def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Array:
-    """Maxima of the posteriors of S draws as if values were independent, shape (S, number).
+    """Maxima of the posteriors of S draws as if values were independent.
 
     A Gumbel distribution with their quartiles is sampled, above the best posterior mean at an
     observed point.
+
+    Args:
+        posteriors: of S draws, stacked along the first axis.
+        search: its candidates are where the values are.
+        number: how many maxima per draw.
+
+    Returns:
+        Shape (S, number).
 
     References:
         Wang and Jegelka 2017, section 3.1 and appendix B.
@@ -139,7 +147,7 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
         posterior, best = item
         mean, variance = posterior.predict(search.candidates)
         deviation = jnp.sqrt(variance + TINY_VARIANCE)
-        low = (mean - 9.0 * deviation).min()
+        low = (mean - FAR * deviation).min()
         first, median, last = (quantile(jnp.array(1 - p), mean, deviation, low) for p in QUARTILES)
         own_first, own_median, own_last = (-math.log(-math.log(p)) for p in QUARTILES)
         scale = (last - first) / (own_last - own_first)

@@ -7,13 +7,15 @@ from structbo.batches.criteria import (
 )
 from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
 from structbo.batches.ground_set import GroundSet
-from structbo.batches.hallucination import Hallucination, widening
+from structbo.batches.hallucination import Hallucination, Lie, widening
 from structbo.batches.local_penalization import LocalPenalization, lipschitz_constant
 from structbo.batches.problem import BatchProblem, BatchStrategy, choose_batch
 from structbo.batches.pure_exploration import PureExploration, most_uncertain
+from structbo.batches.strategies import BATCH_STRATEGIES, as_strategy
 from structbo.batches.thompson import Thompson
 
 __all__ = [
+    "BATCH_STRATEGIES",
     "BatchProblem",
     "BatchStrategy",
     "ConfidenceBound",
@@ -23,9 +25,11 @@ __all__ = [
     "ExpectedImprovement",
     "GroundSet",
     "Hallucination",
+    "Lie",
     "LocalPenalization",
     "PureExploration",
     "Thompson",
+    "as_strategy",
     "batch_kernel",
     "choose_batch",
     "lipschitz_constant",

@@ -10,6 +10,9 @@ from structbo.batches.ground_set import FloatArray, GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
 
+Lie = Callable[[FloatArray], float]
+"""From the observed values (n,) to the value that a point without one is taken to have."""
+
 
 @dataclass(frozen=True)
 class Hallucination:
@@ -29,7 +32,7 @@ class Hallucination:
         Ginsbourger, Le Riche and Carraro 2010, section 4.
     """
 
-    lie: Callable[[FloatArray], float] | None = None
+    lie: Lie | None = None
 
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""

@@ -45,7 +45,7 @@ def test_the_chosen_family_gives_the_components(family):
         own = handlers.substitute(handlers.seed(alone, 0), data=values)(4)
         assert components(chosen) == components(own)
         assert chosen.members.shape == (10, 4)
-        assert bool(chosen.valid) == bool(own.valid)
+        assert bool(chosen.is_inside) == bool(own.is_inside)
 
 
 def test_sites_carry_the_names_of_their_families():

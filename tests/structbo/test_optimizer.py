@@ -9,7 +9,11 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Optimizer, Posterior, Space, SpaceExhausted, Trial, fit
+from structbo.draw_sources import DrawSource
 from structbo.engine import standardized
+from structbo.inference import Chain, Data, Draws
+from structbo.models import AdditiveGP, active_sets
+from structbo.proposal import MAX_WIDTH
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
@@ -240,3 +244,37 @@ def test_the_posterior_needs_two_values(optimizer: Optimizer, values: tuple[Any,
         optimizer.tell(optimizer.ask(), value)
     with pytest.raises(ValueError, match="at least two complete trials"):
         _ = optimizer.posterior
+
+
+class Recorded:
+    """A source of draws that remembers which parameters they hold active."""
+
+    def __init__(self, source: DrawSource) -> None:
+        self.source = source
+        self.active: list[np.ndarray] = []
+
+    def advance(self, data: Data) -> Draws:
+        draws = self.source.advance(data)
+        self.active.append(np.asarray(draws["active"]))
+        return draws
+
+
+def test_two_of_six_parameters_are_found_and_tuned_by_a_model_of_active_sets() -> None:
+    """Its one component is at times too wide for message passing, which must then do without."""
+    sources: list[Recorded] = []
+
+    def inference(model: Any, seed: int) -> DrawSource:
+        sources.append(Recorded(Chain(model, 6, seed)))
+        return sources[0]
+
+    model = AdditiveGP(active_sets())
+    box = np.array([[0.0, 1.0]] * 6)
+    optimizer = Optimizer(box, model=model, num_initial=6, inference=inference)
+    for _ in range(16):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.square(trial.params[[1, 4]] - [0.3, 0.6]).sum()))
+    active = np.concatenate(sources[0].active)
+    assert active.sum(1).max() > MAX_WIDTH + 1
+    assert optimizer.best.value < 0.002, "16 random points reach 0.02 on average"
+    last = active[-24:].mean(0)
+    assert last[[1, 4]].min() > 0.75 and last[[0, 2, 3, 5]].max() < 0.5

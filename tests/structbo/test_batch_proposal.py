@@ -1,0 +1,105 @@
+"""Batches from `suggest` and `Optimizer`, by every strategy."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structbo as sb
+from structbo.acquisition import EST, UCB, Constant, LogEI
+from structbo.batch_proposal import _width
+from structbo.batches import BATCH_STRATEGIES, GroundSet, Hallucination
+from structbo.models import AdditiveGP, main_effects
+
+SPACE = sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 4), "c": sb.Categorical(["u", "v"])})
+MODEL = AdditiveGP(main_effects(), categorical=SPACE.categorical)
+KNOWN = SPACE.from_unit(SPACE.snap(np.random.default_rng(0).random((9, 3))))
+VALUES = [(p["a"] - 0.4) ** 2 + p["k"] / 4 + (p["c"] == "v") for p in KNOWN]
+PENDING = [{"a": 0.4, "k": 0, "c": "u"}]
+
+
+def batch(of: Any, n: int = 4, **kwargs: Any) -> Any:
+    return sb.suggest(
+        SPACE, KNOWN, VALUES, n, model=MODEL, num_initial=5, pending=PENDING, batch=of, **kwargs
+    )
+
+
+def keys(points: Any) -> list[tuple[Any, ...]]:
+    return [tuple(point.values()) for point in points]
+
+
+@pytest.fixture(scope="module")
+def single() -> Any:
+    return batch("believer", 1)
+
+
+@pytest.mark.parametrize("name", BATCH_STRATEGIES)
+def test_batches_are_legal_new_and_distinct(name: str, single: Any) -> None:
+    """The first point is the one that would be proposed alone; a lie moves it, one is pending."""
+    points = batch(name)
+    assert len({*keys(points), *keys(KNOWN), *keys(PENDING)}) == len(KNOWN) + len(PENDING) + 4
+    SPACE.to_unit(points)
+    assert (points[0] == single[0]) == (name != "constant_liar")
+    assert keys(batch(name)) == keys(points)
+
+
+def test_pure_exploration_is_greedy_maximization_of_the_determinant() -> None:
+    """Kathuria et al. 2016, section 3.2, with the same candidates and region."""
+    assert keys(batch("pure_exploration")) == keys(batch("dpp_max"))
+
+
+def test_explored_points_are_far_apart() -> None:
+    """Those of the believer repeat what it believes in."""
+
+    def spread(name: str) -> float:
+        unit = SPACE.to_unit(batch(name, 6))
+        return np.linalg.norm(unit[:, None] - unit, axis=2)[np.triu_indices(6, 1)].mean()
+
+    assert spread("dpp_max") > spread("believer")
+
+
+def test_a_lie_is_told_what_was_observed() -> None:
+    heard = []
+
+    def lie(values: np.ndarray) -> float:
+        heard.append(values)
+        return 0.0
+
+    batch(Hallucination(lie), 2)
+    assert [len(values) for values in heard] == [9, 10]  # for the pending point, and the first
+    observed = -np.array(VALUES)
+    np.testing.assert_allclose(heard[0], (observed - observed.mean()) / observed.std())
+    assert heard[1][-1] == 0.0
+
+
+def test_every_point_of_a_finite_space_is_found() -> None:
+    space = {"k": sb.Integer(0, 2), "c": sb.Categorical(["u", "v"])}
+    known = [{"k": 0, "c": "u"}, {"k": 1, "c": "v"}]
+    optimizer = sb.Optimizer(space, num_initial=2, batch="dpp_sample")
+    for point, value in zip(known, [0.0, 1.0], strict=True):
+        optimizer.tell(point, value)
+    asked = [trial.params for trial in optimizer.ask(4)]
+    assert len({*keys(asked), *keys(known)}) == 6
+    with pytest.raises(sb.SpaceExhausted, match="6 points in all and 6 of them"):
+        optimizer.ask(2)
+
+
+def test_width_is_that_of_the_criterion() -> None:
+    half_log = math.sqrt(0.5 * math.log(2 * 7))
+    assert _width(LogEI(), 7, 3, 0.0) == pytest.approx(half_log)
+    assert _width(UCB(), 7, 3, 0.0) == pytest.approx(half_log)
+    assert _width(UCB(Constant(4.0)), 7, 3, 0.0) == 2.0
+    width = _width(EST(), 7, 3, 0.5)
+    assert callable(width)
+    ground = GroundSet(np.zeros((2, 1)), np.array([0.0, 0.2]), np.eye(2), 0.1, np.ones(2, bool))
+    # The maximum of two standard normals at 0 and 0.2 is above 0.5 on average.
+    assert 0.3 < width(ground) < 1.2
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"), [("qei", ValueError), (3, TypeError), (sb.batches.DPPMax, TypeError)]
+)
+def test_bad_strategies_are_named(bad: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match="batch must be one of 'believer'"):
+        sb.Optimizer(SPACE, batch=bad)
