@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpyro import handlers
 
-from structbo import Optimizer, Space, minimize, model_search, recipes
-from structbo.acquisition import UCB, ActiveVariables, AdditiveUCB, LogEI
+from structbo import Optimizer, Space, batches, minimize, model_search, recipes
+from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
 from structbo.inference import Data, log_likelihoods
 from structbo.models import Decomposition, outer_box_ratio
 
@@ -24,6 +24,7 @@ STAR = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
 CHEAP: dict[str, dict[str, Any]] = {
     "add_gp_ucb": {"num_initial": 3, "group_size": 2},
     "bag_of_models": {"num_initial": 3, "num_models": 3},
+    "batch": {"num_initial": 3},
     "cws_gp_ucb": {"num_active": 1, "num_differences": 1},
     "g_add_gp_ucb": {"num_initial": 3, "num_gibbs": 12, "cycle": 2},
     "gp_ucb": {"num_initial": 3},
@@ -48,6 +49,7 @@ class Call(NamedTuple):
     draws: dict[str, jax.Array]
     data: Data
     criterion: Any
+    batch: Any
 
     @property
     def num_observed(self) -> int:
@@ -72,12 +74,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """The calls of a search that gives random points."""
     noted: list[Call] = []
 
-    def search(model, draws, data, levels, num_points, seed, pending, criterion):
-        noted.append(Call(model, draws, data, criterion))
+    def search(model, draws, data, levels, num_points, seed, pending, criterion, batch):
+        noted.append(Call(model, draws, data, criterion, batch))
         rng = np.random.default_rng(seed)
         return [rng.random((4, len(levels))) for _ in range(num_points)]
 
-    monkeypatch.setattr("structbo.engine.propose", search)
+    for name in ("propose", "propose_batch"):
+        monkeypatch.setattr(f"structbo.engine.{name}", search)
     return noted
 
 
@@ -137,6 +140,7 @@ def test_small_and_large_values_change_sides(name: str, calls: list[Call]) -> No
 
 PAPERS = {
     "g_add_gp_ucb": {"num_initial": 10, "cycle": 30, "num_gibbs": 200, "edge_probability": 0.5},
+    "batch": {"method": "ucb_dpp_sample", "num_initial": 1},
     "hds_gp_ucb": {"test": "GPT", "thresholds": (-10.0, 10.0)},
     "gp_ucb": {"num_initial": 10, "cycle": 25},
     "add_gp_ucb": {"num_initial": 10, "cycle": 25, "group_size": 5},
@@ -273,6 +277,34 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
     np.testing.assert_array_equal(starts[1:], [value[-1] for value in labels[:-1]])
 
 
+@pytest.mark.parametrize(
+    "method, strategy",
+    [
+        ("bucb", None),
+        ("b_est", None),
+        ("ucb_pe", batches.PureExploration()),
+        ("est_pe", batches.PureExploration()),
+        ("ucb_dpp_max", batches.DPPMax()),
+        ("est_dpp_max", batches.DPPMax()),
+        ("ucb_dpp_sample", batches.DPPSample(0.01)),
+        ("est_dpp_sample", batches.DPPSample(0.01)),
+        ("lp_ucb", batches.LocalPenalization()),
+    ],
+)
+def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
+    """Hallucinations have no lie: values are taken for their means."""
+    optimizer = made("batch", method=method)
+    run(optimizer, 3)
+    assert len(optimizer.ask(4)) == 4
+    assert calls[0].batch == strategy
+    if "est" in method:
+        assert calls[0].criterion == EST()
+    else:
+        beta = 2.0 * np.log(480 * 50**2 * np.pi**2 / 6 / 0.1)
+        np.testing.assert_allclose(calls[0].criterion.beta(50, 3), beta)
+    assert calls[0].components == {(0, 1, 2)}
+
+
 def test_random_never_searches(calls: list[Call]) -> None:
     points = run(recipes.random(SPACE, seed=3), 64)
     assert not calls
@@ -292,6 +324,7 @@ def test_a_recipe_is_an_optimizer_for_minimize(calls: list[Call]) -> None:
         (partial(recipes.g_add_gp_ucb, graph="edges"), "graph must be .*got 'edges'"),
         (partial(recipes.g_add_gp_ucb, graph=STAR[:2, :2]), r"of shape \(3, 3\)"),
         (partial(recipes.g_add_gp_ucb, graph=np.ones((3, 3), int)), "with an empty diagonal"),
+        (partial(recipes.batch, method="dpp"), "method must be one of .*'lp_ucb', got 'dpp'"),
         (partial(recipes.known_partition, labels=[0, 1]), r"shape \(3,\), got \(2,\)"),
         (partial(recipes.rpp_gp_ucb, delta=-1.0), "delta must be at least 0"),
         (partial(recipes.add_gp_ucb, group_size=0), "group_size must be"),
