@@ -1,4 +1,4 @@
-"""Batches by determinantal point processes, and what they are compared with (Kathuria et al. 2016)."""
+"""Batches by determinantal point processes, and their rivals (Kathuria et al. 2016)."""
 
 from structbo.acquisition import EST, UCB, Criterion, FiniteDomain, Schedule
 from structbo.batch_proposal import NUM_CANDIDATES
