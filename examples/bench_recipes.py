@@ -5,8 +5,8 @@
 The folder holds ``problems.py`` (functions to maximize over the unit cube). All start from the same
 20 Sobol points and see the same noise. Every run is written to results/recipes.csv as it ends, and
 is skipped the next time; the table has medians over the seeds that are there. Settings are the
-recipes' own but for those below: groups of pairs, screening by at most 40 evaluations, and a search
-over partitions after every fifth observation, which takes seconds.
+recipes' own but for those below: groups of pairs, screening by at most 40 evaluations, batches of
+5, and a search over partitions after every fifth observation, which takes seconds.
 """
 
 import argparse
@@ -24,8 +24,9 @@ from bench_regret import run
 
 import structbo as sb
 from structbo import recipes
+from structbo.recipes.batched import STRATEGIES
 
-BUDGET, SHOWN = 100, (50, 75, 100)
+BUDGET, SHOWN, BATCH_SIZE = 100, (50, 75, 100), 5
 FIELDS = ["problem", "recipe", "seed", *map(str, SHOWN), "seconds"]
 
 
@@ -59,6 +60,7 @@ def methods(problem: Any) -> dict[str, Callable[..., sb.Optimizer]]:
         "pp_gp_ucb": partial(recipes.pp_gp_ucb, group_size=2),
         "model_mcmc": partial(recipes.model_mcmc, cycle=5),
         "bag_of_models": partial(recipes.bag_of_models, cycle=5),
+        **{f"batch, {m}": partial(recipes.batch, method=m) for m in STRATEGIES if "max" not in m},
     }
 
 
@@ -94,14 +96,15 @@ def main() -> None:
     problems = {name: get_problem(name) for name in arguments.problems}
     names = arguments.recipes or list(methods(next(iter(problems.values()))))
     for seed, name, (label, problem) in (
-        (s, n, p) for s in arguments.seeds for n in names for p in problems.items()
+        (s, n, p) for s in arguments.seeds for p in problems.items() for n in names
     ):
         if (label, name, seed) in done:
             continue
         start = time.process_time()
         box = sb.Space.box([[0, 1]] * problem.D)
         optimizer = methods(problem)[name](box, "maximize", seed=seed)
-        curve = run(problem, optimizer, seed, BUDGET)
+        batch_size = BATCH_SIZE if name.startswith("batch") else 1
+        curve = run(problem, optimizer, seed, BUDGET, batch_size)
         values = [*(curve[n - 1] for n in SHOWN), time.process_time() - start]
         row = [label, name, seed, *(f"{value:.4g}" for value in values)]
         with arguments.results.open("a", newline="") as file:

@@ -18,6 +18,7 @@ Example:
     3
 """
 
+from structbo.recipes.batched import batch
 from structbo.recipes.model_selection import bag_of_models, known_partition, model_mcmc
 from structbo.recipes.overlapping_groups import g_add_gp_ucb
 from structbo.recipes.projection_pursuit import (
@@ -33,6 +34,7 @@ from structbo.recipes.variable_selection import cws_gp_ucb, hds_gp_ucb
 __all__ = [
     "add_gp_ucb",
     "bag_of_models",
+    "batch",
     "cws_gp_ucb",
     "g_add_gp_ucb",
     "gp_ucb",

@@ -7,6 +7,7 @@ from structbo import model_search
 from structbo.evidence import maximum_likelihood
 from structbo.minimize import SpaceLike
 from structbo.models import canonical
+from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.posterior import FloatArray, Model
 from structbo.recipes.refitted import Values, partition_model, refitted
@@ -62,7 +63,7 @@ class _PartitionChain:
     """Goes on from the last partition."""
 
     def __init__(self, num_models: int) -> None:
-        self._num_models = num_models
+        self._num_models = checked_count("num_models", num_models)
         self._last: NDArray[np.int32] | None = None
 
     def __call__(self, model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
@@ -89,7 +90,7 @@ def bag_of_models(
     References:
         Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
     """
-    space = Space(space)
+    space, num_models = Space(space), checked_count("num_models", num_models)
 
     def best_of_bag(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
         bag = model_search.bag_of_models(model, X, y, num_models=num_models, seed=seed)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,7 @@ from structbo.models import (
     edges,
     partitions,
 )
+from structbo.models.arguments import checked_count
 from structbo.models.edges import Structure
 from structbo.optimizer import Optimizer
 from structbo.space import Space
@@ -28,8 +29,8 @@ from structbo.suggest import Direction
 
 LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
-Graph = Literal["overlap", "no overlap"] | tuple[tuple[int, ...], ...]
-"""What is known of the graph: anything, that its cliques are disjoint, or the edge matrix."""
+Known = Literal["overlap", "no overlap"]
+"""What is known of a graph: nothing, or that its cliques are disjoint."""
 
 
 def g_add_gp_ucb(
@@ -37,7 +38,7 @@ def g_add_gp_ucb(
     direction: Direction = "minimize",
     *,
     seed: int = 0,
-    graph: Literal["overlap", "no overlap"] | ArrayLike = "overlap",
+    graph: Known | ArrayLike = "overlap",
     num_initial: int = 10,
     cycle: int = 30,
     num_gibbs: int = 200,
@@ -81,8 +82,8 @@ def g_add_gp_ucb(
     References:
         Rolland et al. 2018, sections 4 and 5, table 1 (beta, ``N_cyc``, ``N_Gibbs``).
     """
-    space = Space(space)
-    num_draws = -(-num_gibbs // sweeps_per_draw(space.num_dims))
+    space, cycle = Space(space), checked_count("cycle", cycle)
+    num_draws = -(-checked_count("num_gibbs", num_gibbs) // sweeps_per_draw(space.num_dims))
     return Optimizer(
         space,
         direction,
@@ -100,8 +101,8 @@ def g_add_gp_ucb(
     )
 
 
-def _checked(graph: str | ArrayLike, num_dims: int) -> Graph:
-    if graph in ("overlap", "no overlap") if isinstance(graph, str) else False:
+def _checked(graph: str | ArrayLike, num_dims: int) -> str | tuple[tuple[int, ...], ...]:
+    if isinstance(graph, str) and graph in get_args(Known):
         return graph
     matrix = np.asarray(graph)
     if matrix.shape != (num_dims, num_dims) or not bool(adjacency(matrix)):
@@ -114,7 +115,7 @@ def _checked(graph: str | ArrayLike, num_dims: int) -> Graph:
 
 @lru_cache(maxsize=16)
 def _model(
-    graph: Graph,
+    graph: str | tuple[tuple[int, ...], ...],
     edge_probability: float,
     lengthscales: tuple[float, ...],
     noises: tuple[float, ...],
@@ -130,7 +131,7 @@ def _model(
     )
 
 
-def _structure(graph: Graph, edge_probability: float) -> Structure:
+def _structure(graph: str | tuple[tuple[int, ...], ...], edge_probability: float) -> Structure:
     if graph == "overlap":
         return edges(edge_probability, cliques)
     if graph == "no overlap":

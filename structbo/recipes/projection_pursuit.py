@@ -241,7 +241,9 @@ def rembo(
         al. 2016, section 5.2 (number of projections, ``N_init``, ``N_cyc``).
     """
     space = Space(space)
-    num_directions = num_directions or max(1, space.num_dims // 4)
+    if num_directions is None:
+        num_directions = max(1, space.num_dims // 4)
+    num_directions = checked_count("num_directions", num_directions)
     W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
     return refitted(
         space,

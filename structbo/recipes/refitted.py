@@ -9,6 +9,7 @@ from structbo.acquisition import Criterion
 from structbo.draw_sources import Cycle, Fitted, Fitter
 from structbo.minimize import SpaceLike
 from structbo.models import AdditiveGP, fully_dependent, partitions
+from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.suggest import Direction
 
@@ -28,6 +29,7 @@ def refitted(
     cycle: int,
 ) -> Optimizer:
     """An optimizer that calls a function of the data after every ``cycle`` observations."""
+    cycle = checked_count("cycle", cycle)
     return Optimizer(
         space,
         direction,

@@ -14,7 +14,9 @@ import pytest
 
 from structbo import Categorical, Integer, Space
 from structbo.engine import Engine
+from structbo.evidence import maximum_likelihood
 from structbo.inference import BUCKETS
+from structbo.models import AdditiveGP, partitions
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 SIZES = (20, 40, 63, 64, 65, 100, 128)
@@ -77,3 +79,17 @@ def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
     x, y = table(max(SIZES), seed=1)
     for n in SIZES:
         assert compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) == []
+
+
+def test_maximum_likelihood_compiles_once_per_padded_size(compiled) -> None:
+    """Whatever the structure, and however many data of one padded size there are."""
+    model = AdditiveGP(partitions())
+    x, y = table(100, seed=0)
+
+    def fit(n: int, labels: list[int]) -> list[str]:
+        return compiled(lambda: maximum_likelihood(model, x[:n], y[:n], {"labels": labels}))
+
+    assert fit(20, [0, 0, 1]).count("loss") == 1
+    assert fit(20, [0, 1, 2]) == fit(21, [0, 0, 0]) == fit(64, [0, 1, 1]) == []
+    assert fit(65, [0, 1, 1]) == ["loss"]
+    assert fit(100, [0, 1, 0]) == fit(21, [0, 1, 0]) == []

@@ -1,0 +1,88 @@
+"""Batches by determinantal point processes, and their rivals (Kathuria et al. 2016)."""
+
+from structbo.acquisition import EST, UCB, Criterion, FiniteDomain, Schedule
+from structbo.batch_proposal import NUM_CANDIDATES
+from structbo.batches import (
+    BatchStrategy,
+    DPPMax,
+    DPPSample,
+    Hallucination,
+    LocalPenalization,
+    PureExploration,
+)
+from structbo.minimize import SpaceLike
+from structbo.optimizer import Optimizer
+from structbo.recipes.refitted import dependent_model
+from structbo.space import Space
+from structbo.suggest import Direction
+
+STRATEGIES: dict[str, BatchStrategy] = {
+    "bucb": Hallucination(),
+    "b_est": Hallucination(),
+    "ucb_pe": PureExploration(),
+    "est_pe": PureExploration(),
+    "ucb_dpp_max": DPPMax(),
+    "est_dpp_max": DPPMax(),
+    "ucb_dpp_sample": DPPSample(accuracy=0.01),
+    "est_dpp_sample": DPPSample(accuracy=0.01),
+    "lp_ucb": LocalPenalization(),
+}
+"""How each method of the paper chooses the points of a batch after the first."""
+
+
+def batch(
+    space: SpaceLike,
+    direction: Direction = "minimize",
+    *,
+    method: str = "ucb_dpp_sample",
+    seed: int = 0,
+    num_initial: int = 1,
+    beta: Schedule | float | None = None,
+) -> Optimizer:
+    """The batch methods of one paper; ``ask(n)`` gives a batch of n points.
+
+    The first point of a batch is the best one by an upper confidence bound or by EST. The others
+    are chosen as if its value was known at the mean: the best ones again ("bucb", "b_est"), the
+    most uncertain ones of the relevance region ("ucb_pe", "est_pe"), a set of it of large
+    determinant ("ucb_dpp_max", "est_dpp_max", which is the same) or a random one
+    ("ucb_dpp_sample", "est_dpp_sample"). "lp_ucb" keeps them away from each other.
+
+    Bounds of "bucb" and "b_est" are not widened, and start without a design of their own. A few
+    hundred candidates stand for the finite domain of the paper, whose time t counts batches, not
+    observations. Hyper-parameters are sampled, with this library's priors.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good.
+        method: one of `STRATEGIES`, named as in the paper.
+        seed: of everything random.
+        num_initial: size of the initial design.
+        beta: exploration parameter of the upper confidence bound; by default that of theorem 3.3
+            with delta 0.1. Algorithm 2 prints it as its square root.
+
+    Returns:
+        The optimizer.
+
+    Raises:
+        ValueError: if the method is unknown.
+
+    References:
+        Kathuria, Deshpande and Kohli 2016, algorithms 1 and 2 and section 4 (one random point,
+        accuracy 0.01 of the samples).
+    """
+    if method not in STRATEGIES:
+        known = ", ".join(map(repr, STRATEGIES))
+        raise ValueError(f"method must be one of {known}, got {method!r}.")
+    space = Space(space)
+    if beta is None:
+        beta = FiniteDomain(space.num_points or NUM_CANDIDATES)
+    criterion: Criterion = EST() if "est" in method.split("_") else UCB(beta)
+    return Optimizer(
+        space,
+        direction,
+        seed=seed,
+        model=dependent_model(space.categorical),
+        num_initial=num_initial,
+        criterion=criterion,
+        batch=STRATEGIES[method],
+    )
