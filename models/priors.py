@@ -1,5 +1,7 @@
 """Priors of the hyper-parameters, for standardized observations on the unit cube."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,11 +89,13 @@ class FiniteUniform(dist.Distribution):
     pytree_data_fields = ("values",)
     has_enumerate_support = True
 
-    def __init__(self, values: ArrayLike, *, validate_args: bool | None = None) -> None:
-        values = jnp.asarray(values, float)
-        if values.ndim != 1 or values.shape[0] == 0:
-            raise ValueError(f"values must be a list of numbers, got shape {values.shape}.")
-        self.values = jnp.sort(values)
+    def __init__(
+        self, values: ArrayLike | Sequence[float], *, validate_args: bool | None = None
+    ) -> None:
+        numbers = jnp.asarray(values, float)
+        if numbers.ndim != 1 or numbers.shape[0] == 0:
+            raise ValueError(f"values must be a list of numbers, got shape {numbers.shape}.")
+        self.values = jnp.sort(numbers)
         super().__init__(validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
