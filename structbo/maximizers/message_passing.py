@@ -85,10 +85,14 @@ class Levels(NamedTuple):
         nearest = jnp.argmin(distance, axis=1, keepdims=True)
         return jnp.where(self.discrete, nearest, jnp.clip(x[:, None], 0.0, 1.0))
 
-    def regular_grid(self, num_grid: int) -> Array:
-        """Coordinates all over the space, both ends included, shape (D, G)."""
+    def regular_positions(self, num_grid: int) -> Array:
+        """Positions all over the space, both ends included, shape (D, G)."""
         positions = self.span * jnp.linspace(0.0, 1.0, num_grid)
-        return self.coordinates(jnp.where(self.discrete, jnp.round(positions), positions))
+        return jnp.where(self.discrete, jnp.round(positions), positions)
+
+    def regular_grid(self, num_grid: int) -> Array:
+        """The coordinates of `regular_positions`, shape (D, G)."""
+        return self.coordinates(self.regular_positions(num_grid))
 
     def nearest(self, x: Array) -> Array:
         """The legal point nearest to a point (D,)."""

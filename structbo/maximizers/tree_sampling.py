@@ -85,8 +85,7 @@ def sample_additive(
     """
     key_index, key_cell = jax.random.split(key)
     num_dims = len(start)
-    grid = levels.span * jnp.linspace(0.0, 1.0, layout.num_grid)
-    grid = jnp.where(levels.discrete, jnp.round(grid), grid)
+    grid = levels.regular_positions(layout.num_grid)
     grid = jnp.where(layout.clamped[:, None], levels.positions(start), grid)
     tables = function.tables(levels.coordinates(grid))
     mean = sum(t.sum() / t[0].size for t in tables)
