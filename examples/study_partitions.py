@@ -8,7 +8,8 @@ hyper-parameters drawn together), the chain of the paper (hyper-parameters maxim
 proposal), and a bag of random partitions. One model of the latter two costs 20 to 90 likelihoods
 for its maximization; one step of ours about 40, but for as many different partitions. The paper's
 chain visits the truth in 8 of 10 runs, at a length it does not tell, and its bag never comes within
-30 % of the true log likelihood. The results are in results/.
+30 % of the true log likelihood. Here it is visited in 8 of 10 runs by our draws, in 2 by the chain
+of the paper, in none by the bag, which ends 23 % away on average. The results are in results/.
 """
 
 import argparse
