@@ -18,7 +18,8 @@ import numpy as np
 
 import structbo as sb
 
-PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60}
+PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60, "rover60": 200}
+COUNTS = (50, 60, 100, 150, 200)
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 
@@ -41,7 +42,7 @@ def run(
 
 
 def peers(bench: Path, family: str) -> dict[str, dict[int, float]]:
-    """Median regret of recorded runs after 50, 60 and 100 evaluations."""
+    """Median regret of recorded runs after some numbers of evaluations."""
     curves: dict[str, list[np.ndarray]] = {}
     for line in (bench / "results.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -51,7 +52,7 @@ def peers(bench: Path, family: str) -> dict[str, dict[int, float]]:
     return {
         name: {
             n: float(np.median([c[n - 1] for c in curves[method] if len(c) >= n] or [np.nan]))
-            for n in (50, 60, 100)
+            for n in COUNTS
         }
         for method, name in PEERS.items()
         if method in curves
@@ -59,15 +60,16 @@ def peers(bench: Path, family: str) -> dict[str, dict[int, float]]:
 
 
 def show(name: str, at: dict[int, float], note: str = "") -> None:
-    cells = " ".join(f"{at.get(n, np.nan):>9.3g}" for n in (50, 60, 100))
+    cells = " ".join(f"{at.get(n, np.nan):>9.3g}" for n in COUNTS)
     print(f"  {name:<22} {cells}  {note}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS)[:4], choices=PROBLEMS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--budget", type=int, help="evaluations, by default 60 to 200")
     parser.add_argument("--edges-only", action="store_true", help="a model without the residual")
     arguments = parser.parse_args()
     sys.path.insert(0, str(arguments.bench))
@@ -75,8 +77,10 @@ def main() -> None:
 
     model = sb.default_model(has_residual=not arguments.edges_only)
     for family in arguments.problems:
-        budget = PROBLEMS[family]
-        print(f"{family}, regret after{'':>12} 50        60       100 evaluations")
+        budget = arguments.budget or PROBLEMS[family]
+        counts = [n for n in COUNTS if n <= budget]
+        print(f"{family}, regret after evaluations")
+        show("", {n: n for n in COUNTS})
         curves = []
         for seed in arguments.seeds:
             name = f"{family}.{seed}" if family in ("star10", "grid9") else family
@@ -86,10 +90,10 @@ def main() -> None:
             optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model)
             curve = run(problem, optimizer, seed, budget)
             curves.append(curve)
-            at = {n: float(curve[n - 1]) for n in (50, 60, 100) if n <= budget}
+            at = {n: float(curve[n - 1]) for n in counts}
             show(f"structbo, seed {seed}", at, f"{time.monotonic() - start:.0f} s")
         median = np.median(curves, axis=0)
-        show("structbo, median", {n: median[n - 1] for n in (50, 60, 100) if n <= budget})
+        show("structbo, median", {n: median[n - 1] for n in counts})
         for name, at in peers(arguments.bench, family).items():
             show(name, at)
 
