@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,11 +123,14 @@ def _model(
     categorical: tuple[int, ...],
 ) -> AdditiveGP:
     """The same arguments give the same object, whose compiled samplers are then shared."""
+    with jax.enable_x64(True):
+        sets = (FiniteUniform(np.array(values)) for values in (lengthscales, [1.0], noises))
+        lengthscale, outputscale, noise = sets
     return AdditiveGP(
         _structure(graph, edge_probability),
-        lengthscale=FiniteUniform(lengthscales),
-        outputscale=FiniteUniform([1.0]),
-        noise=FiniteUniform(noises),
+        lengthscale=lengthscale,
+        outputscale=outputscale,
+        noise=noise,
         categorical=categorical,
     )
 

@@ -244,7 +244,8 @@ def rembo(
     if num_directions is None:
         num_directions = max(1, space.num_dims // 4)
     num_directions = checked_count("num_directions", num_directions)
-    W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
+    with jax.enable_x64(True):
+        W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
     return refitted(
         space,
         direction,

@@ -254,6 +254,16 @@ def test_an_embedding_stays_that_of_its_seed(calls: list[Call]) -> None:
     assert calls[-1].draws["W"].shape == (1, 8, 2)
 
 
+@pytest.mark.parametrize("name", ["g_add_gp_ucb", "rembo"])
+def test_values_are_in_double_precision_whatever_the_flag(name: str, calls: list[Call]) -> None:
+    """Settings of its own, for a model that no other test has made with the flag on."""
+    settings = {"noises": [0.03]} if name == "g_add_gp_ucb" else {}
+    with jax.enable_x64(False):
+        run(made(name, **settings), 4)
+    floats = {v.dtype.name for v in calls[0].draws.values() if "float" in v.dtype.name}
+    assert floats == {"float64"}
+
+
 def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
     """All models of the chain count, the best of a bag; the chain goes on where it was."""
     run(made("known_partition"), 4)
