@@ -30,7 +30,6 @@ class SpaceExhausted(ValueError):
     """A finite space has no more new points."""
 
 
-@lru_cache(maxsize=32)
 def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:
     """The model of `suggest`: main effects, a random graph of pairs, and a residual.
 
@@ -42,9 +41,14 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
             main effects and pairs do not.
 
     Example:
-        >>> default_model() is default_model()
+        >>> default_model() is default_model(categorical=())
         True
     """
+    return _default_model(tuple(categorical), bool(has_residual))
+
+
+@lru_cache(maxsize=32)
+def _default_model(categorical: tuple[int, ...], has_residual: bool) -> AdditiveGP:
     return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
 
 
