@@ -9,7 +9,7 @@ from scipy.special import ndtr
 
 from structbo.batches.ground_set import FloatArray, GroundSet
 
-Criterion: TypeAlias = Callable[[GroundSet], FloatArray]
+Score: TypeAlias = Callable[[GroundSet], FloatArray]
 """Scores of all candidates, shape (m,): the higher, the better."""
 Width: TypeAlias = float | Callable[[GroundSet], float]
 """The root of the exploration parameter beta, or a function of the candidates that gives it."""

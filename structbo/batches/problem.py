@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from structbo.batches.criteria import ConfidenceBound, Criterion, Width, width_at
+from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
 from structbo.batches.ground_set import BoolArray, FloatArray, GroundSet
 from structbo.inference import Data
 from structbo.models import ConditionedGP
@@ -33,7 +33,7 @@ class BatchProblem:
     posteriors: ConditionedGP
     values: FloatArray
     pending: NDArray[np.intp]
-    criterion: Criterion
+    criterion: Score
     width: float
     next_width: float
     first: int | None
@@ -108,7 +108,7 @@ def choose_batch(
     key: Array,
     width: Width,
     next_width: float | None = None,
-    criterion: Criterion | None = None,
+    criterion: Score | None = None,
     first: int | None = None,
     pending: FloatArray | None = None,
 ) -> NDArray[np.intp]:
