@@ -17,7 +17,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
+from matplotlib.colors import TABLEAU_COLORS
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from numpyro import handlers
 from numpyro.infer import Gibbs
 from ranks import ranks
@@ -83,11 +85,15 @@ def write(rows: list[dict[str, str]], folder: Path) -> None:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         table.writerows(rows)
-    figure = Figure(figsize=(12, 10), layout="tight")
+    figure = Figure(figsize=(12, 10), layout="constrained")
     axes = figure.subplots(4, 4, sharex=True, sharey=True)
+    quantities = dict.fromkeys(row["quantity"] for row in rows)
+    colors = dict(zip(quantities, [*TABLEAU_COLORS, "k", "y"], strict=False))
     for panel, name in zip(axes.flat, dict.fromkeys(row["case"] for row in rows), strict=False):
-        draw_departures(panel, [row for row in rows if row["case"] == name])
+        draw_departures(panel, [row for row in rows if row["case"] == name], colors)
         panel.set_title(name, fontsize=9)
+    lines = [Line2D([], [], color=color, label=quantity) for quantity, color in colors.items()]
+    figure.legend(handles=lines, loc="outside upper center", ncols=6, frameon=False)
     figure.supxlabel("rank of the truth, as a fraction")
     figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
     figure.savefig(folder / "calibration.png", dpi=110)

@@ -41,16 +41,20 @@ def summary(found: np.ndarray) -> dict[str, str]:
     return numbers | {"rank counts": counts}
 
 
-def draw_departures(axes: Axes, rows: list[dict[str, str]]) -> None:
-    """Empirical minus uniform distribution functions, in the band that holds 95 % of such."""
-    for row in rows:
-        num_replications, levels = int(row["replications"]), _levels()
-        ecdf = np.array(row["rank counts"].split(), int).cumsum() / num_replications
-        again = "" if row["seed"] == "0" else f", seed {row['seed']}"
-        axes.step(levels, ecdf - levels, where="post", lw=1, label=row["quantity"] + again)
+def draw_departures(axes: Axes, rows: list[dict[str, str]], colors: dict[str, str]) -> None:
+    """Empirical minus uniform distribution functions, in the band that holds 95 % of such.
+
+    The first seed has thick lines; the band of more replications is darker.
+    """
+    levels = _levels()
+    for num_replications in {int(row["replications"]) for row in rows}:
         low, high = ecdf_band(num_replications)
-        axes.fill_between(levels, low - levels, high - levels, color="0.92", step="post", zorder=0)
-    axes.legend(fontsize=6, ncols=2, frameon=False, loc="lower center")
+        axes.fill_between(levels, low - levels, high - levels, color="k", alpha=0.08, step="post")
+    for row in rows:
+        ecdf = np.array(row["rank counts"].split(), int).cumsum() / int(row["replications"])
+        width = 1.3 if row["seed"] == rows[0]["seed"] else 0.4
+        color = colors[row["quantity"]]
+        axes.step(levels, ecdf - levels, color, lw=width, where="post")
 
 
 def ecdf_band(num_replications: int, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
