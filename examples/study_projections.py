@@ -11,6 +11,7 @@ posterior under the same constraint, which every draw must meet. The results are
 import argparse
 import csv
 import os
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -58,35 +59,32 @@ def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> tuple[flo
     return float(log_density), float(np.sqrt(((y - mean) ** 2).mean()))
 
 
-def study(num_dims: int, num_points: int, seed: int) -> list[dict]:
+def study(num_dims: int, num_points: int, seed: int) -> Iterator[dict]:
     """One row per group size and method."""
     rng = np.random.default_rng(seed)
-    f = function(num_dims, rng)
+    f, learned = function(num_dims, rng), None
     x = rng.random((num_points + NUM_HELD_OUT, num_dims))
     y = f(x)
     y = (y - y[:num_points].mean()) / y[:num_points].std()
     (X, new_x), (Y, new_y) = (np.split(v, [num_points]) for v in (x, y))
-    rows, learned = [], None
 
-    def note(method: str, group_size: int, posterior: sb.Posterior, alpha: float = np.nan) -> None:
+    def row(method: str, group_size: int, posterior: sb.Posterior, alpha: float = np.nan) -> dict:
         ratio = max(float(outer_box_ratio(W)) for W in posterior.draws["W"][0])
-        row = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
+        case = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
         values = (*held_out(posterior, new_x, new_y), ratio, alpha)
-        rows.append(row | {k: round(v, 4) for k, v in zip(COLUMNS, values, strict=True)})
-        print(rows[-1], flush=True)
+        return case | {k: round(v, 4) for k, v in zip(COLUMNS, values, strict=True)}
 
     for group_size in (num_dims // 10, num_dims // 5, num_dims // 2):
-        for method, delta in (("additive", 0.0), ("restricted", DELTA), ("projected", np.inf)):
+        for method, delta in (("additive", 0.0), ("projected", np.inf), ("restricted", DELTA)):
             found = restricted_projection_pursuit(
                 X, Y, group_size=group_size, delta=delta, learned=learned, seed=seed
             )
             learned = found.learned if delta > 0.0 else learned
-            note(method, group_size, found.posterior, alpha=found.alpha)
+            yield row(method, group_size, found.posterior, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
         model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
         posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)
-        note("restricted, sampled", group_size, posterior)
-    return rows
+        yield row("restricted, sampled", group_size, posterior)
 
 
 def draw(rows: list[dict], picture: Path) -> None:
@@ -108,10 +106,12 @@ def draw(rows: list[dict], picture: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    runs, rows = parser.parse_args().runs, []
-    for seed in range(runs):
-        for num_dims, num_points in ((50, 200), (10, 100)):
-            rows += study(num_dims, num_points, seed)
+    parser.add_argument("--dims", type=int, nargs="+", default=[10, 50])
+    options, rows = parser.parse_args(), []
+    for num_dims, seed in product(options.dims, range(options.runs)):
+        for row in study(num_dims, {10: 100, 50: 200}[num_dims], seed):
+            rows.append(row)
+            print(row, flush=True)
             with open(RESULTS / "projections.csv", "w", newline="") as file:
                 table = csv.DictWriter(file, list(rows[0]))
                 table.writeheader()
