@@ -5,6 +5,8 @@
 `ranks.py` says how. Blocks are tested alone, where all else is known, and composed by
 `default_sampler`, where nothing is. Writes a row for every quantity, with the numbers of its ranks,
 and a figure of the departures of these from uniform ones. Rows of other cases and seeds are kept.
+In results/ the two quantities that look worst (p < 0.003 of 71) are repeated with other seeds: by
+chance, for of these none is below 0.1.
 """
 
 import argparse
@@ -17,11 +19,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from matplotlib.figure import Figure
 from numpyro import handlers
 from numpyro.infer import Gibbs
 from ranks import ranks
-from uniformity import draw_departures, summary
+from uniformity import picture, summary
 
 import structbo.models as sm
 import structbo.samplers as ss
@@ -83,14 +84,7 @@ def write(rows: list[dict[str, str]], folder: Path) -> None:
         table = csv.DictWriter(file, list(rows[0]))
         table.writeheader()
         table.writerows(rows)
-    figure = Figure(figsize=(12, 10), layout="tight")
-    axes = figure.subplots(4, 4, sharex=True, sharey=True)
-    for panel, name in zip(axes.flat, dict.fromkeys(row["case"] for row in rows), strict=False):
-        draw_departures(panel, [row for row in rows if row["case"] == name])
-        panel.set_title(name, fontsize=9)
-    figure.supxlabel("rank of the truth, as a fraction")
-    figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
-    figure.savefig(folder / "calibration.png", dpi=110)
+    picture(rows).savefig(folder / "calibration.png", dpi=110)
 
 
 def main() -> None:

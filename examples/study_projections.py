@@ -3,37 +3,36 @@
     python examples/study_projections.py
 
 Two functions of D / 2 projections each, whose matrix is the identity and uniform noise. Held-out
-log densities of the additive model (delta = 0), the restricted one (delta = 0.1) and free
-projection pursuit (delta = infinity), all maximized as the paper does; and of draws from the
+log densities and errors of the additive model (delta = 0), the restricted one (delta = 0.1) and
+free projection pursuit (delta = infinity), all maximized as the paper does; and of draws from the
 posterior under the same constraint, which every draw must meet. The results are in results/.
 """
 
 import argparse
 import csv
 import os
+from collections.abc import Iterator
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 import numpyro
+from matplotlib.figure import Figure
 from scipy.special import logsumexp
 
 import structbo as sb
 from structbo.models import AdditiveGP, NearIdentity, blocks, outer_box_ratio, projections
 from structbo.restricted_projection import restricted_projection_pursuit
 
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-
 numpyro.enable_x64()
 
-DELTA = 0.1
+DELTA, NUM_HELD_OUT = 0.1, 300
 NEAR_IDENTITY = partial(NearIdentity, delta=DELTA)
-NUM_HELD_OUT = 300
+COLUMNS = "log density", "error", "largest ratio", "alpha"
 LENGTH = {"num_warmup": 60, "num_samples": 60, "num_chains": 1}
 RESULTS = Path(__file__).parent / "results"
 
@@ -52,66 +51,67 @@ def function(num_dims: int, rng: np.random.Generator):
     return lambda x: group((x @ A)[:, :size]) + group((x @ A)[:, size:])
 
 
-def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> float:
-    """Mean log density of new observations, as normals with the posterior's moments."""
+def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Mean log density of new observations, as normals with the posterior's moments, and error."""
     mean, variance = posterior.predict(x)
     variance = variance + posterior.draws["noise"].mean()
-    return float(-0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance).mean())
+    log_density = -0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance).mean()
+    return float(log_density), float(np.sqrt(((y - mean) ** 2).mean()))
 
 
-def study(num_dims: int, num_points: int, seed: int) -> list[dict]:
+def study(num_dims: int, num_points: int, seed: int) -> Iterator[dict]:
     """One row per group size and method."""
     rng = np.random.default_rng(seed)
-    f = function(num_dims, rng)
+    f, learned = function(num_dims, rng), None
     x = rng.random((num_points + NUM_HELD_OUT, num_dims))
     y = f(x)
     y = (y - y[:num_points].mean()) / y[:num_points].std()
     (X, new_x), (Y, new_y) = (np.split(v, [num_points]) for v in (x, y))
-    rows, learned = [], None
 
-    def note(method: str, group_size: int, posterior: sb.Posterior, alpha: float = np.nan) -> None:
+    def row(method: str, group_size: int, posterior: sb.Posterior, alpha: float = np.nan) -> dict:
         ratio = max(float(outer_box_ratio(W)) for W in posterior.draws["W"][0])
-        row = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
-        values = {"held out": held_out(posterior, new_x, new_y), "largest ratio": ratio}
-        rows.append(row | {name: round(v, 4) for name, v in (values | {"alpha": alpha}).items()})
-        print(rows[-1], flush=True)
+        case = {"D": num_dims, "n": num_points, "seed": seed, "d": group_size, "method": method}
+        values = (*held_out(posterior, new_x, new_y), ratio, alpha)
+        return case | {k: round(v, 4) for k, v in zip(COLUMNS, values, strict=True)}
 
     for group_size in (num_dims // 10, num_dims // 5, num_dims // 2):
-        for method, delta in (("additive", 0.0), ("restricted", DELTA), ("projected", np.inf)):
+        for method, delta in (("additive", 0.0), ("projected", np.inf), ("restricted", DELTA)):
             found = restricted_projection_pursuit(
                 X, Y, group_size=group_size, delta=delta, learned=learned, seed=seed
             )
             learned = found.learned if delta > 0.0 else learned
-            note(method, group_size, found.posterior, alpha=found.alpha)
+            yield row(method, group_size, found.posterior, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
         model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
         posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)
-        note("restricted, sampled", group_size, posterior)
-    return rows
+        yield row("restricted, sampled", group_size, posterior)
 
 
 def draw(rows: list[dict], picture: Path) -> None:
     sizes = sorted({row["D"] for row in rows})
-    _, axes = plt.subplots(1, len(sizes), figsize=(4.5 * len(sizes), 3.4), squeeze=False)
-    for axis, num_dims in zip(axes[0], sizes, strict=True):
-        here = [row for row in rows if row["D"] == num_dims]
-        for method in dict.fromkeys(row["method"] for row in here):
-            ours = [row for row in here if row["method"] == method]
+    figure = Figure(figsize=(9, 3.4 * len(sizes)), layout="tight")
+    axes = figure.subplots(len(sizes), 2, squeeze=False)
+    for axis, (num_dims, column) in zip(axes.flat, product(sizes, COLUMNS[:2]), strict=True):
+        for method in dict.fromkeys(row["method"] for row in rows):
+            ours = [row for row in rows if (row["D"], row["method"]) == (num_dims, method)]
             groups = sorted({row["d"] for row in ours})
-            means = [np.mean([r["held out"] for r in ours if r["d"] == d]) for d in groups]
+            means = [np.mean([r[column] for r in ours if r["d"] == d]) for d in groups]
             axis.plot([str(d) for d in groups], means, "o-", label=method)
-        axis.set(xlabel="group size", ylabel="held-out log density", title=f"D = {num_dims}")
-    axes[0, 0].legend()
-    axes[0, 0].figure.savefig(picture, dpi=110, bbox_inches="tight")
+        axis.set(xlabel="group size", ylabel=f"held-out {column}", title=f"D = {num_dims}")
+        axis.set_yscale("symlog" if column == "log density" else "linear")
+    axes[0, 0].legend(fontsize=8)
+    figure.savefig(picture, dpi=110)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
-    rows: list[dict] = []
-    for num_dims, num_points in ((10, 100), (50, 200)):
-        for seed in range(parser.parse_args().runs):
-            rows += study(num_dims, num_points, seed)
+    parser.add_argument("--dims", type=int, nargs="+", default=[10, 50])
+    options, rows = parser.parse_args(), []
+    for num_dims, seed in product(options.dims, range(options.runs)):
+        for row in study(num_dims, {10: 100, 50: 200}[num_dims], seed):
+            rows.append(row)
+            print(row, flush=True)
             with open(RESULTS / "projections.csv", "w", newline="") as file:
                 table = csv.DictWriter(file, list(rows[0]))
                 table.writeheader()

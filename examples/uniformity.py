@@ -6,7 +6,9 @@
 from functools import lru_cache
 
 import numpy as np
-from matplotlib.axes import Axes
+from matplotlib.colors import TABLEAU_COLORS
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from ranks import NUM_DRAWS
 from scipy.stats import binom, chi2
 
@@ -41,16 +43,37 @@ def summary(found: np.ndarray) -> dict[str, str]:
     return numbers | {"rank counts": counts}
 
 
-def draw_departures(axes: Axes, rows: list[dict[str, str]]) -> None:
-    """Empirical minus uniform distribution functions, in the band that holds 95 % of such."""
-    for row in rows:
-        num_replications, levels = int(row["replications"]), _levels()
-        ecdf = np.array(row["rank counts"].split(), int).cumsum() / num_replications
-        again = "" if row["seed"] == "0" else f", seed {row['seed']}"
-        axes.step(levels, ecdf - levels, where="post", lw=1, label=row["quantity"] + again)
-        low, high = ecdf_band(num_replications)
-        axes.fill_between(levels, low - levels, high - levels, color="0.92", step="post", zorder=0)
-    axes.legend(fontsize=6, ncols=2, frameon=False, loc="lower center")
+def picture(rows: list[dict[str, str]]) -> Figure:
+    """Empirical minus uniform distribution functions, in bands that hold 95 % of such.
+
+    The first seed of a case has thick lines; the band of more replications is darker.
+
+    Args:
+        rows: at most 16 cases, each row with its case, seed and quantity besides its `summary`.
+
+    Returns:
+        One panel per case.
+    """
+    figure, levels = Figure(figsize=(12, 10), layout="constrained"), _levels()
+    quantities = dict.fromkeys(row["quantity"] for row in rows)
+    colors = dict(zip(quantities, [*TABLEAU_COLORS, "k", "y"], strict=False))
+    panels = figure.subplots(4, 4, sharex=True, sharey=True).flat
+    for axes, case in zip(panels, dict.fromkeys(row["case"] for row in rows), strict=False):
+        ours = [row for row in rows if row["case"] == case]
+        for num_replications in {int(row["replications"]) for row in ours}:
+            low, high = (side - levels for side in ecdf_band(num_replications))
+            axes.fill_between(levels, low, high, color="k", alpha=0.08, lw=0, step="post")
+        for row in ours:
+            counts = np.array(row["rank counts"].split(), int)
+            is_first = row["seed"] == ours[0]["seed"]
+            departure, color = counts.cumsum() / counts.sum() - levels, colors[row["quantity"]]
+            axes.step(levels, departure, color, lw=1.3 if is_first else 0.4, where="post")
+        axes.set_title(case, fontsize=9)
+    lines = [Line2D([], [], color=color, label=quantity) for quantity, color in colors.items()]
+    figure.legend(handles=lines, loc="outside upper center", ncols=6, frameon=False)
+    figure.supxlabel("rank of the truth, as a fraction")
+    figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
+    return figure
 
 
 def ecdf_band(num_replications: int, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
