@@ -17,6 +17,7 @@ import structbo.batches
 import structbo.maximizers
 import structbo.models
 import structbo.plots
+import structbo.recipes
 import structbo.samplers
 
 PACKAGES = [
@@ -26,6 +27,7 @@ PACKAGES = [
     structbo.maximizers,
     structbo.models,
     structbo.plots,
+    structbo.recipes,
     structbo.samplers,
 ]
 # Real import names: `pytest --doctest-modules models` would import every file a second time.
