@@ -57,22 +57,23 @@ def test_several_points_are_legal_new_and_distinct(proposal: Any) -> None:
 
 
 def test_points_are_legal_and_not_worse_than_the_best_start(
-    proposal: Any, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Starts: message-passing maxima, random points and neighbors; levels are not left."""
+    """Starts: message-passing maxima, random points and neighbors. The best k is not an integer."""
+    unit = SPACE.snap(np.random.default_rng(3).random((10, 3)))
+    y = np.sin(4.0 * unit[:, 0]) + 20.0 * (unit[:, 1] - 0.6) ** 2
     searches: list[tuple[np.ndarray, np.ndarray]] = []
 
     def watched(function: Any, starts: np.ndarray, *rest: Any) -> Any:
         points, values = gradient_ascent(function, starts, *rest)
         searches.append((starts, points))
-        observed = SPACE.to_unit(table(10)[0])
         # As many points as starts, so that nothing is compiled anew.
-        for others in (starts, np.resize(observed, starts.shape)):
+        for others in (starts, np.resize(unit, starts.shape)):
             assert values.max() >= np.max(function(others)[0])
         return points, values
 
     monkeypatch.setattr("structbo.proposal.gradient_ascent", watched)
-    assert suggest(SPACE, *table(10), n=3, seed=1) == proposal
+    suggest(SPACE, SPACE.from_unit(unit), y, n=3)
     assert len(searches) == 3
     for legal in itertools.chain(*searches):
         assert np.array_equal(SPACE.snap(legal), legal)
