@@ -63,6 +63,9 @@ def rpp_gp_ucb(
     Returns:
         The optimizer.
 
+    Raises:
+        ValueError: if the space has categorical parameters, or a setting is out of range.
+
     References:
         Li et al. 2016, algorithm 3 and section 5 (``N_init``, ``N_cyc``, delta).
     """
@@ -77,7 +80,7 @@ def rpp_gp_ucb(
         return [found.fit.values]
 
     return refitted(
-        space,
+        _ordered(space),
         direction,
         seed=seed,
         model=projection_pursuit(SCALE),
@@ -236,11 +239,14 @@ def rembo(
     Returns:
         The optimizer.
 
+    Raises:
+        ValueError: if the space has categorical parameters, or a setting is out of range.
+
     References:
         Wang et al. 2013, "Bayesian optimization in high dimensions via random embeddings"; Li et
         al. 2016, section 5.2 (number of projections, ``N_init``, ``N_cyc``).
     """
-    space = Space(space)
+    space = _ordered(space)
     if num_directions is None:
         num_directions = max(1, space.num_dims // 4)
     num_directions = checked_count("num_directions", num_directions)
@@ -264,3 +270,15 @@ def _embedding(num_directions: int) -> AdditiveGP:
         return dist.Normal(jnp.zeros((num_dims, num_directions)), 1.0).to_event(2)
 
     return AdditiveGP(projections(standard_normal, fully_dependent()))
+
+
+def _ordered(space: SpaceLike) -> Space:
+    """The space, whose parameters can be added up."""
+    space = Space(space)
+    if space.categorical:
+        names = [space.names[dim] for dim in space.categorical]
+        raise ValueError(
+            f"space must have no categorical parameters, which have no directions, got {names}: "
+            "use Ordinal where there is an order, or another recipe."
+        )
+    return space

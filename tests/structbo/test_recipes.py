@@ -16,7 +16,16 @@ import pytest
 from numpyro import handlers
 from numpyro.infer.gibbs import latent_sample_sites
 
-from structbo import Optimizer, Space, batches, inference, minimize, model_search, recipes
+from structbo import (
+    Categorical,
+    Optimizer,
+    Space,
+    batches,
+    inference,
+    minimize,
+    model_search,
+    recipes,
+)
 from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
 from structbo.inference import Data, log_likelihoods
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
@@ -368,6 +377,13 @@ def test_a_recipe_is_an_optimizer_for_minimize(calls: list[Call]) -> None:
 def test_wrong_arguments_are_refused(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(SPACE)
+
+
+@pytest.mark.parametrize("name", ["rpp_gp_ucb", "pp_gp_ucb", "rembo"])
+def test_categories_have_no_directions(name: str) -> None:
+    space = {"x": (0.0, 1.0), "act": Categorical(["relu", "gelu"])}
+    with pytest.raises(ValueError, match=r"categorical parameters.*got \['act'\]"):
+        getattr(recipes, name)(space)
 
 
 @pytest.mark.nightly
