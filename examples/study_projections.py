@@ -5,7 +5,7 @@
 Two functions of D / 2 projections each, whose matrix is the identity and uniform noise. Held-out
 log densities and errors of the additive model (delta = 0), the restricted one (delta = 0.1) and
 free projection pursuit (delta = infinity), all maximized as the paper does; and of draws from the
-posterior under the same constraint, which every draw must meet. The results are in results/.
+posterior under the same constraint, which every draw must meet. Of D = 50, results/ has a part.
 """
 
 import argparse
