@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+from jax import Array
 from numpyro import handlers
 
 from structbo.acquisition import Acquisition, AdditiveAcquisition, AdditiveUCB, Components, Thompson
@@ -58,20 +59,19 @@ def posterior(prior: str, num_dims: int, num_data: int, seed: int) -> tuple[Draw
 
 
 @partial(jax.jit, static_argnums=0)
-def acquisitions(prior: str, draws: Draws, data: Data) -> tuple[jax.Array, dict[str, Acquisition]]:
+def acquisitions(prior: str, draws: Draws, data: Data, key: Array) -> tuple[Array, dict]:
     """Components of all draws, and what to maximize."""
-    keys = jax.random.split(jax.random.key(0), NUM_DRAWS)
     posteriors = condition(MODELS[prior], draws, data)
+    which, keys = jnp.arange(NUM_DRAWS), jax.random.split(key, NUM_DRAWS)
     paths = jax.lax.map(lambda item: item[0].sample_path(item[1], NUM_FEATURES), (posteriors, keys))
-    which, betas = jnp.arange(NUM_DRAWS), jnp.full(NUM_DRAWS, BETA)
     return posteriors.covariance.decomposition.members, {
-        "UCB": Acquisition(posteriors, betas, which, AdditiveUCB(BETA)),
+        "UCB": Acquisition(posteriors, jnp.full(NUM_DRAWS, BETA), which, AdditiveUCB(BETA)),
         "paths": Acquisition(paths, None, which, Thompson()),
     }
 
 
 @jax.jit
-def value_and_gradient(mean: Acquisition, x: np.ndarray) -> tuple[jax.Array, jax.Array]:
+def value_and_gradient(mean: Acquisition, x: np.ndarray) -> tuple[Array, Array]:
     """Values of a batch of points and their gradients."""
     values, back = jax.vjp(mean, jnp.asarray(x))
     return values, back(jnp.ones(len(x)))[0]
@@ -80,7 +80,7 @@ def value_and_gradient(mean: Acquisition, x: np.ndarray) -> tuple[jax.Array, jax
 def measure(prior: str, num_dims: int, num_data: int, seed: int) -> Iterator[tuple]:
     """Rows of the table: one for every acquisition and budget."""
     draws, data = posterior(prior, num_dims, num_data, seed)
-    members, both = acquisitions(prior, draws, data)
+    members, both = acquisitions(prior, draws, data, jax.random.key(0))
     evaluate = jax.jit(Acquisition.__call__)
     num_edges = int(np.triu(np.asarray(draws["Z"]).any(0)).sum())
     points = np.random.default_rng(seed).random((NUM_RANDOM, num_dims))
