@@ -1,12 +1,19 @@
-"""Tests run in double precision, and with one thread of linear algebra.
+"""Tests run in double precision, with one thread of linear algebra, and share compiled programs.
 
 Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cholesky of 200 rows
-then takes a hundred times as long. The variable must be set before SciPy is imported.
+then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
+pytest's cache folder, for other processes and for the next run. The variables must be set before
+SciPy and JAX are imported.
 """
 
 import os
+from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault(
+    "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
+)
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 from collections.abc import Callable, Iterator
 from itertools import product
