@@ -1,6 +1,10 @@
 """Functions of which few parameters matter, those of Chen, Castro and Krause (2012).
 
 All are made from random numbers, the number of parameters, and the positions of those that matter.
+The paper rescales all functions to [-1, 1] and does not say how. Here `branin` and `beale` have a
+deviation of about one; parabolas are as printed, with values of hundreds, which makes them easy for
+all methods. With a deviation of one they are hard: GPT then finds both parameters of d = 2 in 2 of
+2 runs, all of d = 6, or of d = 4 with mixing, in none.
 """
 
 from collections.abc import Callable
