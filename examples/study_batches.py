@@ -78,7 +78,8 @@ def draw(table: dict[tuple[str, ...], list[str]], picture: Path) -> None:
             panel.plot(1 + np.arange(len(median)), median, label=method)
         panel.set(title=f"{name}, B = {size}", xlabel="batches")
     figure.supylabel("median immediate regret")
-    axes[0, 3].legend(fontsize=7)
+    lines = axes[0, 0].get_lines()
+    figure.legend(handles=lines, loc="outside upper center", ncols=len(lines), frameon=False)
     figure.savefig(picture, dpi=100)
 
 
