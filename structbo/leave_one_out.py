@@ -99,7 +99,9 @@ def _smoothed(posterior: "Posterior") -> tuple[FloatArray, FloatArray]:
         warnings.simplefilter("ignore")  # ours names the model
         loo = az.loo(data, pointwise=True, reff=float(np.mean(effective)) / posterior.num_draws)
     elpd = loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i
-    return np.asarray(elpd, float), np.asarray(loo.pareto_k, float)
+    # Where one draw has all the weight, ArviZ 0.23 says infinity and ArviZ 1.x not a number.
+    k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf)
+    return np.asarray(elpd, float), k
 
 
 def stacking_weights(log_densities: ArrayLike) -> FloatArray:

@@ -31,7 +31,8 @@ def summary_table(posterior: "Posterior") -> "pd.DataFrame":
     labels: dict[str, list[str]] = {}
     for name, (draws, pairs) in indicators.items():
         ends = posterior.directions if name == "together" else posterior.names
-        sites[name], labels[name] = draws, pair_labels(ends, pairs)
+        # ArviZ 1.x takes quantiles, which booleans do not have.
+        sites[name], labels[name] = draws.astype(float), pair_labels(ends, pairs)
         mcse = indicator_probabilities(draws).mcse
         rows = [f"{name}[{label}]" for label in labels[name]]
         errors |= dict(zip(rows, mcse, strict=True))
@@ -39,7 +40,8 @@ def summary_table(posterior: "Posterior") -> "pd.DataFrame":
     dims, coords = named(sites, posterior.names, labels)
     if posterior.families is not None:
         site, names = posterior.families
-        sites[site] = posterior.draws[site][..., None] == np.arange(len(names))
+        is_family = posterior.draws[site][..., None] == np.arange(len(names))
+        sites[site] = is_family.astype(float)
         dims[site], coords["family_name"] = ["family_name"], list(names)
     data = to_container({"posterior": sites}, dims, coords)
     with np.errstate(divide="ignore", invalid="ignore"):
