@@ -1,6 +1,6 @@
 """Beale's function, on which screening fails: what the evaluations after it make good.
 
-    python examples/study_beale.py --seeds 5
+    python examples/study_beale.py --seeds 0 1 2
 
 Two of 50 parameters matter, and hardly but near two corners. Hierarchical Diagonal Sampling with
 known kernel parameters, as in Chen, Castro and Krause (2012), decides too early. An `Optimizer`
@@ -51,6 +51,6 @@ def run(seed: int) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
-    for seed in range(parser.parse_args().seeds):
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    for seed in parser.parse_args().seeds:
         run(seed)
