@@ -73,13 +73,13 @@ def propose_batch(
         For each point its candidates in the unit cube, best first; all but the first point have
         one. In a small space there can be fewer points than asked for.
     """
-    ranked = propose(model, draws, data, levels, 1, seed, pending, criterion)
+    union, landscape = structure_of(model, draws, data), None
+    ranked = propose(model, draws, data, levels, 1, seed, pending, criterion, union=union)
     if num_points == 1:
         return ranked
     key_candidates, key_strategy = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
     posteriors = _conditioned(model)(draws, data)
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
-    union, landscape = structure_of(model, draws, data), None
     if not union.is_projected:
         beta = HalfLog()(num_observed, num_dims)
         references = jnp.full(len(posteriors.noise), beta)

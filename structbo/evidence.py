@@ -23,7 +23,8 @@ from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 from structbo.inference import Data
-from structbo.posterior import FloatArray, Model, Posterior, checked_data
+from structbo.observations import checked_data
+from structbo.posterior import FloatArray, Model, Posterior
 
 REACH = 10.0
 """How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.

@@ -2,12 +2,11 @@
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
 from structbo.acquisition import Criterion
@@ -15,11 +14,10 @@ from structbo.engine import SpaceExhausted
 from structbo.models import AdditiveGP
 from structbo.optimizer import Optimizer
 from structbo.posterior import Posterior
-from structbo.space import Space
+from structbo.space import SpaceLike
 from structbo.suggest import Direction
 from structbo.trial import Trial
 
-SpaceLike = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
 Callback = Callable[[Optimizer, Trial], None]
 
 

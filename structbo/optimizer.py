@@ -1,7 +1,6 @@
 """Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
 
 import itertools
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, overload
@@ -18,7 +17,7 @@ from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
 from structbo.posterior import Posterior
 from structbo.screening import Screening
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction, direction_sign, unit_points
 from structbo.trial import Trial
 
@@ -58,7 +57,7 @@ class Optimizer:
 
     def __init__(
         self,
-        space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+        space: SpaceLike,
         direction: Direction = "minimize",
         *,
         seed: int = 0,

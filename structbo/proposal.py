@@ -64,6 +64,7 @@ def propose(
     pending: np.ndarray,
     criterion: Criterion | None = None,
     lie: Lie | None = None,
+    union: "Union | None" = None,
 ) -> list[np.ndarray]:
     """Maximizes a criterion, averaged over draws, point after point.
 
@@ -80,6 +81,7 @@ def propose(
         criterion: what makes a point worth evaluating, by default the expected improvement.
         lie: the value that pending points and points after the first are taken to have, a function
             of the observed values; by default they have their posterior means.
+        union: what `structure_of` says of these draws, if it is known already.
 
     Returns:
         For each point its candidates in the unit cube, best first, shape (K, D).
@@ -87,7 +89,7 @@ def propose(
     criterion = LogEI() if criterion is None else criterion
     legal = Levels.of(levels)
     is_continuous = np.array([level is None for level in levels])
-    union = structure_of(model, draws, data)
+    union = structure_of(model, draws, data) if union is None else union
     num_observed = float(np.sum(data.mask))
     is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
     search = _search(model, criterion, is_seen)

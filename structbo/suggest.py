@@ -1,23 +1,22 @@
 """From a table of past evaluations to the next points, without any state."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy
 from structbo.engine import Engine, FloatArray
 from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
-from structbo.space import Points, Space
+from structbo.space import Points, Space, SpaceLike
 
 Direction = Literal["minimize", "maximize"]
 
 
 def suggest(
-    space: Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any],
+    space: SpaceLike,
     X: Any,
     y: ArrayLike,
     n: int = 1,

@@ -10,10 +10,9 @@ from structbo.batches import (
     LocalPenalization,
     PureExploration,
 )
-from structbo.minimize import SpaceLike
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitted import dependent_model
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction
 
 STRATEGIES: dict[str, BatchStrategy] = {

@@ -5,13 +5,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from structbo import model_search
 from structbo.evidence import maximum_likelihood
-from structbo.minimize import SpaceLike
 from structbo.models import canonical
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.posterior import FloatArray, Model
 from structbo.recipes.refitted import Values, partition_model, refitted
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction
 
 

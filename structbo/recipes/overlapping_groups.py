@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.draw_sources import BestDraw, Cycle
 from structbo.inference import Chain, sweeps_per_draw
-from structbo.minimize import SpaceLike
 from structbo.models import (
     AdditiveGP,
     DirichletMultinomialPartition,
@@ -25,7 +24,7 @@ from structbo.models import (
 from structbo.models.arguments import checked_count
 from structbo.models.edges import Structure
 from structbo.optimizer import Optimizer
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction
 
 LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)

@@ -13,14 +13,13 @@ import numpyro.distributions as dist
 from structbo import model_search
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.evidence import maximum_likelihood
-from structbo.minimize import SpaceLike
 from structbo.models import AdditiveGP, fully_dependent, projections
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.posterior import FloatArray, Model
 from structbo.recipes.refitted import Values, dependent_model, partition_model, refitted
 from structbo.restricted_projection import projection_pursuit, restricted_projection_pursuit
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction
 
 SCALE = 0.3

@@ -7,10 +7,10 @@ from jax.typing import ArrayLike
 
 from structbo.acquisition import Criterion
 from structbo.draw_sources import Cycle, Fitted, Fitter
-from structbo.minimize import SpaceLike
 from structbo.models import AdditiveGP, fully_dependent, partitions
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
+from structbo.space import SpaceLike
 from structbo.suggest import Direction
 
 Values = Sequence[Mapping[str, ArrayLike]]

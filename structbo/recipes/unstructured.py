@@ -6,7 +6,6 @@ from functools import lru_cache
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.evidence import maximum_likelihood
 from structbo.inference import Chain
-from structbo.minimize import SpaceLike
 from structbo.models import (
     AdditiveGP,
     dimension_scaled,
@@ -17,7 +16,7 @@ from structbo.models import (
 )
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitted import refitted
-from structbo.space import Space
+from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction
 
 

@@ -5,9 +5,9 @@ from typing import Literal
 from structbo.acquisition import UCB, HalfLog, Schedule
 from structbo.coordinatewise_sampling import CoordinatewiseSampling
 from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
-from structbo.minimize import SpaceLike
 from structbo.optimizer import Optimizer
 from structbo.screening import Screening
+from structbo.space import SpaceLike
 from structbo.suggest import Direction
 
 
