@@ -9,20 +9,21 @@ two closest points of a batch, in the unit cube.
 """
 
 import argparse
-import csv
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 from bench_regret import run
+from runs import Runs
 from scipy.spatial.distance import pdist
 
 import structbo as sb
 
 BUDGET, NUM_SHARED = 100, 20
 CASES = [("believer", 1), *((b, q) for q in (4, 10) for b in ("believer", "dpp_sample"))]
-FIELDS = ["problem", "batch", "size", "seed", "regret", "distance", "seconds per batch"]
+KEYS = ("problem", "batch", "size", "seed")
+VALUES = ("regret", "distance", "seconds per batch")
 
 
 def closest(x: np.ndarray, size: int) -> float:
@@ -31,20 +32,14 @@ def closest(x: np.ndarray, size: int) -> float:
     return float(np.median([pdist(x[i : i + size]).min() for i in starts])) if size > 1 else np.nan
 
 
-def show(path: Path) -> None:
-    rows = list(csv.DictReader(path.open()))
-    for problem in dict.fromkeys(row["problem"] for row in rows):
+def show(runs: Runs) -> None:
+    for problem in dict.fromkeys(problem for problem, _, _ in runs.settings()):
         print(f"\n{problem:<24} regret  distance  seconds per batch  seeds")
-        for batch, size in CASES:
-            runs = [
-                [float(row[field]) for field in FIELDS[4:]]
-                for row in rows
-                if (row["problem"], row["batch"], row["size"]) == (problem, batch, str(size))
-            ]
-            if runs:
-                regret, distance, seconds = np.median(runs, axis=0)
-                cells = f"{regret:>6.3g} {distance:>9.2f} {seconds:>18.1f}"
-                print(f"  {batch + f', q = {size}':<22} {cells} {len(runs):>6}")
+        for batch, size in (setting[1:] for setting in runs.settings() if setting[0] == problem):
+            numbers = runs.of_seeds(problem, batch, size)
+            regret, distance, seconds = np.median(numbers, axis=0)
+            cells = f"{regret:>6.3g} {distance:>9.2f} {seconds:>18.1f}"
+            print(f"  {batch + f', q = {size}':<22} {cells} {len(numbers):>6}")
 
 
 def main() -> None:
@@ -59,14 +54,11 @@ def main() -> None:
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    if not arguments.results.exists():
-        arguments.results.write_text(",".join(FIELDS) + "\n")
-    with arguments.results.open() as file:
-        done = {tuple(row[f] for f in FIELDS[:4]) for row in csv.DictReader(file)}
+    runs = Runs(arguments.results, KEYS, VALUES)
     for seed in arguments.seeds:
         for name in arguments.problems:
             for batch, size in CASES:
-                if (name, batch, str(size), str(seed)) in done:
+                if (name, batch, size, seed) in runs:
                     continue
                 problem = get_problem(name)
                 box = sb.Space.box([[0, 1]] * problem.D)
@@ -75,12 +67,8 @@ def main() -> None:
                 regret = run(problem, optimizer, seed, BUDGET, size)[-1]
                 seconds = (time.process_time() - start) / -(-(BUDGET - NUM_SHARED) // size)
                 x = np.array([trial.params for trial in optimizer.trials])
-                values = [f"{v:.4g}" for v in (regret, closest(x, size), seconds)]
-                row = [name, batch, size, seed, *values]
-                with arguments.results.open("a", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerow(row)
-                print(*row, flush=True)
-    show(arguments.results)
+                runs.add((name, batch, size, seed), (regret, closest(x, size), seconds))
+    show(runs)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ recipes' own but for those below: groups of pairs, screening by at most 40 evalu
 """
 
 import argparse
-import csv
 import sys
 import time
 from collections.abc import Callable
@@ -21,13 +20,14 @@ from typing import Any
 import jax
 import numpy as np
 from bench_regret import run
+from runs import Runs
 
 import structbo as sb
 from structbo import recipes
 from structbo.recipes.batched import STRATEGIES
 
 BUDGET, SHOWN, BATCH_SIZE = 100, (50, 75, 100), 5
-FIELDS = ["problem", "recipe", "seed", *map(str, SHOWN), "seconds"]
+KEYS, VALUES = ("problem", "recipe", "seed"), (*map(str, SHOWN), "seconds")
 
 
 def edge_matrix(problem: Any) -> np.ndarray:
@@ -64,16 +64,13 @@ def methods(problem: Any) -> dict[str, Callable[..., sb.Optimizer]]:
     }
 
 
-def show(path: Path) -> None:
-    rows = list(csv.DictReader(path.open()))
-    for problem in dict.fromkeys(row["problem"] for row in rows):
+def show(runs: Runs) -> None:
+    for problem in dict.fromkeys(problem for problem, _ in runs.settings()):
         print(f"\n{problem:<28}", *(f"{n:>9}" for n in SHOWN), "  seconds  seeds")
-        own = [row for row in rows if row["problem"] == problem]
-        for name in dict.fromkeys(row["recipe"] for row in own):
-            runs = [row for row in own if row["recipe"] == name]
-            numbers = [[float(row[field]) for field in FIELDS[3:]] for row in runs]
+        for name in (recipe for where, recipe in runs.settings() if where == problem):
+            numbers = runs.of_seeds(problem, name)
             cells = [f"{value:>9.3g}" for value in np.median(numbers, axis=0)]
-            print(f"  {name:<26}", *cells, f"{len(runs):>6}")
+            print(f"  {name:<26}", *cells, f"{len(numbers):>6}")
 
 
 def main() -> None:
@@ -89,29 +86,23 @@ def main() -> None:
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    if not arguments.results.exists():
-        arguments.results.write_text(",".join(FIELDS) + "\n")
-    with arguments.results.open() as file:
-        done = {(r["problem"], r["recipe"], int(r["seed"])) for r in csv.DictReader(file)}
+    runs = Runs(arguments.results, KEYS, VALUES)
     problems = {name: get_problem(name) for name in arguments.problems}
     names = arguments.recipes or list(methods(next(iter(problems.values()))))
     for seed, name, (label, problem) in (
         (s, n, p) for s in arguments.seeds for p in problems.items() for n in names
     ):
-        if (label, name, seed) in done:
+        if (label, name, seed) in runs:
             continue
         start = time.process_time()
         box = sb.Space.box([[0, 1]] * problem.D)
         optimizer = methods(problem)[name](box, "maximize", seed=seed)
         batch_size = BATCH_SIZE if name.startswith("batch") else 1
         curve = run(problem, optimizer, seed, BUDGET, batch_size)
-        values = [*(curve[n - 1] for n in SHOWN), time.process_time() - start]
-        row = [label, name, seed, *(f"{value:.4g}" for value in values)]
-        with arguments.results.open("a", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerow(row)
-        print(*row, flush=True)
+        seconds = time.process_time() - start
+        runs.add((label, name, seed), [*(curve[n - 1] for n in SHOWN), seconds])
         jax.clear_caches()
-    show(arguments.results)
+    show(runs)
 
 
 if __name__ == "__main__":

@@ -4,21 +4,24 @@
 
 The folder holds ``problems.py`` (functions to maximize over the unit cube) and
 ``results.jsonl`` (runs of other libraries). Every run starts from the same 20 Sobol points
-and sees the same noise as theirs did.
+and sees the same noise as theirs did. It is written to results/regret.csv as it ends, and is
+skipped the next time.
 """
 
 import argparse
 import json
 import sys
-import time
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from runs import Runs
 
 import structbo as sb
 
-PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 60, "rover60": 200}
+PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 200, "rover60": 200}
 COUNTS = (50, 60, 100, 150, 200)
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
@@ -41,7 +44,7 @@ def run(
     return problem.f_opt - np.maximum.accumulate(problem(x))
 
 
-def peers(bench: Path, family: str) -> dict[str, dict[int, float]]:
+def peers(bench: Path, family: str) -> dict[str, list[float]]:
     """Median regret of recorded runs after some numbers of evaluations."""
     curves: dict[str, list[np.ndarray]] = {}
     for line in (bench / "results.jsonl").read_text().splitlines():
@@ -50,18 +53,17 @@ def peers(bench: Path, family: str) -> dict[str, dict[int, float]]:
             curve = record["f_opt"] - np.array(record["best"])
             curves.setdefault(record["method"], []).append(curve)
     return {
-        name: {
-            n: float(np.median([c[n - 1] for c in curves[method] if len(c) >= n] or [np.nan]))
+        name: [
+            float(np.median([c[n - 1] for c in curves[method] if len(c) >= n] or [np.nan]))
             for n in COUNTS
-        }
+        ]
         for method, name in PEERS.items()
         if method in curves
     }
 
 
-def show(name: str, at: dict[int, float], note: str = "") -> None:
-    cells = " ".join(f"{at.get(n, np.nan):>9.3g}" for n in COUNTS)
-    print(f"  {name:<22} {cells}  {note}", flush=True)
+def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
+    print(f"  {name:<32}", *(f"{value:>8.3g}" for value in regret), f"{seeds:>6}")
 
 
 def main() -> None:
@@ -69,33 +71,35 @@ def main() -> None:
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS)[:4], choices=PROBLEMS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--budget", type=int, help="evaluations, by default 60 to 200")
     parser.add_argument("--edges-only", action="store_true", help="a model without the residual")
+    parser.add_argument(
+        "--results", type=Path, default=Path(__file__).parent / "results" / "regret.csv"
+    )
     arguments = parser.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
+    label = "without the residual" if arguments.edges_only else "structbo"
     model = sb.default_model(has_residual=not arguments.edges_only)
+    runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
+    for family, seed in product(arguments.problems, arguments.seeds):
+        if (family, label, seed) in runs:
+            continue
+        problem = get_problem(f"{family}.{seed}" if family in ("star10", "grid9") else family)
+        box = sb.Space.box([[0, 1]] * problem.D)
+        optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model)
+        curve = run(problem, optimizer, seed, PROBLEMS[family])
+        runs.add(
+            (family, label, seed), [curve[n - 1] if n <= len(curve) else np.nan for n in COUNTS]
+        )
     for family in arguments.problems:
-        budget = arguments.budget or PROBLEMS[family]
-        counts = [n for n in COUNTS if n <= budget]
-        print(f"{family}, regret after evaluations")
-        show("", {n: n for n in COUNTS})
-        curves = []
-        for seed in arguments.seeds:
-            name = f"{family}.{seed}" if family in ("star10", "grid9") else family
-            start = time.monotonic()
-            problem = get_problem(name)
-            box = sb.Space.box([[0, 1]] * problem.D)
-            optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model)
-            curve = run(problem, optimizer, seed, budget)
-            curves.append(curve)
-            at = {n: float(curve[n - 1]) for n in counts}
-            show(f"structbo, seed {seed}", at, f"{time.monotonic() - start:.0f} s")
-        median = np.median(curves, axis=0)
-        show("structbo, median", {n: median[n - 1] for n in counts})
-        for name, at in peers(arguments.bench, family).items():
-            show(name, at)
+        print(f"\n{family:<34}", *(f"{n:>8}" for n in COUNTS), " seeds")
+        for where, name in (setting for setting in runs.settings() if setting[0] == family):
+            regret = runs.of_seeds(where, name)
+            show(f"{name}, median", np.median(regret, axis=0), len(regret))
+            show(f"{name}, worst", np.max(regret, axis=0))
+        for name, regret in peers(arguments.bench, family).items():
+            show(name, regret)
 
 
 if __name__ == "__main__":
