@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from structbo.arrays import FloatArray
 from structbo.models.arguments import checked_count
-from structbo.screening import FloatArray, Screening
+from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
 

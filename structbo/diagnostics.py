@@ -8,9 +8,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
+from structbo.arrays import FloatArray
 from structbo.models import AdditiveCovariance, elimination_width
 
-FloatArray = NDArray[np.float64]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 

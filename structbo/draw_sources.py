@@ -14,8 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
+from structbo.arrays import FloatArray
 from structbo.inference import Data, Draws, log_likelihoods
-from structbo.posterior import FloatArray, Model
+from structbo.posterior import Model
 
 
 class DrawSource(Protocol):

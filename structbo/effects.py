@@ -14,6 +14,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from structbo.arrays import FloatArray
 from structbo.models import ConditionedGP
 from structbo.models.gram import component_product
 from structbo.models.kernels import correlation_factors
@@ -21,7 +22,6 @@ from structbo.models.kernels import correlation_factors
 if TYPE_CHECKING:
     from structbo.posterior import Posterior
 
-FloatArray = NDArray[np.float64]
 NUM_NODES = 64
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
 NORMAL_95 = 1.6449

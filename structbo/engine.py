@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import jax
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
 from structbo.acquisition import Criterion, as_criterion
+from structbo.arrays import FloatArray
 from structbo.batch_proposal import propose_batch
 from structbo.batches import BatchStrategy, Hallucination, as_strategy
 from structbo.draw_sources import Inference
@@ -18,8 +18,6 @@ from structbo.inference import Chain, Data
 from structbo.models import AdditiveGP, Residual
 from structbo.proposal import propose
 from structbo.space import Space
-
-FloatArray = NDArray[np.float64]
 
 NUM_DRAWS = 6
 ROUND_OFF = 1e-14

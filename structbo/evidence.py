@@ -22,9 +22,10 @@ from numpyro.infer.util import compute_log_probs
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
+from structbo.arrays import FloatArray
 from structbo.inference import Data
 from structbo.observations import checked_data
-from structbo.posterior import FloatArray, Model, Posterior
+from structbo.posterior import Model, Posterior
 
 REACH = 10.0
 """How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.

@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 
+from structbo.arrays import FloatArray
 from structbo.likelihood_ratio import Hypotheses, fit_hypotheses
-from structbo.screening import FloatArray, Screening
+from structbo.screening import Screening
 from structbo.space import SpaceLike
 
 Decision = Literal["undetermined", "active", "inactive"]

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from structbo.arrays import FloatArray
 from structbo.arviz_export import to_container
 from structbo.predictive import leave_one_out_densities
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from structbo.posterior import Posterior
 
-FloatArray = NDArray[np.float64]
 HIGH_PARETO_K = 0.7
 STACKING_STEPS = 20_000
 STACKING_TOLERANCE = 1e-9

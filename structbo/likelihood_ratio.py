@@ -8,10 +8,10 @@ variance. Observations have normal noise.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-FloatArray = NDArray[np.float64]
+from structbo.arrays import FloatArray
 
 
 @dataclass(frozen=True)

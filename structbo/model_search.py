@@ -15,6 +15,7 @@ from jax.typing import ArrayLike
 from numpy.typing import NDArray
 from numpyro import handlers
 
+from structbo.arrays import FloatArray
 from structbo.evidence import Fit, maximum_likelihood
 from structbo.models.partitions import Partition, canonical
 from structbo.posterior import Model
@@ -38,7 +39,7 @@ class ModelSearch(NamedTuple):
     num_evaluations: int
 
     @property
-    def log_evidence(self) -> NDArray[np.float64]:
+    def log_evidence(self) -> FloatArray:
         """The evidence of every model, shape (S,)."""
         return np.array([fit.log_evidence for fit in self.fits])
 
@@ -161,7 +162,7 @@ def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int
 class _Partitions:
     """Partitions under one model and its data, each fitted at most once."""
 
-    def __init__(self, model: Model, X: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    def __init__(self, model: Model, X: FloatArray, y: FloatArray) -> None:
         self.model, self.X, self.y = model, X, y
         self._fits: dict[bytes, Fit] = {}
         with jax.enable_x64(True):

@@ -1,9 +1,9 @@
 """Checks of observations that users hand in, with messages that tell what is wrong and where."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from structbo.arrays import FloatArray
 
 
 def checked_points(name: str, points: ArrayLike) -> FloatArray:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from structbo.acquisition import Criterion
+from structbo.arrays import FloatArray
 from structbo.batches import BatchStrategy
 from structbo.draw_sources import Inference
 from structbo.engine import Engine, standardized
@@ -229,7 +229,7 @@ class Optimizer:
     def _told(self) -> list[Trial]:
         return [t for t in self._trials if t.state in ("complete", "failed")]
 
-    def _table(self, told: list[Trial]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
         """Points of the unit cube, and values to be maximized."""
         x = unit_points(self.space, [t.params for t in told])
         y = np.array([np.nan if t.value is None else t.value for t in told], float)

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray: TypeAlias = NDArray[np.float64]
+from structbo.arrays import FloatArray
 
 ROUND_OFF = 1e-6  # a bound that went through single precision is still that bound
 MAX_INTEGERS = 2**20  # one level each, 8 MiB

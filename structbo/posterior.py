@@ -15,6 +15,7 @@ from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 from threadpoolctl import threadpool_limits
 
+from structbo.arrays import FloatArray
 from structbo.arviz_export import arviz_groups
 from structbo.diagnostics import (
     Pairs,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Model = Callable[..., Any]
-FloatArray = NDArray[np.float64]
 Values = TypeVar("Values")
 
 

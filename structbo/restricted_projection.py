@@ -15,6 +15,7 @@ import numpyro.distributions as dist
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
+from structbo.arrays import FloatArray
 from structbo.evidence import Fit, maximum_likelihood
 from structbo.model_search import random_groups
 from structbo.models import AdditiveGP, least_alpha, partitions, projections
@@ -34,8 +35,8 @@ class RestrictedProjection(NamedTuple):
         posterior: the Gaussian process at these values.
     """
 
-    W: NDArray[np.float64]
-    learned: NDArray[np.float64]
+    W: FloatArray
+    learned: FloatArray
     alpha: float
     labels: NDArray[np.int32]
     fit: Fit
@@ -88,7 +89,7 @@ def restricted_projection_pursuit(
     model, num_dims = projection_pursuit(scale), X.shape[1]
     singles, identity = np.arange(num_dims), np.eye(num_dims)
 
-    def fitted(W: NDArray[np.float64], labels: NDArray[np.int_]) -> Fit:
+    def fitted(W: FloatArray, labels: NDArray[np.int_]) -> Fit:
         return maximum_likelihood(model, X, y, {"W": W, "labels": labels})
 
     if delta == 0.0:

@@ -5,14 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from structbo.arrays import FloatArray
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.arguments import checked_count
 from structbo.space import Space, SpaceLike
 from structbo.trial import Trial
-
-FloatArray = NDArray[np.float64]
 
 
 class Screening(ABC):

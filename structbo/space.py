@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.parameters import FloatArray, Parameter, Real, did_you_mean, nearest_level
+from structbo.arrays import FloatArray
+from structbo.parameters import Parameter, Real, did_you_mean, nearest_level
 
 Points: TypeAlias = list[dict[str, Any]] | FloatArray
 

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.acquisition import Criterion
+from structbo.arrays import FloatArray
 from structbo.batches import BatchStrategy
-from structbo.engine import Engine, FloatArray
+from structbo.engine import Engine
 from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
 from structbo.space import Points, Space, SpaceLike

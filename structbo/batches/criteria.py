@@ -7,7 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from structbo.batches.ground_set import FloatArray, GroundSet
+from structbo.arrays import FloatArray
+from structbo.batches.ground_set import GroundSet
 
 Score: TypeAlias = Callable[[GroundSet], FloatArray]
 """Scores of all candidates, shape (m,): the higher, the better."""

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from structbo.batches.ground_set import FloatArray
+from structbo.arrays import FloatArray
 from structbo.batches.problem import BatchProblem
 from structbo.inference import padded_size
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath

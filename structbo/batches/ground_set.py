@@ -17,13 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from structbo.arrays import BoolArray, FloatArray
 from structbo.inference import padded_size
 from structbo.models import ConditionedGP
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

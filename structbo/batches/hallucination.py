@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from structbo.batches.ground_set import FloatArray, GroundSet
+from structbo.arrays import FloatArray
+from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
 

@@ -8,7 +8,8 @@ import numpy as np
 from jax import Array
 from scipy.special import log_ndtr
 
-from structbo.batches.ground_set import FloatArray, GroundSet
+from structbo.arrays import FloatArray
+from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.models import ConditionedGP
 

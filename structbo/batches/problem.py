@@ -8,8 +8,9 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from structbo.arrays import BoolArray, FloatArray
 from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
-from structbo.batches.ground_set import BoolArray, FloatArray, GroundSet
+from structbo.batches.ground_set import GroundSet
 from structbo.inference import Data
 from structbo.models import ConditionedGP
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from structbo.batches.ground_set import BoolArray, GroundSet
+from structbo.arrays import BoolArray
+from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from structbo.arrays import FloatArray
 from structbo.plots.figure import BLUE, axes_for, bare
 
 if TYPE_CHECKING:
@@ -121,5 +121,5 @@ def _draw_curve(ax: "Axes", effect: "Effect") -> None:
     bare(ax)
 
 
-def _levels(grid: NDArray[np.float64]) -> list[str]:
+def _levels(grid: FloatArray) -> list[str]:
     return [f"{level:.2g}" for level in grid]

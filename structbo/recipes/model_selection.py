@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo import model_search
+from structbo.arrays import FloatArray
 from structbo.evidence import maximum_likelihood
 from structbo.models import canonical
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
-from structbo.posterior import FloatArray, Model
+from structbo.posterior import Model
 from structbo.recipes.refitted import Values, partition_model, refitted
 from structbo.space import Space, SpaceLike
 from structbo.suggest import Direction

@@ -12,11 +12,12 @@ import numpyro.distributions as dist
 
 from structbo import model_search
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
+from structbo.arrays import FloatArray
 from structbo.evidence import maximum_likelihood
 from structbo.models import AdditiveGP, fully_dependent, projections
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
-from structbo.posterior import FloatArray, Model
+from structbo.posterior import Model
 from structbo.recipes.refitted import Values, dependent_model, partition_model, refitted
 from structbo.restricted_projection import projection_pursuit, restricted_projection_pursuit
 from structbo.space import Space, SpaceLike

@@ -1,0 +1,7 @@
+"""What arrays hold, for annotations."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
