@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from structbo.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +68,7 @@ def bare(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def edge_matrix(name: str, matrix: ArrayLike, size: int) -> NDArray[np.float64]:
+def edge_matrix(name: str, matrix: ArrayLike, size: int) -> FloatArray:
     """A checked symmetric matrix of probabilities."""
     array = np.asarray(matrix, float)
     if array.shape != (size, size):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structbo.arrays import FloatArray
 from structbo.plots.figure import BLUE, GREY, ORANGE, axes_for, edge_matrix
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def plot_interactions(
 
 
 def _draw_graph(
-    ax: "Axes", probabilities: NDArray[np.float64], names: Sequence[str], colours: NDArray[np.str_]
+    ax: "Axes", probabilities: FloatArray, names: Sequence[str], colours: NDArray[np.str_]
 ) -> None:
     """Nodes on a circle, clockwise from the top; likely edges over unlikely ones."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
