@@ -1,4 +1,4 @@
-"""Time of one suggestion: warm, and as the first call of a fresh process.
+"""Time of one suggestion, and of a batch: warm, and as the first call of a fresh process.
 
 python examples/bench_suggest.py
 """
@@ -12,7 +12,15 @@ import time
 
 import numpy as np
 
-SIZES = ((10, 100, 1.0), (20, 200, 3.0), (50, 300, 10.0))
+CASES = [
+    (10, 100, 1, "believer", 1.0),
+    (20, 200, 1, "believer", 3.0),
+    (50, 300, 1, "believer", 10.0),
+    (20, 200, 10, "believer", 10.0),
+    (20, 200, 10, "dpp_sample", 10.0),
+]
+"""Parameters, evaluations, points asked for at once and how, and the goal in seconds."""
+
 FIRST_CALL = """
 import time
 start = time.perf_counter()
@@ -24,21 +32,24 @@ print(time.perf_counter() - start)
 """
 
 
-def warm(num_dims: int, n: int) -> float:
+def objective(point: np.ndarray) -> float:
+    return float(np.sin(5 * point[0] * point[1]) + point[2])
+
+
+def warm(num_dims: int, n: int, size: int, batch: str) -> float:
     """Median seconds per ask of an optimizer that has already asked once."""
     import structbo as sb
 
-    rng = np.random.default_rng(0)
-    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0)
-    for point in rng.random((n, num_dims)):
-        optimizer.tell(point, float(np.sin(5 * point[0] * point[1]) + point[2]))
+    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
+    for point in np.random.default_rng(0).random((n - size, num_dims)):
+        optimizer.tell(point, objective(point))
     times = []
     for _ in range(6):
         start = time.perf_counter()
-        trial = optimizer.ask()
+        trials = optimizer.ask(size)
         times.append(time.perf_counter() - start)
-        point = trial.params
-        optimizer.tell(trial, float(np.sin(5 * point[0] * point[1]) + point[2]))
+        for trial in trials:
+            optimizer.tell(trial, objective(trial.params))
     print(f"  first ask {times[0]:.1f} s, then {np.round(times[1:], 2)}", flush=True)
     return float(np.median(times[1:]))
 
@@ -64,9 +75,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         first_call(cache)
         print(f"first call, persistent cache: {first_call(cache):6.1f} s   (goal  8 s)", flush=True)
-    for num_dims, n, goal in SIZES:
-        seconds = warm(num_dims, n)
-        print(f"D = {num_dims:>2}, n = {n}: {seconds:.2f} s per suggestion (goal {goal:.0f} s)")
+    for num_dims, n, size, batch, goal in CASES:
+        seconds = warm(num_dims, n, size, batch)
+        case = f"D = {num_dims}, n = {n}, q = {size}, {batch}"
+        print(f"{case:<35} {seconds:.2f} s (goal {goal:.0f} s)")
 
 
 if __name__ == "__main__":
