@@ -1,7 +1,8 @@
 """Batches anywhere in a space: a strategy chooses among candidates from all over it.
 
-The first point maximizes the criterion as if it were the only one. With it, the candidates are the
-points where its search had got to, and those of `candidates`.
+The first point maximizes the criterion as if it were the only one, unless the strategy continues
+the batch of pending points. With it, the candidates are the points where its search had got to, and
+those of `candidates`.
 """
 
 import math
@@ -32,7 +33,7 @@ from structbo.batches import (
     choose_batch,
 )
 from structbo.batches.criteria import Width
-from structbo.candidates import candidates
+from structbo.candidates import candidates, is_new
 from structbo.inference import Data, Draws, condition
 from structbo.maximizers import Levels
 from structbo.models import ConditionedGP
@@ -70,12 +71,12 @@ def propose_batch(
         strategy: what makes points worth evaluating together.
 
     Returns:
-        For each point its candidates in the unit cube, best first; all but the first point have
-        one. In a small space there can be fewer points than asked for.
+        For each point its candidates in the unit cube, best first; one for those that a strategy
+        chose. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
     ranked = propose(model, draws, data, levels, 1, seed, pending, criterion, union=union)
-    if num_points == 1:
+    if num_points == 1 and not len(pending):
         return ranked
     key_candidates, key_strategy = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
     posteriors = _conditioned(model)(draws, data)
@@ -90,10 +91,9 @@ def propose_batch(
     others = candidates(key_candidates, landscape, Levels.of(levels), parents, NUM_CANDIDATES)
     points = np.concatenate([*ranked, np.asarray(others)])
     known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], pending])
-    taken = {row.tobytes() for row in known}
-    points = np.array([row for row in points if row.tobytes() not in taken])
-    size = min(num_points, len(np.unique(points, axis=0)))
-    if size < 2:
+    points = points[is_new(points, known)]
+    size = min(num_points, len(points))
+    if size == 0:
         return ranked
     best = float(best_means(posteriors).mean())
     width, next_width = (
@@ -112,7 +112,8 @@ def propose_batch(
         first=0,
         pending=pending,
     )
-    return [*ranked, *points[chosen[1:], None]]
+    first = ranked if chosen[0] == 0 else [points[chosen[:1]]]
+    return [*first, *points[chosen[1:], None]]
 
 
 def _width(criterion: Criterion, t: float, num_dims: int, best: float) -> Width:

@@ -9,9 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
+from structbo.arrays import BoolArray, FloatArray
 from structbo.maximizers import AdditiveFunction, Layout, Levels, sample_additive
+
+SAME = 1e-9
+"""Points whose coordinates all differ by less are one: a unit of another scale costs a few bits."""
 
 
 def candidates(
@@ -41,11 +46,30 @@ def candidates(
     seed = int(jax.random.randint(key_spread, (), 0, np.iinfo(np.int32).max))
     sequence = qmc.Sobol(num_dims, seed=seed)
     spread = sequence.random_base2((num_spread - 1).bit_length())[:num_spread]
-    legal = jax.vmap(levels.nearest)(jnp.concatenate([children, jnp.asarray(spread)]))
+    legal = jnp.concatenate([jax.vmap(levels.nearest)(children), levels.even(jnp.asarray(spread))])
     if landscape is None:
         return legal
     drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
     return jnp.concatenate([drawn, legal])
+
+
+def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
+    """Which points differ from all known ones, and from those before them.
+
+    Args:
+        points: of the unit cube, shape (m, D).
+        known: of the unit cube, shape (n, D).
+
+    Returns:
+        Shape (m,).
+
+    Example:
+        >>> is_new(np.array([[0.1], [0.5], [0.5 + 1e-16], [0.7]]), np.array([[0.1]])).tolist()
+        [False, True, False, True]
+    """
+    same = cdist(points, np.concatenate([known, points]), "chebyshev") < SAME
+    is_first: BoolArray = same.argmax(1) == len(known) + np.arange(len(points))
+    return is_first
 
 
 def perturbed(key: Array, parents: Array, number: int) -> Array:

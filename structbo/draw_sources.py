@@ -17,6 +17,7 @@ from jax.typing import ArrayLike
 from structbo.arrays import FloatArray
 from structbo.inference import Data, Draws, log_likelihoods
 from structbo.posterior import Model
+from structbo.step_seed import step_seed
 
 
 class DrawSource(Protocol):
@@ -50,7 +51,7 @@ class Fitted:
     def advance(self, data: Data) -> Draws:
         rows = np.asarray(data.mask)
         x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
-        found = self._fitter(self._model, x, y, self._seed + len(y))
+        found = self._fitter(self._model, x, y, step_seed(self._seed, len(y)))
         arrays = [{name: jnp.asarray(value) for name, value in one.items()} for one in found]
         return jax.tree.map(lambda *values: jnp.stack(values), *arrays)
 

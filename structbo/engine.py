@@ -1,7 +1,6 @@
 """The engine behind `suggest` and `Optimizer`: the unit cube, and values to be maximized."""
 
 import itertools
-from collections.abc import Iterator
 from functools import lru_cache
 
 import jax
@@ -13,11 +12,14 @@ from structbo.acquisition import Criterion, as_criterion
 from structbo.arrays import FloatArray
 from structbo.batch_proposal import propose_batch
 from structbo.batches import BatchStrategy, Hallucination, as_strategy
+from structbo.candidates import is_new
 from structbo.draw_sources import Inference
 from structbo.inference import Chain, Data
+from structbo.maximizers import Levels
 from structbo.models import AdditiveGP, Residual
 from structbo.proposal import propose
 from structbo.space import Space
+from structbo.step_seed import step_seed
 
 NUM_DRAWS = 6
 ROUND_OFF = 1e-14
@@ -122,7 +124,7 @@ class Engine:
         with jax.enable_x64(True), threadpool_limits(1, "blas"):
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
-            seed = self._seed + len(known)
+            seed = step_seed(self._seed, len(known))
             given = self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
             if isinstance(self.batch, Hallucination):
                 ranked = propose(*given, self.batch.lie)
@@ -130,10 +132,10 @@ class Engine:
                 ranked = propose_batch(*given, self.batch)
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
-            taken = {row.tobytes() for row in np.concatenate([known, points])}
-            new = [row for row in self.space.snap(candidates) if row.tobytes() not in taken]
-            point = new[0] if new else self._new_points(np.concatenate([known, points]), 1)[0]
-            points = np.concatenate([points, point[None]])
+            taken = np.concatenate([known, points])
+            legal = self.space.snap(candidates)
+            new = legal[is_new(legal, taken)]
+            points = np.concatenate([points, new[:1] if len(new) else self._new_points(taken, 1)])
         missing = self._new_points(np.concatenate([known, points]), n - len(points))
         return np.concatenate([points, missing])
 
@@ -148,30 +150,20 @@ class Engine:
 
     def _new_points(self, known: FloatArray, n: int) -> FloatArray:
         """Quasi-random points that are not known yet."""
-        taken = {row.tobytes() for row in self.space.snap(known)}
-        points: list[FloatArray] = []
-        for row in self._quasi_random(skip=len(known), number=256 + 4 * n):
-            if len(points) < n and row.tobytes() not in taken:
-                taken.add(row.tobytes())
-                points.append(row)
+        rows = self._quasi_random(skip=len(known), number=256 + 4 * n)
+        points = rows[is_new(rows, known)][:n]
         if len(points) < n and self.space.num_points is not None:
+            taken = {row.tobytes() for row in self.space.snap(np.concatenate([known, points]))}
             levels = [level for level in self.space.levels if level is not None]
             rest = (np.array(row) for row in itertools.product(*levels))
             new = (row for row in rest if row.tobytes() not in taken)
-            points += itertools.islice(new, n - len(points))
-        return np.reshape(points, (n, self.space.num_dims))
+            more = list(itertools.islice(new, n - len(points)))
+            points = np.concatenate([points, np.reshape(more, (-1, self.space.num_dims))])
+        return points
 
-    def _quasi_random(self, skip: int, number: int) -> Iterator[FloatArray]:
-        """Points of a scrambled Sobol sequence, moved to the nearest legal ones."""
+    def _quasi_random(self, skip: int, number: int) -> FloatArray:
+        """Legal points of a scrambled Sobol sequence."""
         sequence = qmc.Sobol(self.space.num_dims, seed=self._seed)
-        start = sequence.random_base2((skip + number - 1).bit_length())
-        yield from self.space.snap(_even(start[skip : skip + number], self.space))
-
-
-def _even(points: FloatArray, space: Space) -> FloatArray:
-    """Uniform coordinates with every level of a discrete variable equally likely."""
-    even = points.copy()
-    for dim, levels in enumerate(space.levels):
-        if levels is not None:
-            even[:, dim] = levels[(points[:, dim] * len(levels)).astype(int)]
-    return even
+        start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
+        with jax.enable_x64(True):
+            return self.space.snap(np.asarray(Levels.of(self.space.levels).even(start)))

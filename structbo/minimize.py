@@ -10,6 +10,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from structbo.acquisition import Criterion
+from structbo.batches import BatchStrategy
 from structbo.engine import SpaceExhausted
 from structbo.models import AdditiveGP
 from structbo.optimizer import Optimizer
@@ -64,6 +65,7 @@ def minimize(
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
     criterion: str | Criterion = "log_ei",
+    batch: str | BatchStrategy = "believer",
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     callbacks: Sequence[Callback] = (),
@@ -83,6 +85,7 @@ def minimize(
         model: a NumPyro model, see `Optimizer`.
         num_initial: how many quasi-random points come first, see `Optimizer`.
         criterion: what makes a point worth evaluating, by name or as an instance, see `Optimizer`.
+        batch: what makes points worth evaluating at the same time, likewise.
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised,
             after everything told has been noted in ``optimizer``.
@@ -112,6 +115,7 @@ def maximize(
     model: AdditiveGP | None = None,
     num_initial: int | None = None,
     criterion: str | Criterion = "log_ei",
+    batch: str | BatchStrategy = "believer",
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     callbacks: Sequence[Callback] = (),
@@ -140,6 +144,7 @@ def _run(
     model: AdditiveGP | None,
     num_initial: int | None,
     criterion: str | Criterion,
+    batch: str | BatchStrategy,
     timeout: float | None,
     catch: type[Exception] | tuple[type[Exception], ...],
     callbacks: Sequence[Callback],
@@ -157,6 +162,7 @@ def _run(
             model=model,
             num_initial=num_initial,
             criterion=criterion,
+            batch=batch,
         )
     elif optimizer.direction != direction:
         raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
@@ -165,15 +171,14 @@ def _run(
     asked = 0
     with tqdm(total=n_trials, disable=not show_progress_bar, desc=direction) as progress:
         while True:
-            while asked < n_trials and len(running) < n_jobs and time.monotonic() < stop_at:
-                try:
-                    trial = optimizer.ask()
-                except SpaceExhausted:
+            free = min(n_trials - asked, n_jobs - len(running))
+            if free and time.monotonic() < stop_at:
+                trials = _ask(optimizer, free)
+                if len(trials) < free:
                     warnings.warn("every point of the space is evaluated: stopping.", stacklevel=3)
-                    n_trials = asked
-                    break
-                asked += 1
-                running[_submit(executor, objective, trial)] = trial
+                    n_trials = asked + len(trials)
+                asked += len(trials)
+                running |= {_submit(executor, objective, trial): trial for trial in trials}
             if not running:
                 return Result(optimizer)
             done = wait(running, return_when=FIRST_COMPLETED).done
@@ -200,6 +205,16 @@ def _run(
                     progress.set_postfix(best=f"{optimizer.best.value:.6g}")
                 for callback in callbacks:
                     callback(optimizer, told)
+
+
+def _ask(optimizer: Optimizer, number: int) -> list[Trial]:
+    """A batch of so many trials, or of fewer if the space has no more points."""
+    for size in range(number, 0, -1):
+        try:
+            return optimizer.ask(size)
+        except SpaceExhausted:
+            continue
+    return []
 
 
 def _submit(

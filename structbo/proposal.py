@@ -80,7 +80,7 @@ def propose(
         pending: points being evaluated, shape (p, D).
         criterion: what makes a point worth evaluating, by default the expected improvement.
         lie: the value that pending points and points after the first are taken to have, a function
-            of the observed values; by default they have their posterior means.
+            of the observed values; by default they have their posterior means, averaged over draws.
         union: what `structure_of` says of these draws, if it is known already.
 
     Returns:
@@ -202,33 +202,32 @@ def _search(
         posteriors = condition(model, draws, data)
         top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
         parents = jnp.asarray(data.x)[top]
-        spread = jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1]))
-        children = perturbed(key_parents, parents, NUM_RANDOM)
-        random = jax.vmap(levels.nearest)(jnp.concatenate([spread, children]))
+        spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
+        children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
 
         union, single = layouts
         search = Search(
             levels=levels,
-            candidates=jnp.concatenate([random, parents]),
+            candidates=jnp.concatenate([spread, children, parents]),
             best=parents[0],
             num_observed=num_observed,
             components=components,
             layouts=single,
             key=jax.random.fold_in(key, 3),
         )
-        acquisition = criterion.of(posteriors, search)
         is_projected = posteriors.covariance.decomposition.projection is not None
-        if isinstance(criterion, AdditiveCriterion) and not is_projected:
-            guide = acquisition
-        else:
-            guide = AdditiveUCB().of(posteriors, search)
-        global_maxima = _message_passing_maxima(guide, search, union)
+        is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
+        guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
+        num_starts = len(guide.which) if is_seen else NUM_DRAW_STARTS
+        global_maxima = _message_passing_maxima(guide, search, union, num_starts)
+        # What is known of the function's maximum depends on how far up the candidates reach.
+        search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
+        acquisition = guide if is_guide else criterion.of(posteriors, search)
         if is_seen:
             values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
             return acquisition, global_maxima[jnp.argsort(-values)]
-        candidates = jnp.concatenate([global_maxima, search.candidates])
-        values = acquisition(candidates)
-        ranked = candidates[jnp.argsort(-values)[:NUM_GRADIENT_STARTS]]
+        order = jnp.argsort(-acquisition(search.candidates))
+        ranked = search.candidates[order[:NUM_GRADIENT_STARTS]]
         moved = coordinate_ascent(
             acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
         )
@@ -237,7 +236,9 @@ def _search(
     return starts
 
 
-def _message_passing_maxima(guide: Acquisition, search: Search, union: Layout) -> Array:
+def _message_passing_maxima(
+    guide: Acquisition, search: Search, union: Layout, num_draws: int
+) -> Array:
     """Maxima of an additive acquisition averaged over draws, and of its first few draws'.
 
     Draws that have projections share no axes: each is maximized over its own outer box.
@@ -263,8 +264,7 @@ def _message_passing_maxima(guide: Acquisition, search: Search, union: Layout) -
 
     posteriors = posterior_of(guide.draws)
     is_shared = posteriors.covariance.decomposition.projection is None
-    num_starts = min(NUM_DRAW_STARTS, len(guide.which))
-    own_best = jax.lax.map(of_draw, jnp.arange(num_starts))
+    own_best = jax.lax.map(of_draw, jnp.arange(min(num_draws, len(guide.which))))
     if not is_shared:
         return own_best
     function = AdditiveAcquisition.of(guide, search.components)

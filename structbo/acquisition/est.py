@@ -48,4 +48,6 @@ class EST(JointCriterion):
         return jax.lax.map(estimate, (posteriors, best_means(posteriors)))
 
     def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        return (mean - reference) / deviation
+        gap = mean - reference
+        # Divided by it, a mean above the estimate would be the better the less is left to learn.
+        return jnp.where(gap > 0.0, gap, gap / deviation)

@@ -17,6 +17,7 @@ from structbo.acquisition.independent_maximum import FAR, quantile
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
+from structbo.maximizers.polish import coordinate_ascent
 from structbo.models.gp import ConditionedGP, SamplePath
 
 Maxima = Literal["sampled", "gumbel"]
@@ -34,11 +35,12 @@ class MES(JointCriterion):
     Joint. The information is the entropy that a normal loses when it is cut off at the maximum.
     Averaged is over draws, and over several maxima of each.
 
-    "sampled" maxima are those of functions drawn from the posterior: message passing finds them,
-    exactly on its grids, where the components of the draw are all of the function; the candidates
-    of the search are tried too, and are all there is for projections. "gumbel" ones come from a
-    Gumbel distribution that has the quartiles of the maximum of independent normals at the
-    candidates.
+    "sampled" maxima are those of functions drawn from the posterior. Message passing finds them,
+    exactly on its grids where the components of the draw are all of the function and its junction
+    tree is as narrow as those of the search; elsewhere, and for projections, they are lower bounds:
+    the best of that and of the candidates of the search, improved coordinate by coordinate.
+    "gumbel" ones come from a Gumbel distribution that has the quartiles of the maximum of
+    independent normals at the candidates.
 
     Args:
         num_maxima: maxima per draw.
@@ -187,7 +189,8 @@ def _maximum(
     if path.posterior.covariance.decomposition.projection is None:
         x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
         points = jnp.concatenate([points, x[None]])
-    return path(points).max()
+    best = points[jnp.argmax(path(points))][None]
+    return path(coordinate_ascent(path.__call__, best, search.levels, search.key, NUM_GRID))[0]
 
 
 def _component_maxima(

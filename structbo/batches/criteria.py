@@ -77,4 +77,5 @@ class ExpectedImprovement:
         deviation = np.maximum(ground.deviation, 1e-12)
         z = (ground.mean - self.incumbent) / deviation
         density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-        return deviation * (density + z * ndtr(z))
+        # Far below the incumbent the two terms cancel, and round-off may be all that is left.
+        return deviation * np.maximum(density + z * ndtr(z), 0.0)

@@ -21,7 +21,7 @@ class LocalPenalization:
     A function of Lipschitz constant L and maximum M has no maximizer within ``(M - f(x_j)) / L`` of
     x_j. The constant is the largest gradient of the posterior mean at the candidates, the maximum
     the largest observed value. A criterion that has negative scores is made positive by
-    ``log(1 + exp(score))``.
+    ``log(1 + exp(score))``. Pending points exclude candidates as chosen ones do.
 
     Args:
         lipschitz: the constant, if it is known.
@@ -38,12 +38,13 @@ class LocalPenalization:
         if constant is None:
             constant = lipschitz_constant(problem.posteriors, ground.points)
         scores = problem.criterion(ground)
-        positive = scores if scores.min() > 0.0 else np.logaddexp(0.0, scores)
+        positive = scores if scores.min() >= 0.0 else np.logaddexp(0.0, scores)
         log_scores = np.log(np.maximum(positive, np.finfo(float).tiny))
         maximum = problem.values.max()
         for pending in problem.pending:
             log_scores = log_scores + log_penalty(ground, pending, constant, maximum)
-        chosen = [ground.best(log_scores) if problem.first is None else problem.first]
+        opening = problem.opening
+        chosen = [ground.best(log_scores) if opening is None else opening]
         while len(chosen) < q:
             log_scores = log_scores + log_penalty(ground, chosen[-1], constant, maximum)
             ground = ground.without(chosen[-1])

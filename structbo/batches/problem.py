@@ -39,6 +39,14 @@ class BatchProblem:
     next_width: float
     first: int | None
 
+    @property
+    def opening(self) -> int | None:
+        """The first point, for strategies that count pending points as the beginning of the batch.
+
+        These have opened it then, and there is none.
+        """
+        return None if len(self.pending) else self.first
+
     def with_pending(self, value: float | None = None) -> GroundSet:
         """The moments once all pending points have a value; None for their means."""
         ground = self.ground

@@ -15,7 +15,8 @@ from structbo.models import ConditionedGP
 class Thompson:
     """Maximizers of sample paths of different draws, in a random order of draws.
 
-    A first point is taken as given; without one the criterion has no say.
+    A first point is taken as given, unless pending points have opened the batch; without one the
+    criterion has no say.
 
     References:
         Kandasamy, Krishnamurthy, Schneider and Poczos 2018, "Parallelised Bayesian optimisation via
@@ -26,9 +27,9 @@ class Thompson:
         """Indices of q different available candidates."""
         ground = problem.ground
         chosen: list[int] = []
-        if problem.first is not None:
-            chosen.append(problem.first)
-            ground = ground.without(problem.first)
+        if problem.opening is not None:
+            chosen.append(problem.opening)
+            ground = ground.without(problem.opening)
         with jax.enable_x64(True):
             num_draws = len(problem.posteriors.noise)
             key_order, key_paths = jax.random.split(key)

@@ -146,7 +146,10 @@ def maximize_additive(
         starts = [] if start is None else _best_first(function, legal, start)
         if whole is not None:
             points, width = whole
-            x, value = solve(tree, starts[0] if starts else jnp.zeros(num_dims), points, width)
+            # From a corner: a start inside would move points of the grid that the bound is of.
+            x, value = solve(tree, jnp.zeros(num_dims), points, width)
+            if starts and float(function(starts[0][None])[0]) > value:
+                x, value = solve(tree, starts[0], points, width)
             if num_grid is not None or points >= _COARSE:
                 return Maximum(np.asarray(x), value, tree.treewidth, True, value, points)
             starts = [x, *starts]

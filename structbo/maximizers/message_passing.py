@@ -94,6 +94,11 @@ class Levels(NamedTuple):
         """The coordinates of `regular_positions`, shape (D, G)."""
         return self.coordinates(self.regular_positions(num_grid))
 
+    def even(self, uniform: Array) -> Array:
+        """Legal points from uniform ones (m, D), every level of a variable equally likely."""
+        spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
+        return self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
+
     def nearest(self, x: Array) -> Array:
         """The legal point nearest to a point (D,)."""
         return self.coordinates(self.positions(x))[:, 0]

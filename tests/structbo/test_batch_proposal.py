@@ -36,12 +36,28 @@ def single() -> Any:
 
 @pytest.mark.parametrize("name", BATCH_STRATEGIES)
 def test_batches_are_legal_new_and_distinct(name: str, single: Any) -> None:
-    """The first point is the one that would be proposed alone; a lie moves it, one is pending."""
+    """One point is pending. The first is the one that would be proposed alone by the believer,
+    unless the value of the pending point is a lie, or it has opened the batch."""
     points = batch(name)
     assert len({*keys(points), *keys(KNOWN), *keys(PENDING)}) == len(KNOWN) + len(PENDING) + 4
     SPACE.to_unit(points)
-    assert (points[0] == single[0]) == (name != "constant_liar")
+    own = name in ("constant_liar", "local_penalization", "thompson")
+    assert (points[0] == single[0]) == (not own)
     assert keys(batch(name)) == keys(points)
+
+
+@pytest.mark.parametrize("name", ["local_penalization", "thompson"])
+def test_points_asked_one_by_one_are_a_batch_too(name: str) -> None:
+    optimizer = sb.Optimizer(SPACE, num_initial=5, model=MODEL, batch=name)
+    for point, value in zip(KNOWN, VALUES, strict=True):
+        optimizer.tell(point, value)
+    points = [optimizer.ask().params for _ in range(3)]
+    believer = sb.Optimizer(SPACE, num_initial=5, model=MODEL)
+    for point, value in zip(KNOWN, VALUES, strict=True):
+        believer.tell(point, value)
+    others = [believer.ask().params for _ in range(3)]
+    assert points[0] == others[0] and points[1] != others[1]
+    assert len(set(keys(points))) == 3
 
 
 def test_pure_exploration_is_greedy_maximization_of_the_determinant() -> None:

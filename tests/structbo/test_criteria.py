@@ -99,6 +99,15 @@ def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
     assert all(np.isfinite(g).all() for g in gradients)
 
 
+def test_est_prefers_higher_means_above_its_estimate() -> None:
+    """Divided by the deviation, a mean above the estimate would be the better the surer it is."""
+    mean, deviation = jnp.array([0.9, 1.0, 1.1, 1.2]), jnp.array([0.1, 0.1, 0.01, 0.2])
+    scores = acquisition.EST().score(mean, deviation, jnp.array(1.0))
+    assert np.all(np.diff(scores) > 0.0)
+    below = acquisition.EST().score(jnp.array([0.5, 0.5]), jnp.array([0.1, 0.2]), jnp.array(1.0))
+    np.testing.assert_allclose(below, [-5.0, -2.5])
+
+
 @pytest.mark.parametrize("number", [1, 5, 200])
 def test_maxima_of_independent_normals_agree_with_monte_carlo(number: int) -> None:
     """ESTn to the Monte Carlo error of 20 000 maxima, ESTa to 30 % of its excess over ``m_0``."""

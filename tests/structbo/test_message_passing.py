@@ -311,6 +311,18 @@ def test_clamped_variables_stay_and_the_others_are_maximized():
     assert float(value) == pytest.approx(float(max_sum(function.tables(grids), layout)[0]))
 
 
+def test_a_start_does_not_move_the_grid_that_the_bound_is_of():
+    """A peak on the grid is found although the start is next to it, and on lower ground."""
+
+    def spike(x, y, target):
+        return jnp.exp(-(((x - target) ** 2 + (y - target) ** 2) / 0.004**2)) + 0.1 * x
+
+    start = np.array([0.51, 0.51])
+    found = maximize_additive(Formula(0.5, spike), levels=[None, None], start=start)
+    assert found.exact and found.bound_grid == 33
+    assert found.upper_bound == found.value >= 1.05
+
+
 def test_the_answer_is_never_below_a_start():
     function, levels = edge_function(nx.grid_2d_graph(3, 3))
     rng = np.random.default_rng(0)
@@ -407,3 +419,12 @@ def test_rounds_reach_the_resolution():
         rounds = rounds_needed(num_grid)
         assert step * shrinkage ** (rounds - 1) <= 1e-3
         assert rounds == 1 or step * shrinkage ** (rounds - 2) > 1e-3
+
+
+def test_even_points_have_every_level_equally_often():
+    levels = Levels.of([np.array([0.0, 0.2, 1.0]), None, np.array([0.0, 1.0])])
+    uniform = (np.arange(60)[:, None] + 0.5) / 60 * np.ones(3)
+    even = np.asarray(levels.even(uniform))
+    assert np.unique(even[:, 0], return_counts=True)[1].tolist() == [20, 20, 20]
+    assert np.unique(even[:, 2], return_counts=True)[1].tolist() == [30, 30]
+    assert np.array_equal(even[:, 1], uniform[:, 1])

@@ -151,6 +151,30 @@ def test_an_executor_evaluates_several_points_at_a_time() -> None:
     assert len({tuple(t.params) for t in result.trials}) == 6
 
 
+def test_free_workers_are_given_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A space of five points: when four are evaluated there is one left for two workers."""
+    optimizer, asked = Optimizer({"k": Integer(0, 4)}, num_initial=MANY), []
+    ask = optimizer.ask
+
+    def noted(n: int) -> Any:
+        asked.append(n)
+        return ask(n)
+
+    monkeypatch.setattr(optimizer, "ask", noted)
+    executor: Any = AtOnce()
+    with pytest.warns(UserWarning, match="every point of the space is evaluated"):
+        result = minimize(
+            lambda point: float(point["k"]),
+            None,
+            9,
+            optimizer=optimizer,
+            executor=executor,
+            n_jobs=2,
+        )
+    assert asked == [2, 2, 2, 1]
+    assert sorted(t.value for t in result.trials) == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
 class AtOnce:
     """An executor that has finished everything by the time it is asked."""
 

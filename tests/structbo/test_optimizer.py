@@ -57,6 +57,21 @@ def test_ask_gives_one_trial_or_a_list_of_distinct_ones(optimizer: Optimizer) ->
     assert len(set(keys(optimizer.trials))) == 5
 
 
+def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coordinates lose a bit on the way to a box and back; the first candidate is taken then."""
+    rng = np.random.default_rng(0)
+    best, second = rng.integers(0, 65, (2, 1, 6)) / 64
+    box = np.array([-5.3, 0.1]) + rng.random((6, 1)) * [1.0, 20.0]
+    optimizer = Optimizer(box, num_initial=1)
+    there_and_back = optimizer.space.to_unit(optimizer.space.from_unit(best))
+    assert (there_and_back != best).any()
+    optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
+    monkeypatch.setattr(Chain, "advance", lambda self, data: {})
+    ranked = [np.concatenate([best, second])]
+    monkeypatch.setattr("structbo.engine.propose", lambda *_: ranked)
+    assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])
+
+
 @pytest.mark.parametrize("how", ["trial", "number", "params", "series"])
 def test_a_trial_is_told_by_itself_its_number_or_its_point(optimizer: Optimizer, how: str) -> None:
     """Its point told, a trial is no longer pending, and there is no second one."""
