@@ -37,7 +37,7 @@ from structbo.candidates import candidates, is_new
 from structbo.inference import Data, Draws, condition
 from structbo.maximizers import Levels
 from structbo.models import ConditionedGP
-from structbo.proposal import NUM_PARENTS, propose, structure_of
+from structbo.proposal import NUM_PARENTS, Proposal, propose, structure_of
 
 NUM_CANDIDATES = 480
 """Few enough that with the first point's and some pending ones they are 512 at most."""
@@ -53,7 +53,7 @@ def propose_batch(
     pending: np.ndarray,
     criterion: Criterion,
     strategy: BatchStrategy,
-) -> list[np.ndarray]:
+) -> Proposal:
     """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
 
     What the strategy knows of the criterion is its exploration parameter, or its estimate of the
@@ -71,13 +71,13 @@ def propose_batch(
         strategy: what makes points worth evaluating together.
 
     Returns:
-        For each point its candidates in the unit cube, best first; one for those that a strategy
-        chose. In a small space there can be fewer points than asked for.
+        The candidates for each point, one for those that a strategy chose, and what the criterion's
+        best one maximizes. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
-    ranked = propose(model, draws, data, levels, 1, seed, pending, criterion, union=union)
+    single = propose(model, draws, data, levels, 1, seed, pending, criterion, union=union)
     if num_points == 1 and not len(pending):
-        return ranked
+        return single
     key_candidates, key_strategy = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
     posteriors = _conditioned(model)(draws, data)
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
@@ -89,12 +89,12 @@ def propose_batch(
     best_first = np.argsort(-np.where(data.mask, data.y, -np.inf), stable=True)
     parents = jnp.asarray(data.x)[best_first[:NUM_PARENTS]]
     others = candidates(key_candidates, landscape, Levels.of(levels), parents, NUM_CANDIDATES)
-    points = np.concatenate([*ranked, np.asarray(others)])
+    points = np.concatenate([*single.ranked, np.asarray(others)])
     known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], pending])
     points = points[is_new(points, known)]
     size = min(num_points, len(points))
     if size == 0:
-        return ranked
+        return single
     best = float(best_means(posteriors).mean())
     width, next_width = (
         _width(criterion, t, num_dims, best) for t in (num_observed, num_observed + size)
@@ -112,8 +112,8 @@ def propose_batch(
         first=0,
         pending=pending,
     )
-    first = ranked if chosen[0] == 0 else [points[chosen[:1]]]
-    return [*first, *points[chosen[1:], None]]
+    first = single.ranked if chosen[0] == 0 else [points[chosen[:1]]]
+    return Proposal([*first, *points[chosen[1:], None]], single.acquisition)
 
 
 def _width(criterion: Criterion, t: float, num_dims: int, best: float) -> Width:

@@ -4,11 +4,13 @@ import itertools
 from functools import lru_cache
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from scipy.stats import qmc
 from threadpoolctl import threadpool_limits
 
-from structbo.acquisition import Criterion, as_criterion
+from structbo.acquisition import Acquisition, Criterion, as_criterion
 from structbo.arrays import FloatArray
 from structbo.batch_proposal import propose_batch
 from structbo.batches import BatchStrategy, Hallucination, as_strategy
@@ -97,6 +99,7 @@ class Engine:
         self.criterion = as_criterion(criterion)
         self.batch = as_strategy(batch)
         self._seed = seed
+        self._acquisition: Acquisition | None = None
         self._source = (
             Chain(self.model, NUM_DRAWS, seed) if inference is None else inference(self.model, seed)
         )
@@ -127,9 +130,9 @@ class Engine:
             seed = step_seed(self._seed, len(known))
             given = self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
             if isinstance(self.batch, Hallucination):
-                ranked = propose(*given, self.batch.lie)
+                ranked, self._acquisition = propose(*given, self.batch.lie)
             else:
-                ranked = propose_batch(*given, self.batch)
+                ranked, self._acquisition = propose_batch(*given, self.batch)
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])
@@ -138,6 +141,21 @@ class Engine:
             points = np.concatenate([points, new[:1] if len(new) else self._new_points(taken, 1)])
         missing = self._new_points(np.concatenate([known, points]), n - len(points))
         return np.concatenate([points, missing])
+
+    def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What was maximized last, at points (m, D), and its Monte Carlo error, both of shape (m,).
+
+        Raises:
+            ValueError: if nothing was maximized yet.
+        """
+        if self._acquisition is None:
+            raise ValueError(
+                "there are no scores yet: the points so far are quasi-random. Ask for a point when "
+                f"{max(self.num_initial, 1)} values are told."
+            )
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            values, errors = _values_and_errors(self._acquisition, x)
+            return np.asarray(values), np.asarray(errors)
 
     def _check_room(self, known: FloatArray, n: int) -> None:
         num_points = self.space.num_points
@@ -167,3 +185,9 @@ class Engine:
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with jax.enable_x64(True):
             return self.space.snap(np.asarray(Levels.of(self.space.levels).even(start)))
+
+
+@jax.jit
+def _values_and_errors(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array]:
+    points = jnp.asarray(x)
+    return acquisition(points), acquisition.standard_error(points)

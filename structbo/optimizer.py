@@ -190,6 +190,25 @@ class Optimizer:
         if self._screening is not None and told.number in self._screened:
             self._screening.tell(self._screened[told.number], told.value)
 
+    def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
+        """What the criterion said of points at the last ask, the higher the better.
+
+        The first point asked for then was to maximize it. Whether it is better than another one,
+        and not by the chance of the draws, their Monte Carlo errors tell.
+
+        Args:
+            points: m points, in the format of ``params`` or as a table of them.
+
+        Returns:
+            The criterion averaged over posterior draws, and the error of that mean, as if draws
+            were independent; both of shape (m,). For "log_ei" and "pi" the scores are logarithms,
+            their errors relative.
+
+        Raises:
+            ValueError: if no point was asked of the model yet, or a point is outside the space.
+        """
+        return self._engine.score(unit_points(self.space, points))
+
     @property
     def best(self) -> Trial:
         """The complete trial with the best value told.

@@ -65,7 +65,7 @@ def propose(
     criterion: Criterion | None = None,
     lie: Lie | None = None,
     union: "Union | None" = None,
-) -> list[np.ndarray]:
+) -> "Proposal":
     """Maximizes a criterion, averaged over draws, point after point.
 
     Pending points, and points after the first, count as observed.
@@ -84,7 +84,7 @@ def propose(
         union: what `structure_of` says of these draws, if it is known already.
 
     Returns:
-        For each point its candidates in the unit cube, best first, shape (K, D).
+        The candidates for each point, and what the first one maximizes.
     """
     criterion = LogEI() if criterion is None else criterion
     legal = Levels.of(levels)
@@ -96,12 +96,14 @@ def propose(
     if len(pending):
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
+    acquisitions: list[Acquisition] = []
     for key in jax.random.split(jax.random.key(seed), num_points):
         if ranked:
             data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
         acquisition, starts = search(
             draws, data, union.components, union.layouts, legal, num_observed, key
         )
+        acquisitions.append(acquisition)
         if is_seen:
             function = AdditiveAcquisition.of(acquisition, union.components)
             best = maximize_additive(function, levels=levels, start=np.asarray(starts[:1])).x
@@ -111,7 +113,19 @@ def propose(
             partial(_value_and_gradient, acquisition), np.array(starts), is_continuous
         )
         ranked.append(points[np.argsort(-values)])
-    return ranked
+    return Proposal(ranked, acquisitions[0])
+
+
+class Proposal(NamedTuple):
+    """What to evaluate next.
+
+    Args:
+        ranked: for each point its candidates in the unit cube, best first, shape (K, D).
+        acquisition: what the first point maximizes.
+    """
+
+    ranked: list[np.ndarray]
+    acquisition: Acquisition
 
 
 class Union(NamedTuple):

@@ -21,8 +21,8 @@ class Hallucination:
 
     Points already chosen, and pending ones, count as observed. At their means, which leaves all
     means as they are and shrinks deviations: with a width of beta's schedule this is BUCB, with
-    `EstimationWidth` B-EST, with the expected improvement the kriging believer. Or at a lie: the
-    constant liar.
+    `EstimationWidth` B-EST, with the expected improvement the kriging believer, but for its
+    incumbent, which stays. Or at a lie: the constant liar.
 
     Args:
         lie: what all values are taken for, a function of the observed ones such as `numpy.min`;

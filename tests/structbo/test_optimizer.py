@@ -67,8 +67,8 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     assert (there_and_back != best).any()
     optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
     monkeypatch.setattr(Chain, "advance", lambda self, data: {})
-    ranked = [np.concatenate([best, second])]
-    monkeypatch.setattr("structbo.engine.propose", lambda *_: ranked)
+    proposal = [np.concatenate([best, second])], None
+    monkeypatch.setattr("structbo.engine.propose", lambda *_: proposal)
     assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])
 
 
@@ -230,6 +230,21 @@ def test_a_pending_trial_is_not_asked_again(finished: Optimizer) -> None:
     assert len(np.unique(points(optimizer), axis=0)) == 11
     gaps = np.abs(points(optimizer)[7:, None] - points(optimizer)[None, 7:]).max(2)
     assert gaps[~np.eye(4, dtype=bool)].min() > 1e-3, "near copies teach nothing"
+
+
+def test_the_point_asked_for_has_the_best_score(optimizer: Optimizer) -> None:
+    with pytest.raises(
+        ValueError, match="there are no scores yet"
+    ):
+        optimizer.score([POINT])
+    asking = run()
+    trial = asking.ask()
+    random = BOX[:, 0] + np.ptp(BOX, axis=1) * np.random.default_rng(0).random((300, 2))
+    scores, errors = asking.score(np.vstack([trial.params, random]))
+    assert scores.shape == errors.shape == (301,)
+    assert scores[0] >= scores[1:].max()
+    # Of six draws: the relative error of a mean is at most 1, when one draw is all of it.
+    assert ((errors > 0.0) & (errors <= 1.0)).all()
 
 
 def test_the_posterior_is_that_of_everything_told(

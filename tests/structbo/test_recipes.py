@@ -29,6 +29,7 @@ from structbo import (
 from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
 from structbo.inference import Data, log_likelihoods
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
+from structbo.proposal import Proposal
 
 SPACE = Space({"a": (-1.0, 1.0), "b": (1e-3, 1.0, "log"), "c": (0.0, 5.0)})
 STAR = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
@@ -95,7 +96,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     def search(model, draws, data, levels, num_points, seed, pending, criterion, batch):
         noted.append(Call(model, draws, data, criterion, batch))
         rng = np.random.default_rng(seed)
-        return [rng.random((4, len(levels))) for _ in range(num_points)]
+        return Proposal([rng.random((4, len(levels))) for _ in range(num_points)], None)
 
     def sampler(model, num_dims):
         is_finite = isinstance(model.lengthscale, FiniteUniform)
