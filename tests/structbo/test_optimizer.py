@@ -233,9 +233,7 @@ def test_a_pending_trial_is_not_asked_again(finished: Optimizer) -> None:
 
 
 def test_the_point_asked_for_has_the_best_score(optimizer: Optimizer) -> None:
-    with pytest.raises(
-        ValueError, match="there are no scores yet"
-    ):
+    with pytest.raises(ValueError, match="there are no scores yet"):
         optimizer.score([POINT])
     asking = run()
     trial = asking.ask()
