@@ -1,5 +1,7 @@
 """Checks of arguments, with messages that name the argument and what was given."""
 
+import inspect
+
 import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
@@ -10,8 +12,8 @@ def is_concrete(value: ArrayLike) -> bool:
     return not isinstance(value, Tracer)
 
 
-def checked_count(name: str, value: object) -> int:
-    """An integer of at least 1.
+def checked_count(name: str, value: object, *, least: int = 1) -> int:
+    """An integer that is not too small.
 
     Raises:
         ValueError: if it is anything else.
@@ -20,8 +22,8 @@ def checked_count(name: str, value: object) -> int:
         >>> checked_count("n", 3)
         3
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
     return int(value)
 
 
@@ -37,3 +39,32 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     if not ((numbers > 0.0) & (numbers <= largest)).all():
         kind = "positive" if largest == np.inf else "positive and finite"
         raise ValueError(f"{name} must be {kind}, got {value}.")
+
+
+def check_fraction(name: str, value: object) -> None:
+    """Checks a number between 0 and 1, both excluded.
+
+    Raises:
+        ValueError: if it is anything else.
+    """
+    if not isinstance(value, int | float | np.number) or not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
+
+
+def check_model(model: object) -> None:
+    """Checks that something can be called as a NumPyro model of points and observations.
+
+    Raises:
+        TypeError: if it cannot.
+    """
+    is_model = callable(model) and not isinstance(model, type)
+    if is_model:
+        try:
+            inspect.signature(model).bind("X", "y", mask=None)  # type: ignore[arg-type]
+        except TypeError:
+            is_model = False
+    if not is_model:
+        raise TypeError(
+            "model must be a NumPyro model, model(X, y=None, mask=None), such as AdditiveGP(edges()"
+            f"), which makes one of a structure; got {model!r}."
+        )

@@ -28,7 +28,7 @@ def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
     polynomials, which the first step needs, are computed in log space: they do not overflow.
 
     ``jax.vmap`` over keys shares one eigendecomposition, which takes nearly all of the time.
-    Under ``jax.jit`` the values of L are not checked.
+    Under ``jax.jit``, which needs 64-bit floats to be switched on, values of L are not checked.
 
     Args:
         key: a JAX random key.
@@ -111,7 +111,8 @@ def greedy_kdpp(L: ArrayLike, k: int) -> Array:
         The items as they were chosen, shape (k,).
 
     Raises:
-        ValueError: if L is not such a matrix, or k is not between 0 and n.
+        ValueError: if L is found not to be such a matrix, or k is not between 0 and n. That it is
+            positive semi-definite is checked as far as the search goes.
 
     References:
         Chen, Zhang and Zhou 2018, "Fast greedy MAP inference for determinantal point process";
@@ -129,16 +130,26 @@ def most_probable(L: Array, k: int) -> Array:
     """The greedy set of k items, shape (k,), for a matrix that is known to be one of a k-DPP."""
     if k == 0:
         return jnp.zeros(0, int)
-    items, pivots = _greedy(L, k)
-    tolerance = len(L) * ROUND_OFF * jnp.abs(jnp.diagonal(L)).max()
-    if is_concrete(pivots) and not (pivots > tolerance).all():
-        raise _rank_error(int((pivots > tolerance).sum()), k)
+    items, pivots, least = _greedy(L, k)
+    largest = jnp.abs(jnp.diagonal(L)).max()
+    tolerance = len(L) * ROUND_OFF * largest
+    if is_concrete(pivots):
+        # After the first that is not positive, pivots are round-off.
+        rank = int(jnp.argmin(jnp.append(pivots > tolerance, False)))
+        variance = float(least if rank == k else pivots[rank])
+        if variance < -max(float(tolerance), 1e-8 * float(largest)):
+            raise ValueError(
+                "L must be positive semi-definite, a variance in its Cholesky factorization is "
+                f"{variance:.3g}: a covariance matrix is."
+            )
+        if rank < k:
+            raise _rank_error(rank, k)
     return items
 
 
 @partial(jax.jit, static_argnums=1)
-def _greedy(L: Array, k: int) -> tuple[Array, Array]:
-    """The items and their pivots: the factors by which they multiplied the determinant."""
+def _greedy(L: Array, k: int) -> tuple[Array, Array, Array]:
+    """The items, their pivots, by which they multiplied the determinant, and the least residual."""
 
     def add(step: Array, state: tuple[Pivots, Array, Array]) -> tuple[Pivots, Array, Array]:
         pivots, items, sizes = state
@@ -147,8 +158,9 @@ def _greedy(L: Array, k: int) -> tuple[Array, Array]:
         return pivots.eliminate(step, item, L[item]), items.at[step].set(item), sizes
 
     start = (Pivots.of(jnp.diagonal(L), k), jnp.zeros(k, int), jnp.zeros(k))
-    _, items, sizes = jax.lax.fori_loop(0, k, add, start)
-    return items, sizes
+    pivots, items, sizes = jax.lax.fori_loop(0, k, add, start)
+    left = jnp.where(jnp.isneginf(pivots.residual), 0.0, pivots.residual)
+    return items, sizes, left.min()
 
 
 class Pivots(NamedTuple):
@@ -176,13 +188,16 @@ class Pivots(NamedTuple):
 
 def checked_kernel(L: ArrayLike, k: int) -> Array:
     """L as an array of doubles, if it can be the matrix of a k-DPP."""
+    if jnp.iscomplexobj(L):
+        raise ValueError("L must be real, got complex numbers.")
     kernel = jnp.asarray(L, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"L must be square, got shape {kernel.shape}.")
-    if not 0 <= k <= len(kernel):
+    is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
+    if not (is_count and 0 <= k <= len(kernel)):
         raise ValueError(
-            f"k must be between 0 and the {len(kernel)} items of L, got {k}: add items or ask for "
-            "fewer."
+            f"k must be between 0 and the {len(kernel)} items of L, got {k!r}: add items or ask "
+            "for fewer."
         )
     if is_concrete(kernel):
         _check_entries(np.asarray(kernel))

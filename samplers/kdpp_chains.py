@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
+from structbo.models.arguments import check_fraction, checked_count
 from structbo.samplers.kdpp import checked_kernel, most_probable
 
 
@@ -37,7 +38,7 @@ def sample_kdpp_mcmc(
         The items in ascending order, shape (k,).
 
     Raises:
-        ValueError: if L is not such a matrix, or k or the accuracy are out of range.
+        ValueError: if L is found not to be such a matrix, or another argument is out of range.
 
     References:
         Anari, Oveis Gharan and Rezaei 2016, "Monte Carlo Markov chain algorithms for sampling
@@ -68,7 +69,7 @@ def sample_kdpp_heat_bath(
         The items in ascending order, shape (k,).
 
     Raises:
-        ValueError: if L is not such a matrix, or k or the accuracy are out of range.
+        ValueError: if L is found not to be such a matrix, or another argument is out of range.
 
     References:
         Cryan, Guo and Mousa 2021, "Modified log-Sobolev inequalities for strongly log-concave
@@ -104,7 +105,7 @@ def metropolis_steps(n: int, k: int, accuracy: float) -> int:
         >>> metropolis_steps(8, 3, 0.01)
         367
     """
-    _check_accuracy(accuracy)
+    check_fraction("accuracy", accuracy)
     return math.ceil(2 * k * (n - k) * (_log_odds_of_start(n, k) - math.log(accuracy)))
 
 
@@ -130,21 +131,16 @@ def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
         >>> heat_bath_steps(1000, 10, 0.01), heat_bath_steps(5000, 10, 0.01)
         (130, 132)
     """
-    _check_accuracy(accuracy)
+    check_fraction("accuracy", accuracy)
     entropy = _log_odds_of_start(n, k)
-    return 0 if entropy == 0.0 else math.ceil(k * math.log(entropy / (2.0 * accuracy**2)))
+    if entropy == 0.0:
+        return 0
+    return max(math.ceil(k * (math.log(0.5 * entropy) - 2.0 * math.log(accuracy))), 0)
 
 
 def _log_odds_of_start(n: int, k: int) -> float:
     """Bounds ``log(1 / p)``: at most C(n, k) sets, none above (k!)^2 times the greedy one."""
     return math.log(math.comb(n, k)) + 2.0 * math.lgamma(k + 1.0)
-
-
-def _check_accuracy(accuracy: float) -> None:
-    if not 0.0 < accuracy < 1.0:
-        raise ValueError(
-            f"accuracy must be a total variation distance between 0 and 1, got {accuracy}."
-        )
 
 
 class Chain(NamedTuple):
@@ -221,8 +217,9 @@ def _sample(
         start = most_probable(L, k)
         if k in (0, len(L)):
             return jnp.sort(start)
-        length = steps_for(len(L), k, accuracy) if num_steps is None else num_steps
-        return _run(key, L, start, length, step)
+        if num_steps is None:
+            num_steps = steps_for(len(L), k, accuracy)
+        return _run(key, L, start, checked_count("num_steps", num_steps, least=0), step)
 
 
 @partial(jax.jit, static_argnums=4)

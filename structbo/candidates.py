@@ -15,8 +15,10 @@ from scipy.stats import qmc
 from structbo.arrays import BoolArray, FloatArray
 from structbo.maximizers import AdditiveFunction, Layout, Levels, sample_additive
 
-SAME = 1e-9
-"""Points whose coordinates all differ by less are one: a unit of another scale costs a few bits."""
+SAME = 1e-7
+"""Points whose coordinates all differ by less are one.
+
+A change of scale costs a few bits, a nearer copy tells nothing new."""
 
 
 def candidates(

@@ -45,7 +45,7 @@ class CoordinatewiseSampling(Screening):
         space = Space(space)
         self._needed = 2 * checked_count("num_differences", num_differences) * space.num_dims
         super().__init__(space, self._needed if budget is None else budget, seed)
-        if not 0 <= num_active <= space.num_dims:
+        if checked_count("num_active", num_active, least=0) > space.num_dims:
             raise ValueError(
                 f"num_active must be between 0 and {space.num_dims}, the number of parameters, "
                 f"got {num_active!r}."

@@ -19,11 +19,13 @@ from structbo.draw_sources import Inference
 from structbo.inference import Chain, Data
 from structbo.maximizers import Levels
 from structbo.models import AdditiveGP, Residual
+from structbo.models.arguments import check_model, checked_count
 from structbo.proposal import propose
 from structbo.space import Space
 from structbo.step_seed import step_seed
 
 NUM_DRAWS = 6
+MAX_SEED = 2**63 - 1
 ROUND_OFF = 1e-14
 """Relative to the largest value: a smaller deviation is taken for none."""
 
@@ -95,10 +97,15 @@ class Engine:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
         default_initial = int(np.clip(2 * space.num_dims, 4, 20))
-        self.num_initial = default_initial if num_initial is None else num_initial
+        check_model(self.model)
+        if num_initial is None:
+            num_initial = default_initial
+        self.num_initial = checked_count("num_initial", num_initial, least=0)
         self.criterion = as_criterion(criterion)
         self.batch = as_strategy(batch)
-        self._seed = seed
+        self._seed = checked_count("seed", seed, least=0)
+        if self._seed > MAX_SEED:
+            raise ValueError(f"seed must be at most {MAX_SEED}, got {seed}.")
         self._acquisition: Acquisition | None = None
         self._source = (
             Chain(self.model, NUM_DRAWS, seed) if inference is None else inference(self.model, seed)
@@ -163,7 +170,7 @@ class Engine:
         if num_points is not None and num_points - num_known < n:
             raise SpaceExhausted(
                 f"{n} new points were asked for, but the space has {num_points} points in all and "
-                f"{num_known} of them are evaluated or pending; ask for fewer."
+                f"{num_known} of them are evaluated or pending: {num_points - num_known} are left."
             )
 
     def _new_points(self, known: FloatArray, n: int) -> FloatArray:

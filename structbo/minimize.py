@@ -13,6 +13,7 @@ from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy
 from structbo.engine import SpaceExhausted
 from structbo.models import AdditiveGP
+from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.posterior import Posterior
 from structbo.space import SpaceLike
@@ -53,6 +54,9 @@ class Result:
     def posterior(self) -> Posterior:
         """Posterior draws of the structure given all trials."""
         return self.optimizer.posterior
+
+    def __repr__(self) -> str:
+        return f"Result({self.optimizer!r})"
 
 
 def minimize(
@@ -96,6 +100,9 @@ def minimize(
 
     Returns:
         The best point and value, all trials, and the posterior.
+
+    Raises:
+        ValueError: if a number is out of range, or nothing says what the space is.
 
     Example:
         >>> result = minimize(lambda p: p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)
@@ -152,6 +159,16 @@ def _run(
     n_jobs: int,
     show_progress_bar: bool,
 ) -> Result:
+    n_trials = checked_count("n_trials", n_trials, least=0)
+    if checked_count("n_jobs", n_jobs) > 1 and executor is None:
+        raise ValueError(
+            f"n_jobs={n_jobs} needs an executor, such as "
+            f"concurrent.futures.ThreadPoolExecutor({n_jobs})."
+        )
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}.")
+    if callable(callbacks):
+        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got a function.")
     if optimizer is None:
         if space is None:
             raise ValueError("give a space, or an optimizer to continue.")
@@ -164,6 +181,8 @@ def _run(
             criterion=criterion,
             batch=batch,
         )
+    elif not isinstance(optimizer, Optimizer):
+        raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
     elif optimizer.direction != direction:
         raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout

@@ -85,6 +85,11 @@ class Optimizer:
         self._engine = self._make_engine(model)
         self._trials: list[Trial] = []
         self._posterior: tuple[int, Posterior] | None = None
+        if screening is not None and not isinstance(screening, Screening):
+            raise TypeError(
+                "screening must be an instance such as HierarchicalDiagonalSampling(space), got "
+                f"{screening!r}."
+            )
         self._screening = screening
         if screening is not None and screening.space.names != self.space.names:
             raise ValueError(
@@ -93,6 +98,11 @@ class Optimizer:
             )
         self._trials += () if screening is None else screening.trials
         self._screened = {trial.number: trial.number for trial in self._trials}
+
+    def __repr__(self) -> str:
+        complete = [t for t in self._trials if t.state == "complete"]
+        best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
+        return f"Optimizer({self.direction}, {len(self._trials)} trials{best})"
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -122,7 +132,8 @@ class Optimizer:
         if missing:
             pending = [t.params for t in self._trials if t.state == "pending"]
             x, y = self._table(self._told)
-            points = self._engine.propose(x, y, unit_points(self.space, pending), missing)
+            waiting = unit_points(self.space, pending, "params")
+            points = self._engine.propose(x, y, waiting, missing)
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
@@ -159,7 +170,7 @@ class Optimizer:
         """
         number = self._number(trial)
         if number is None:
-            params = self.space.from_unit(self.space.to_unit([trial]))[0]
+            params = self.space.from_unit(unit_points(self.space, [trial], "trial"))[0]
             told = Trial(len(self._trials), params).told(value)
             self._trials.append(told)
         else:
@@ -207,7 +218,7 @@ class Optimizer:
         Raises:
             ValueError: if no point was asked of the model yet, or a point is outside the space.
         """
-        return self._engine.score(unit_points(self.space, points))
+        return self._engine.score(unit_points(self.space, points, "points"))
 
     @property
     def best(self) -> Trial:
@@ -250,7 +261,7 @@ class Optimizer:
 
     def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
         """Points of the unit cube, and values to be maximized."""
-        x = unit_points(self.space, [t.params for t in told])
+        x = unit_points(self.space, [t.params for t in told], "params")
         y = np.array([np.nan if t.value is None else t.value for t in told], float)
         return x, self._sign * y
 
@@ -261,7 +272,7 @@ class Optimizer:
         elif isinstance(trial, int | np.integer) and not isinstance(trial, bool):
             number = int(trial)
         else:
-            unit = self.space.to_unit([trial])
+            unit = unit_points(self.space, [trial], "trial")
             asked = [t for t in self._trials if t.state == "pending"]
             same = (t for t in asked if np.array_equal(self.space.to_unit([t.params]), unit))
             return next((t.number for t in same), None)

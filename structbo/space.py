@@ -103,12 +103,13 @@ class Space:
         sizes = [len(levels) for levels in self.levels if levels is not None]
         return math.prod(sizes) if len(sizes) == self.num_dims else None
 
-    def to_unit(self, points: Any) -> FloatArray:
+    def to_unit(self, points: Any, *, name: str = "points") -> FloatArray:
         """Map points to the unit cube.
 
         Args:
             points: a dict by name, a list of dicts, a DataFrame, or an array (n, D) or (D,) (or
                 nested list) of values in the order of `names`.
+            name: what to call them in messages.
 
         Returns:
             (n, D), exactly on the levels where a parameter is discrete.
@@ -116,14 +117,14 @@ class Space:
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
-        rows = self._rows(points)
+        rows = self._rows(name, points)
         unit = np.empty((len(rows), self.num_dims))
         for i, row in enumerate(rows):
-            for d, (name, parameter) in enumerate(zip(self.names, self.parameters, strict=True)):
+            for d, parameter in enumerate(self.parameters):
                 try:
                     unit[i, d] = parameter.to_unit(row[d])
                 except (TypeError, ValueError) as error:
-                    raise type(error)(f"points[{i}][{name!r}]: {error}") from None
+                    raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
         return unit
 
     def from_unit(self, unit: ArrayLike) -> Points:
@@ -188,19 +189,19 @@ class Space:
             raise ValueError("unit must not hold NaN")
         return coordinates
 
-    def _rows(self, points: Any) -> Sequence[Sequence[Any]]:
+    def _rows(self, name: str, points: Any) -> Sequence[Sequence[Any]]:
         """Any kind of table, as rows of values in the order of `names`."""
         if hasattr(points, "columns"):
-            self._check_names("points", points.columns)
-            return list(zip(*(points[name].to_list() for name in self.names), strict=True))
+            self._check_names(name, points.columns)
+            return list(zip(*(points[column].to_list() for column in self.names), strict=True))
         if hasattr(points, "ndim") and not _is_dict(points):
             points = np.asarray(points).tolist()
         if isinstance(points, str) or not isinstance(points, Iterable):
-            raise TypeError(f"points must be dicts, a DataFrame or an array, got {points!r}")
+            raise TypeError(f"{name} must be dicts, a DataFrame or an array, got {points!r}")
         points = [points] if _is_dict(points) else list(points)
         if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
             points = [points]
-        return [self._row(f"points[{i}]", point) for i, point in enumerate(points)]
+        return [self._row(f"{name}[{i}]", point) for i, point in enumerate(points)]
 
     def _row(self, where: str, point: Any) -> Sequence[Any]:
         if _is_dict(point):

@@ -67,10 +67,10 @@ def suggest(
     space = Space(space)
     sign = direction_sign(direction)
     n = checked_count("n", n)
-    x, values = unit_points(space, X), observed_values(y)
+    x, values = unit_points(space, X, "X"), observed_values(y)
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
-    waiting = unit_points(space, pending)
+    waiting = unit_points(space, pending, "pending")
     engine = Engine(space, model, num_initial, seed, criterion, batch=batch)
     return space.from_unit(engine.propose(x, sign * values, waiting, n))
 
@@ -82,11 +82,11 @@ def direction_sign(direction: Direction) -> float:
     return 1.0 if direction == "maximize" else -1.0
 
 
-def unit_points(space: Space, points: Any) -> FloatArray:
+def unit_points(space: Space, points: Any, name: str) -> FloatArray:
     """Points in the unit cube, shape (m, D); None and empty tables have none."""
     if points is None or (hasattr(points, "__len__") and len(points) == 0):
         return np.empty((0, space.num_dims))
-    return space.to_unit(points)
+    return space.to_unit(points, name=name)
 
 
 def observed_values(y: ArrayLike) -> FloatArray:

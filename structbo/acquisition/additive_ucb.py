@@ -27,6 +27,9 @@ class AdditiveUCB(ComponentCriterion):
 
     beta: Schedule | float = HalfLog()
 
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
+
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         count = num_draws(posteriors)
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])

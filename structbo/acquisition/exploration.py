@@ -5,11 +5,14 @@ bound and explore far more than those of practice.
 """
 
 import math
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 from jax import Array
+
+from structbo.models.arguments import check_fraction, check_positive, checked_count
 
 Schedule = Callable[[Array | float, int], Array]
 """Maps the number of observations t and of dimensions D to beta."""
@@ -28,6 +31,13 @@ class Constant:
     """
 
     value: float
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.value, numbers.Real) and 0.0 <= self.value < math.inf):
+            raise ValueError(
+                "beta must be a number of at least 0, or a schedule such as HalfLog(), got "
+                f"{self.value!r}."
+            )
 
     def __call__(self, t: Array | float, num_dims: int) -> Array:
         return jnp.asarray(self.value, float)
@@ -67,6 +77,10 @@ class GroupLog:
 
     group_size: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.group_size is not None:
+            checked_count("group_size", self.group_size)
+
     def __call__(self, t: Array | float, num_dims: int) -> Array:
         group_size = num_dims if self.group_size is None else self.group_size
         return 0.2 * group_size * jnp.log(2.0 * jnp.maximum(t, 1.0))
@@ -91,6 +105,10 @@ class FiniteDomain:
 
     num_points: int
     delta: float = 0.1
+
+    def __post_init__(self) -> None:
+        checked_count("num_points", self.num_points)
+        check_fraction("delta", self.delta)
 
     def __call__(self, t: Array | float, num_dims: int) -> Array:
         fixed = math.log(self.num_points) + math.log(math.pi**2 / (6.0 * self.delta))
@@ -124,6 +142,13 @@ class ActiveVariables:
     deviation: float = 1.0
     delta: float = 0.1
 
+    def __post_init__(self) -> None:
+        if self.num_active is not None:
+            checked_count("num_active", self.num_active)
+        check_positive("bandwidth", self.bandwidth)
+        check_positive("deviation", self.deviation)
+        check_fraction("delta", self.delta)
+
     def __call__(self, t: Array | float, num_dims: int) -> Array:
         d = num_dims if self.num_active is None else self.num_active
         log_t = jnp.log(jnp.maximum(t, 1.0))
@@ -134,5 +159,11 @@ class ActiveVariables:
 
 
 def as_schedule(beta: Schedule | float) -> Schedule:
-    """A schedule, for a number the constant one."""
-    return beta if callable(beta) else Constant(beta)
+    """A schedule, for a number the constant one.
+
+    Raises:
+        ValueError: if it is neither a schedule nor a number of at least 0.
+    """
+    if callable(beta) and not isinstance(beta, type):
+        return beta
+    return Constant(beta)  # type: ignore[arg-type]

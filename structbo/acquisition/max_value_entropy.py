@@ -18,6 +18,7 @@ from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.polish import coordinate_ascent
+from structbo.models.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
 Maxima = Literal["sampled", "gumbel"]
@@ -54,6 +55,7 @@ class MES(JointCriterion):
     maxima: Maxima = "sampled"
 
     def __post_init__(self) -> None:
+        checked_count("num_maxima", self.num_maxima)
         if self.maxima not in get_args(Maxima):
             known = ", ".join(map(repr, get_args(Maxima)))
             raise ValueError(f"maxima must be one of {known}, got {self.maxima!r}.")
@@ -85,6 +87,9 @@ class AdditiveMES(ComponentCriterion):
     """
 
     num_maxima: int = 2
+
+    def __post_init__(self) -> None:
+        checked_count("num_maxima", self.num_maxima)
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         maxima = _by_path(posteriors, search, self.num_maxima, _component_maxima)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 from jax import Array
 from jax.scipy.stats import norm
 
@@ -28,6 +29,10 @@ class LogPI(JointCriterion):
 
     margin: float = 0.01
     is_log: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.margin):
+            raise ValueError(f"margin must be finite, got {self.margin!r}.")
 
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
         return best_means(posteriors) + self.margin

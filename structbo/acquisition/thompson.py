@@ -8,6 +8,7 @@ from jax import Array
 
 from structbo.acquisition.additive import AdditiveCriterion, products
 from structbo.acquisition.criterion import Acquisition, Search, num_draws
+from structbo.models.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
 
@@ -26,6 +27,9 @@ class Thompson(AdditiveCriterion):
     """
 
     num_features: int = 512
+
+    def __post_init__(self) -> None:
+        checked_count("num_features", self.num_features)
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         key_draw, key_path = jax.random.split(search.key)

@@ -27,6 +27,9 @@ class UCB(JointCriterion):
 
     beta: Schedule | float = HalfLog()
 
+    def __post_init__(self) -> None:
+        as_schedule(self.beta)
+
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return jnp.full(num_draws(posteriors), beta)

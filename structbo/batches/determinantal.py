@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from structbo.arrays import FloatArray
 from structbo.batches.problem import BatchProblem
 from structbo.inference import padded_size
+from structbo.models.arguments import check_fraction
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 
@@ -43,6 +44,10 @@ class DPPSample:
     """
 
     accuracy: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.accuracy is not None:
+            check_fraction("accuracy", self.accuracy)
 
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""

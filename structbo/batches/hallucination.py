@@ -35,6 +35,10 @@ class Hallucination:
 
     lie: Lie | None = None
 
+    def __post_init__(self) -> None:
+        if self.lie is not None and not callable(self.lie):
+            raise TypeError(f"lie must be a function such as numpy.min, or None, got {self.lie!r}.")
+
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""
         value = None if self.lie is None else float(self.lie(problem.values))

@@ -12,6 +12,7 @@ from structbo.arrays import FloatArray
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.models import ConditionedGP
+from structbo.models.arguments import check_positive
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class LocalPenalization:
     """
 
     lipschitz: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.lipschitz is not None:
+            check_positive("lipschitz", self.lipschitz)
 
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
         """Indices of q different available candidates."""

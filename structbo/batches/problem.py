@@ -13,6 +13,8 @@ from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
 from structbo.batches.ground_set import GroundSet
 from structbo.inference import Data
 from structbo.models import ConditionedGP
+from structbo.models.arguments import checked_count
+from structbo.observations import checked_points
 
 
 @dataclass(frozen=True)
@@ -142,15 +144,24 @@ def choose_batch(
         Indices of q candidates, no two of them equal points, none of them pending, shape (q,).
 
     Raises:
-        ValueError: if there are fewer than q such candidates, or an argument is out of range.
+        TypeError: if the strategy or the criterion is of the wrong kind.
+        ValueError: if there are fewer than q such candidates, an argument is out of range, or the
+            strategy did not choose q different available candidates.
     """
-    pending = np.empty((0, points.shape[1])) if pending is None else pending
+    for name, given in (("strategy", strategy), ("criterion", criterion)):
+        if given is not None and (isinstance(given, type) or not callable(given)):
+            raise TypeError(f"{name} must be an instance from structbo.batches, got {given!r}.")
+    q = checked_count("q", q)
+    points = _checked("points", points, data.x.shape[1])
+    if pending is None or len(pending) == 0:
+        pending = points[:0]
+    pending = _checked("pending", pending, data.x.shape[1])
     # Pending points come first, so that equal candidates are not available.
     ground = GroundSet.of(posteriors, np.concatenate([pending, points]))
     for index in range(len(pending)):
         ground = ground.without(index)
     room = int(ground.available.sum())
-    if not 0 < q <= room:
+    if q > room:
         raise ValueError(
             f"q must be between 1 and the {room} different candidates that are not pending, got "
             f"{q}: add candidates or ask for fewer."
@@ -163,8 +174,10 @@ def choose_batch(
             )
         first += len(pending)
     deviations = width_at(width, ground)
-    if not (np.isfinite(deviations) and deviations >= 0.0):
-        raise ValueError(f"width must be finite and not negative, got {deviations}.")
+    next_width = deviations if next_width is None else next_width
+    for name, value in (("width", deviations), ("next_width", next_width)):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{name} must be finite and not negative, got {value}.")
     problem = BatchProblem(
         ground=ground,
         posteriors=posteriors,
@@ -172,7 +185,21 @@ def choose_batch(
         pending=np.arange(len(pending)),
         criterion=ConfidenceBound(width) if criterion is None else criterion,
         width=deviations,
-        next_width=deviations if next_width is None else next_width,
+        next_width=next_width,
         first=first,
     )
-    return np.array(strategy(problem, q, key)) - len(pending)
+    chosen = np.asarray(strategy(problem, q, key), np.intp)
+    if len(set(chosen.tolist()) & set(np.flatnonzero(ground.available))) < q or len(chosen) > q:
+        raise ValueError(
+            f"strategy must choose {q} different available candidates, {strategy!r} chose "
+            f"{chosen.tolist()}."
+        )
+    return chosen - len(pending)
+
+
+def _checked(name: str, points: FloatArray, num_dims: int) -> FloatArray:
+    """Points of the unit cube of so many dimensions."""
+    points = checked_points(name, points)
+    if points.shape[1] != num_dims:
+        raise ValueError(f"{name} must have {num_dims} columns, got {points.shape[1]}.")
+    return points

@@ -22,9 +22,15 @@ def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = No
     Returns:
         Indices of different candidates.
 
+    Raises:
+        ValueError: if there are fewer.
+
     References:
         Desautels, Krause and Burdick 2014, section 4.3 (initialization).
     """
+    room = int((ground.available if region is None else ground.available & region).sum())
+    if number > room:
+        raise ValueError(f"number must be at most the {room} available candidates, got {number}.")
     chosen: list[int] = []
     for _ in range(number):
         chosen.append(ground.best(ground.deviation, region))

@@ -69,7 +69,7 @@ def batch(
         Kathuria, Deshpande and Kohli 2016, algorithms 1 and 2 and section 4 (one random point,
         accuracy 0.01 of the samples).
     """
-    if method not in STRATEGIES:
+    if not isinstance(method, str) or method not in STRATEGIES:
         known = ", ".join(map(repr, STRATEGIES))
         raise ValueError(f"method must be one of {known}, got {method!r}.")
     space = Space(space)

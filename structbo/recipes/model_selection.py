@@ -140,10 +140,11 @@ def known_partition(
         Gardner et al. 2017, section 6.
     """
     space = Space(space)
-    blocks = np.zeros(space.num_dims, int) if labels is None else np.asarray(labels)
+    blocks = np.asarray([0] * space.num_dims if labels is None else labels)
     if blocks.shape != (space.num_dims,):
         raise ValueError(f"labels must have shape ({space.num_dims},), got {blocks.shape}.")
-    structure = {"labels": canonical(blocks)}
+    # Labels can be of any kind, such as names of the blocks.
+    structure = {"labels": canonical(np.unique(blocks, return_inverse=True)[1])}
 
     def fitted(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
         return [maximum_likelihood(model, X, y, structure).values]

@@ -21,7 +21,7 @@ from structbo.models import (
     edges,
     partitions,
 )
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import check_fraction, check_positive, checked_count
 from structbo.models.edges import Structure
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
@@ -83,6 +83,9 @@ def g_add_gp_ucb(
         Rolland et al. 2018, sections 4 and 5, table 1 (beta, ``N_cyc``, ``N_Gibbs``).
     """
     space, cycle = Space(space), checked_count("cycle", cycle)
+    check_fraction("edge_probability", edge_probability)
+    check_positive("lengthscales", np.asarray(lengthscales))
+    check_positive("noises", np.asarray(noises))
     num_draws = -(-checked_count("num_gibbs", num_gibbs) // sweeps_per_draw(space.num_dims))
     return Optimizer(
         space,

@@ -72,6 +72,7 @@ def rpp_gp_ucb(
     if not delta >= 0.0:
         raise ValueError(f"delta must be at least 0, got {delta}.")
     group_size = checked_count("group_size", group_size)
+    num_alphas = checked_count("num_alphas", num_alphas)
 
     def learned(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
         found = restricted_projection_pursuit(
@@ -152,7 +153,9 @@ def add_gp_ucb(
         via additive models"; Li et al. 2016, algorithm 1 and section 5 (settings).
     """
     space, group_size = Space(space), checked_count("group_size", group_size)
-    num_models = num_groupings or -(-space.num_dims // group_size)
+    if num_groupings is None:
+        num_groupings = -(-space.num_dims // group_size)
+    num_models = checked_count("num_groupings", num_groupings)
 
     def best_grouping(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
         bag = model_search.bag_of_models(

@@ -14,6 +14,7 @@ from structbo.models import (
     random_tree,
     sparse_axis_aligned,
 )
+from structbo.models.arguments import check_positive, checked_count
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitted import refitted
 from structbo.space import Space, SpaceLike
@@ -48,7 +49,7 @@ def random_trees(
         Ziomek and Bou-Ammar 2023, "Are random decompositions all we need in high dimensional
         Bayesian optimisation?".
     """
-    space = Space(space)
+    space, num_trees = Space(space), checked_count("num_trees", num_trees)
     return Optimizer(
         space,
         direction,
@@ -129,7 +130,8 @@ def saas(
         Eriksson and Jankowiak 2021, "High-dimensional Bayesian optimization with sparse
         axis-aligned subspaces".
     """
-    space = Space(space)
+    space, num_draws = Space(space), checked_count("num_draws", num_draws)
+    check_positive("scale", scale)
     return Optimizer(
         space,
         direction,

@@ -19,6 +19,7 @@ def hds_gp_ucb(
     test: Literal["GPT", "FDT"] = "GPT",
     budget: int = 1000,
     thresholds: tuple[float, float] = (-10.0, 10.0),
+    noise: float | None = None,
     beta: Schedule | float = HalfLog(),
 ) -> Optimizer:
     """Hierarchical Diagonal Sampling, and then GP-UCB on the parameters that it found.
@@ -36,6 +37,7 @@ def hds_gp_ucb(
         test: the sequential test, see `HierarchicalDiagonalSampling`.
         budget: how many evaluations the screening may take.
         thresholds: of the log likelihood ratio.
+        noise: variance of the noise; by default, one point is evaluated several times to learn it.
         beta: exploration parameter.
 
     Returns:
@@ -45,7 +47,7 @@ def hds_gp_ucb(
         Chen, Castro and Krause 2012, sections 3 and 4.
     """
     screening = HierarchicalDiagonalSampling(
-        space, test, budget=budget, thresholds=thresholds, seed=seed
+        space, test, budget=budget, thresholds=thresholds, noise=noise, seed=seed
     )
     return _after(screening, direction, seed, beta)
 

@@ -190,7 +190,13 @@ def test_bad_kernels_are_named(choose):
         choose(np.triu(good), 2)
     with pytest.raises(ValueError, match="L must be square"):
         choose(good[:4], 2)
-    for k in (-1, 6):
+    with pytest.raises(ValueError, match="L must be positive semi-definite"):
+        choose([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 2)
+    with pytest.raises(ValueError, match="L must be positive semi-definite"):
+        choose(-good, 2)
+    with pytest.raises(ValueError, match="L must be real"):
+        choose(1j * good, 2)
+    for k in (-1, 6, 2.0, True):
         with pytest.raises(ValueError, match=f"k must be between 0 and the 5 items of L, got {k}"):
             choose(good, k)
 

@@ -353,3 +353,31 @@ def test_bad_arguments_are_named(posteriors: Posteriors):
             choose_batch(DPPMax(), mixture, data, points, 2, first=first, **arguments)
     with pytest.raises(ValueError, match="width must be finite and not negative, got -1"):
         choose_batch(DPPMax(), mixture, data, points, 2, key=KEY, width=-1.0)
+    with pytest.raises(ValueError, match="next_width must be finite and not negative, got inf"):
+        choose_batch(PureExploration(), mixture, data, points, 2, next_width=np.inf, **arguments)
+    with pytest.raises(ValueError, match="q must be an integer of at least 1"):
+        choose_batch(DPPMax(), mixture, data, points, 2.0, **arguments)
+    with pytest.raises(ValueError, match="points must have 3 columns, got 2"):
+        choose_batch(DPPMax(), mixture, data, points[:, :2], 2, **arguments)
+    with pytest.raises(TypeError, match="strategy must be an instance"):
+        choose_batch("dpp_max", mixture, data, points, 2, **arguments)
+    with pytest.raises(TypeError, match="criterion must be an instance"):
+        choose_batch(DPPMax(), mixture, data, points, 2, criterion="ucb", **arguments)
+    with pytest.raises(ValueError, match=r"strategy must choose 2 different .* chose \[7, 7\]"):
+        choose_batch(lambda problem, q, key: [7] * q, mixture, data, points, 2, **arguments)
+    with pytest.raises(ValueError, match="number must be at most the 40 available"):
+        most_uncertain(GroundSet.of(mixture, points), 41)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DPPSample(accuracy=2.0), "accuracy must be a number between 0 and 1, got 2.0"),
+        (lambda: LocalPenalization(-1.0), "lipschitz must be positive"),
+        (lambda: LocalPenalization(np.nan), "lipschitz must be positive"),
+        (lambda: Hallucination("min"), "lie must be a function"),
+    ],
+)
+def test_bad_settings_are_named_at_once(make: Any, message: str):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()

@@ -1,5 +1,6 @@
 """Criteria by name, their one-dimensional formulas, exploration schedules, and whole searches."""
 
+import math
 from typing import Any
 
 import jax
@@ -162,6 +163,28 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         acquisition.EST("exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'sampled', 'gumbel', got 'exact'"):
         acquisition.MES(maxima="exact")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: acquisition.UCB(-1.0), "beta must be a number of at least 0, .* got -1.0"),
+        (lambda: acquisition.UCB(math.nan), "beta must be .* got nan"),
+        (lambda: acquisition.AdditiveUCB(None), "beta must be .* got None"),  # type: ignore
+        (lambda: acquisition.UCB(HalfLog), "beta must be .* got <class"),  # type: ignore
+        (lambda: acquisition.LogPI(math.nan), "margin must be finite"),
+        (lambda: acquisition.MES(0), "num_maxima must be an integer of at least 1, got 0"),
+        (lambda: acquisition.AdditiveMES(-1), "num_maxima must be"),
+        (lambda: acquisition.Thompson(0), "num_features must be"),
+        (lambda: acquisition.FiniteDomain(0), "num_points must be"),
+        (lambda: acquisition.FiniteDomain(9, 2.0), "delta must be a number between 0 and 1"),
+        (lambda: acquisition.GroupLog(0), "group_size must be"),
+        (lambda: acquisition.ActiveVariables(2, bandwidth=-1.0), "bandwidth must be positive"),
+    ],
+)
+def test_settings_out_of_range_are_named_at_once(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 NUM_DIMS = 4

@@ -244,6 +244,28 @@ def test_a_run_needs_a_space_or_an_optimizer_of_its_direction(optimizer: Optimiz
     assert optimizer.trials == ()
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"n_trials": -1}, "n_trials must be an integer of at least 0, got -1"),
+        ({"n_trials": 2.5}, "n_trials must be"),
+        ({"n_jobs": 0}, "n_jobs must be an integer of at least 1, got 0"),
+        ({"n_jobs": 4}, r"n_jobs=4 needs an executor, such as .*ThreadPoolExecutor\(4\)"),
+        ({"executor": 2}, "executor must be"),
+        ({"callbacks": print}, "callbacks must be a sequence"),
+        ({"optimizer": 3}, "optimizer must be an Optimizer, got 3"),
+    ],
+)
+def test_bad_arguments_are_named(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        minimize(bowl, BOX, **bad)
+
+
+def test_a_result_shows_the_best_point() -> None:
+    result = minimize(lambda point: point["x"] ** 2, {"x": Integer(0, 1)}, 2)
+    assert repr(result) == "Result(Optimizer(minimize, 2 trials, best 0 at {'x': 0}))"
+
+
 def test_no_trials_are_no_error() -> None:
     result = minimize(bowl, BOX, 0)
     assert result.trials == ()

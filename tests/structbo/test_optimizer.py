@@ -19,7 +19,7 @@ from structbo import (
 from structbo.draw_sources import DrawSource
 from structbo.engine import standardized
 from structbo.inference import Chain, Data, Draws
-from structbo.models import AdditiveGP, active_sets
+from structbo.models import AdditiveGP, active_sets, edges
 from structbo.proposal import MAX_WIDTH
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
@@ -173,6 +173,24 @@ def test_a_number_of_points_that_is_none_is_refused(optimizer: Optimizer, n: Any
     with pytest.raises(ValueError, match="n must be an integer of at least 1"):
         optimizer.ask(n)
     assert optimizer.trials == ()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"seed": None}, "seed must be an integer of at least 0, got None"),
+        ({"seed": -1}, "seed must be"),
+        ({"seed": 2**63}, "seed must be at most"),
+        ({"num_initial": 1.5}, "num_initial must be an integer of at least 0, got 1.5"),
+        ({"model": "edges"}, "model must be a NumPyro model"),
+        ({"model": edges()}, r"such as AdditiveGP\(edges\(\)\), which makes one of a structure"),
+        ({"model": AdditiveGP}, "model must be a NumPyro model"),
+        ({"screening": "hds"}, "screening must be an instance"),
+    ],
+)
+def test_bad_settings_are_named_at_once(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        Optimizer(BOX, **bad)
 
 
 def test_a_direction_is_minimize_or_maximize() -> None:
