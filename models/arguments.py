@@ -1,10 +1,14 @@
 """Checks of arguments, with messages that name the argument and what was given."""
 
 import inspect
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 from jax.core import Tracer
 from jax.typing import ArrayLike
+
+Choice = TypeVar("Choice")
 
 
 def is_concrete(value: ArrayLike) -> bool:
@@ -39,6 +43,26 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     if not ((numbers > 0.0) & (numbers <= largest)).all():
         kind = "positive" if largest == np.inf else "positive and finite"
         raise ValueError(f"{name} must be {kind}, got {value}.")
+
+
+def checked_choice(
+    name: str, value: Any, known: Mapping[str, Choice], is_instance: bool, example: str
+) -> Choice:
+    """What a name stands for, or the value itself if it is an instance of such things.
+
+    Raises:
+        ValueError: if the name is unknown.
+        TypeError: if it is neither a name nor an instance.
+    """
+    if isinstance(value, str) and value in known:
+        return known[value]
+    if is_instance and not isinstance(value, str | type):
+        return value
+    error = ValueError if isinstance(value, str) else TypeError
+    raise error(
+        f"{name} must be one of {', '.join(map(repr, known))}, or an instance such as {example}; "
+        f"got {value!r}."
+    )
 
 
 def check_fraction(name: str, value: object) -> None:

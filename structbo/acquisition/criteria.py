@@ -8,6 +8,7 @@ from structbo.acquisition.max_value_entropy import MES, AdditiveMES
 from structbo.acquisition.probability_of_improvement import LogPI
 from structbo.acquisition.thompson import Thompson
 from structbo.acquisition.ucb import UCB
+from structbo.models.arguments import checked_choice
 
 CRITERIA: dict[str, Criterion] = {
     "log_ei": LogEI(),
@@ -39,14 +40,6 @@ def as_criterion(criterion: str | Criterion) -> Criterion:
         >>> as_criterion("ucb") == UCB()
         True
     """
-    if isinstance(criterion, Criterion):
-        return criterion
-    known = ", ".join(map(repr, CRITERIA))
-    if not isinstance(criterion, str):
-        raise TypeError(
-            f"criterion must be one of {known}, or an instance such as "
-            f"structbo.acquisition.UCB(beta=4.0); got {criterion!r}."
-        )
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {known}, got {criterion!r}.")
-    return CRITERIA[criterion]
+    example = "structbo.acquisition.UCB(beta=4.0)"
+    is_instance = isinstance(criterion, Criterion)
+    return checked_choice("criterion", criterion, CRITERIA, is_instance, example)

@@ -8,6 +8,7 @@ from structbo.batches.local_penalization import LocalPenalization
 from structbo.batches.problem import BatchStrategy
 from structbo.batches.pure_exploration import PureExploration
 from structbo.batches.thompson import Thompson
+from structbo.models.arguments import checked_choice
 
 BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "believer": Hallucination(),
@@ -32,14 +33,5 @@ def as_strategy(batch: str | BatchStrategy) -> BatchStrategy:
         >>> as_strategy("dpp_max")
         DPPMax()
     """
-    known = ", ".join(map(repr, BATCH_STRATEGIES))
-    if isinstance(batch, str):
-        if batch not in BATCH_STRATEGIES:
-            raise ValueError(f"batch must be one of {known}, got {batch!r}.")
-        return BATCH_STRATEGIES[batch]
-    if isinstance(batch, type) or not callable(batch):
-        raise TypeError(
-            f"batch must be one of {known}, or an instance such as "
-            f"structbo.batches.DPPSample(accuracy=0.01); got {batch!r}."
-        )
-    return batch
+    example = "structbo.batches.DPPSample(accuracy=0.01)"
+    return checked_choice("batch", batch, BATCH_STRATEGIES, callable(batch), example)
