@@ -21,7 +21,15 @@ from runs import Runs
 
 import structbo as sb
 
-PROBLEMS = {"star10": 100, "grid9": 100, "styblinski10": 100, "hartmann6-50": 200, "rover60": 200}
+PROBLEMS = {
+    "star10": 100,
+    "grid9": 100,
+    "styblinski10": 100,
+    "michalewicz10": 200,
+    "rosenbrock30": 200,
+    "hartmann6-50": 200,
+    "rover60": 200,
+}
 COUNTS = (50, 60, 100, 150, 200)
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
@@ -69,7 +77,7 @@ def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS)[:4], choices=PROBLEMS)
+    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--edges-only", action="store_true", help="a model without the residual")
     parser.add_argument(
