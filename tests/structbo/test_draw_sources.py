@@ -10,6 +10,7 @@ import pytest
 from structbo.draw_sources import BestDraw, Cycle, Fitted
 from structbo.inference import Data, Draws, log_likelihoods
 from structbo.models import AdditiveGP, main_effects
+from structbo.step_seed import step_seed
 
 MODEL = AdditiveGP(main_effects())
 
@@ -100,7 +101,7 @@ def test_fitted_sees_observations_only_and_a_seed_of_its_own() -> None:
         assert len(observed.y) > n
         found = source.advance(observed)
         model, x, y, seed = seen[-1]
-        assert model is MODEL and seed == 100 + n
+        assert model is MODEL and seed == step_seed(100, n)
         np.testing.assert_array_equal(x, observed.x[:n])
         np.testing.assert_array_equal(y, observed.y[:n])
     np.testing.assert_array_equal(found["a"], [1.0, 2.0])
@@ -116,5 +117,5 @@ def test_fitted_sees_what_the_mask_leaves() -> None:
         return [{"a": 0.0}]
 
     Fitted(MODEL, 0, fitter).advance(Data(x, y, np.array([True, False, True, False])))
-    assert (seen["y"].tolist(), seen["seed"]) == ([0.0, 2.0], 2)
+    assert (seen["y"].tolist(), seen["seed"]) == ([0.0, 2.0], step_seed(0, 2))
     np.testing.assert_array_equal(seen["X"], x[[0, 2]])
