@@ -24,9 +24,11 @@ from structbo.acquisition import (
     log_improvement,
 )
 from structbo.acquisition.independent_maximum import exceedance, quantile
+from structbo.acquisition.max_value_entropy import NUM_FEATURES
 from structbo.inference import Data, condition
-from structbo.models import AdditiveGP, Decomposition, projected
-from structbo.proposal import propose
+from structbo.maximizers import Levels
+from structbo.models import AdditiveGP, Decomposition, edges, projected
+from structbo.proposal import propose, structure_of
 
 
 def reference_log_improvement(z: float) -> float:
@@ -245,6 +247,43 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
 
     values = np.asarray(bound(jnp.concatenate([candidates[:1], random])))
     assert values[0] >= values[1:].max()
+
+
+def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
+    """Every pair interacts: message passing holds five of eight variables where they are."""
+    rng, num_dims, number = np.random.default_rng(0), 8, 4
+    model = AdditiveGP(edges(0.5))
+    x = rng.random((40, num_dims))
+    data = Data.padded(x, rng.standard_normal(40))
+    draws = {
+        "Z": jnp.ones((1, num_dims, num_dims), int) - jnp.eye(num_dims, dtype=int),
+        "lengthscale": jnp.full((1, num_dims), 0.2),
+        "outputscale": jnp.ones(1),
+        "noise": jnp.full(1, 0.1),
+    }
+    union, key = structure_of(model, draws, data), jax.random.key(3)
+    assert union.layouts[1].clamped.sum() == 5
+    best, candidates = x[data.y[:40].argmax()], jnp.asarray(rng.random((512, num_dims)))
+    search = acquisition.Search(
+        Levels.of([None] * num_dims),
+        candidates,
+        best,
+        40.0,
+        union.components,
+        union.layouts[1],
+        key,
+    )
+
+    @jax.jit
+    def found(points: Any) -> Any:
+        posteriors = condition(model, draws, data)
+        posterior = jax.tree.map(lambda leaf: leaf[0], posteriors)
+        keys = jax.random.split(key, (1, number))[0]
+        paths = jax.lax.map(lambda k: posterior.sample_path(k, NUM_FEATURES)(points), keys)
+        return acquisition.MES(number).of(posteriors, search).references[0], paths.max(1)
+
+    maxima, among_random = found(jnp.asarray(rng.random((5000, num_dims))))
+    assert np.all(maxima > among_random)
 
 
 @pytest.mark.nightly
