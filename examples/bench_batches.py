@@ -8,14 +8,12 @@ medians over the seeds that are there. The distance is the median over batches o
 two closest points of a batch, in the unit cube.
 """
 
-import argparse
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 from bench_regret import run
-from runs import Runs
+from runs import Runs, parser
 from scipy.spatial.distance import pdist
 
 import structbo as sb
@@ -43,14 +41,8 @@ def show(runs: Runs) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--problems", nargs="+", default=["star10.0", "styblinski10"])
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument(
-        "--results", type=Path, default=Path(__file__).parent / "results" / "batch_sizes.csv"
-    )
-    arguments = parser.parse_args()
+    options = parser(__doc__.splitlines()[0], "batch_sizes.csv", ["star10.0", "styblinski10"])
+    arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 

@@ -9,18 +9,16 @@ recipes' own but for those below: groups of pairs, screening by at most 40 evalu
 5, and a search over partitions after every fifth observation, which takes seconds.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 from bench_regret import run
-from runs import Runs
+from runs import Runs, parser
 
 import structbo as sb
 from structbo import recipes
@@ -74,15 +72,9 @@ def show(runs: Runs) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--problems", nargs="+", default=["star10.0", "styblinski10"])
-    parser.add_argument("--recipes", nargs="+", help="names of the table; by default all")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument(
-        "--results", type=Path, default=Path(__file__).parent / "results" / "recipes.csv"
-    )
-    arguments = parser.parse_args()
+    options = parser(__doc__.splitlines()[0], "recipes.csv", ["star10.0", "styblinski10"])
+    options.add_argument("--recipes", nargs="+", help="names of the table; by default all")
+    arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 

@@ -8,7 +8,6 @@ and sees the same noise as theirs did. It is written to results/regret.csv as it
 skipped the next time.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from runs import Runs
+from runs import Runs, parser
 
 import structbo as sb
 
@@ -75,15 +74,9 @@ def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
-    parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=PROBLEMS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--edges-only", action="store_true", help="a model without the residual")
-    parser.add_argument(
-        "--results", type=Path, default=Path(__file__).parent / "results" / "regret.csv"
-    )
-    arguments = parser.parse_args()
+    options = parser(__doc__.splitlines()[0], "regret.csv", list(PROBLEMS), PROBLEMS)
+    options.add_argument("--edges-only", action="store_true", help="a model without the residual")
+    arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 

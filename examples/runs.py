@@ -1,12 +1,32 @@
 """A table of benchmark runs that grows by one row at a time and outlives interruptions."""
 
+import argparse
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
 Key = tuple[str, ...]
+
+
+def parser(
+    description: str, table: str, problems: Sequence[str], choices: Collection[str] | None = None
+) -> argparse.ArgumentParser:
+    """What the benchmarks on shared problems can be asked for.
+
+    Args:
+        description: of the benchmark.
+        table: name of the file in results/ that its runs are written to.
+        problems: those of the benchmark, by name.
+        choices: all that there can be, if not any.
+    """
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    made.add_argument("--problems", nargs="+", default=problems, choices=choices)
+    made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    made.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / table)
+    return made
 
 
 class Runs:

@@ -1,8 +1,8 @@
 """Checks of arguments, with messages that name the argument and what was given."""
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 from jax.core import Tracer
@@ -16,6 +16,11 @@ def is_concrete(value: ArrayLike) -> bool:
     return not isinstance(value, Tracer)
 
 
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number, of Python or NumPy, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def checked_count(name: str, value: object, *, least: int = 1) -> int:
     """An integer that is not too small.
 
@@ -26,7 +31,7 @@ def checked_count(name: str, value: object, *, least: int = 1) -> int:
         >>> checked_count("n", 3)
         3
     """
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_integer(value) or value < least:
         raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
     return int(value)
 
@@ -43,6 +48,16 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     if not ((numbers > 0.0) & (numbers <= largest)).all():
         kind = "positive" if largest == np.inf else "positive and finite"
         raise ValueError(f"{name} must be {kind}, got {value}.")
+
+
+def check_name(name: str, value: object, known: Collection[str]) -> None:
+    """Checks that something is one of some names.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}.")
 
 
 def checked_choice(

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import is_concrete
+from structbo.models.arguments import is_concrete, is_integer
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 
@@ -193,8 +193,7 @@ def checked_kernel(L: ArrayLike, k: int) -> Array:
     kernel = jnp.asarray(L, float)
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
         raise ValueError(f"L must be square, got shape {kernel.shape}.")
-    is_count = isinstance(k, int | np.integer) and not isinstance(k, bool)
-    if not (is_count and 0 <= k <= len(kernel)):
+    if not (is_integer(k) and 0 <= k <= len(kernel)):
         raise ValueError(
             f"k must be between 0 and the {len(kernel)} items of L, got {k!r}: add items or ask "
             "for fewer."

@@ -96,10 +96,9 @@ class Engine:
     ) -> None:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
-        default_initial = int(np.clip(2 * space.num_dims, 4, 20))
         check_model(self.model)
         if num_initial is None:
-            num_initial = default_initial
+            num_initial = int(np.clip(2 * space.num_dims, 4, 20))
         self.num_initial = checked_count("num_initial", num_initial, least=0)
         self.criterion = as_criterion(criterion)
         self.batch = as_strategy(batch)

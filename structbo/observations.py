@@ -6,12 +6,13 @@ from numpy.typing import ArrayLike
 from structbo.arrays import FloatArray
 
 
-def checked_points(name: str, points: ArrayLike) -> FloatArray:
+def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) -> FloatArray:
     """Points of the unit cube, shape (n, D).
 
     Args:
         name: what to call them in messages.
         points: an array of this shape.
+        num_dims: D, if it is known.
 
     Raises:
         ValueError: if the shape is another one, or a point is outside of the cube.
@@ -26,6 +27,8 @@ def checked_points(name: str, points: ArrayLike) -> FloatArray:
             f"{name} must lie in the unit cube, got {name}[{row}, {column}] = "
             f"{array[row, column]}; map points with Space.to_unit first."
         )
+    if num_dims is not None and array.shape[1] != num_dims:
+        raise ValueError(f"{name} must have {num_dims} columns, got {array.shape[1]}.")
     return array
 
 

@@ -14,7 +14,7 @@ from structbo.draw_sources import Inference
 from structbo.engine import Engine, standardized
 from structbo.fit import fit
 from structbo.models import AdditiveGP
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import checked_count, is_integer
 from structbo.posterior import Posterior
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
@@ -269,7 +269,7 @@ class Optimizer:
         """The number of a pending trial, or None for a point that was not asked for."""
         if isinstance(trial, Trial):
             number = trial.number
-        elif isinstance(trial, int | np.integer) and not isinstance(trial, bool):
+        elif is_integer(trial):
             number = int(trial)
         else:
             unit = unit_points(self.space, [trial], "trial")

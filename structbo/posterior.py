@@ -207,9 +207,7 @@ class Posterior:
         Returns:
             Two arrays of shape (m,), on the scale of y.
         """
-        points = checked_points("x", x)
-        if points.shape[1] != len(self.names):
-            raise ValueError(f"x must have {len(self.names)} columns, got {points.shape[1]}.")
+        points = checked_points("x", x, len(self.names))
         found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
         means, variances = (np.asarray(value) for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from structbo.arrays import FloatArray
 from structbo.models import AdditiveGP, active_sets
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import checked_count, is_integer
 from structbo.space import Space, SpaceLike
 from structbo.trial import Trial
 
@@ -107,8 +107,7 @@ class Screening(ABC):
                 Nothing told before is lost.
         """
         number = trial.number if isinstance(trial, Trial) else trial
-        is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
-        if not is_number or not 0 <= number < len(self._trials):
+        if not is_integer(number) or not 0 <= number < len(self._trials):
             raise ValueError(
                 f"trial must be one that was asked for, or its number; got {trial!r}, and "
                 f"{len(self._trials)} were asked for."

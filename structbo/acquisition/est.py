@@ -1,7 +1,7 @@
 """EST: the point most likely to attain an estimate of the maximum."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ from jax import Array
 from structbo.acquisition.criterion import Search
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
+from structbo.models.arguments import check_name
 from structbo.models.gp import ConditionedGP
 
 Estimator = Literal["approximate", "numerical"]
@@ -35,9 +36,7 @@ class EST(JointCriterion):
     maximum: Estimator = "approximate"
 
     def __post_init__(self) -> None:
-        if self.maximum not in ESTIMATORS:
-            known = ", ".join(map(repr, get_args(Estimator)))
-            raise ValueError(f"maximum must be one of {known}, got {self.maximum!r}.")
+        check_name("maximum", self.maximum, ESTIMATORS)
 
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
         def estimate(item: tuple[ConditionedGP, Array]) -> Array:

@@ -18,7 +18,7 @@ from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.polish import coordinate_ascent
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import check_name, checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
 Maxima = Literal["sampled", "gumbel"]
@@ -56,9 +56,7 @@ class MES(JointCriterion):
 
     def __post_init__(self) -> None:
         checked_count("num_maxima", self.num_maxima)
-        if self.maxima not in get_args(Maxima):
-            known = ", ".join(map(repr, get_args(Maxima)))
-            raise ValueError(f"maxima must be one of {known}, got {self.maxima!r}.")
+        check_name("maxima", self.maxima, get_args(Maxima))
 
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
         if self.maxima == "gumbel":

@@ -152,10 +152,11 @@ def choose_batch(
         if given is not None and (isinstance(given, type) or not callable(given)):
             raise TypeError(f"{name} must be an instance from structbo.batches, got {given!r}.")
     q = checked_count("q", q)
-    points = _checked("points", points, data.x.shape[1])
+    num_dims = data.x.shape[1]
+    points = checked_points("points", points, num_dims)
     if pending is None or len(pending) == 0:
         pending = points[:0]
-    pending = _checked("pending", pending, data.x.shape[1])
+    pending = checked_points("pending", pending, num_dims)
     # Pending points come first, so that equal candidates are not available.
     ground = GroundSet.of(posteriors, np.concatenate([pending, points]))
     for index in range(len(pending)):
@@ -195,11 +196,3 @@ def choose_batch(
             f"{chosen.tolist()}."
         )
     return chosen - len(pending)
-
-
-def _checked(name: str, points: FloatArray, num_dims: int) -> FloatArray:
-    """Points of the unit cube of so many dimensions."""
-    points = checked_points(name, points)
-    if points.shape[1] != num_dims:
-        raise ValueError(f"{name} must have {num_dims} columns, got {points.shape[1]}.")
-    return points

@@ -10,6 +10,7 @@ from structbo.batches import (
     LocalPenalization,
     PureExploration,
 )
+from structbo.models.arguments import check_name
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitted import dependent_model
 from structbo.space import Space, SpaceLike
@@ -69,9 +70,7 @@ def batch(
         Kathuria, Deshpande and Kohli 2016, algorithms 1 and 2 and section 4 (one random point,
         accuracy 0.01 of the samples).
     """
-    if not isinstance(method, str) or method not in STRATEGIES:
-        known = ", ".join(map(repr, STRATEGIES))
-        raise ValueError(f"method must be one of {known}, got {method!r}.")
+    check_name("method", method, STRATEGIES)
     space = Space(space)
     if beta is None:
         beta = FiniteDomain(space.num_points or NUM_CANDIDATES)
