@@ -5,8 +5,10 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
+from numpyro.distributions import Distribution
 from numpyro.distributions.constraints import Constraint
-from numpyro.infer import HMC, Gibbs
+from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
@@ -42,8 +44,10 @@ def default_sampler(
 
     Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
     parameters on finite sets `GridGibbs`, random trees `PriorDraws`, the family of a mixture
-    together with the structures inside its families `FamilyGibbs`, and all continuous sites
-    together a short Hamiltonian trajectory.
+    together with the structures inside its families `FamilyGibbs`. Any other discrete site gets
+    NumPyro's `DiscreteGibbs` if its elements are whole numbers from 0 to a bound, and `GridGibbs`
+    if they are on another finite set of numbers. All continuous sites together get a short
+    Hamiltonian trajectory.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.
@@ -55,6 +59,9 @@ def default_sampler(
     Returns:
         A kernel for `numpyro.infer.MCMC`.
 
+    Raises:
+        ValueError: if there is no block for the support of a discrete site.
+
     Example:
         >>> from structbo.models import AdditiveGP
         >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
@@ -63,11 +70,18 @@ def default_sampler(
     with jax.enable_x64(True):
         points, y = np.full((2, num_dims), 0.5), np.zeros(2)
         trace = prototype_trace(model, jax.random.key(0), (points, y), None)
-    blocks: list[tuple[MCMCKernel, SitesSpec]] = [
+    known = [
         (block(model), select)
         for support, block in BLOCKS.items()
         if (select := _sites_of_block(support))(trace)
     ]
+    owned = [name for _, select in known for name in select(trace)]
+    others = [name for name in _discrete_sites(trace) if name not in owned]
+    numbered = [name for name in others if _is_numbered(_values(name, trace[name]["fn"]))]
+    listed = [name for name in others if name not in numbered]
+    blocks: list[tuple[MCMCKernel, SitesSpec]] = [*known]
+    blocks += [(DiscreteGibbs(model), numbered)] if numbered else []
+    blocks += [(GridGibbs(model), listed)] if listed else []
     is_continuous = [not trace[s]["fn"].support.is_discrete for s in latent_sample_sites(trace)]
     if any(is_continuous):
         if remainder is None:
@@ -92,3 +106,38 @@ def _sites_of_block(support: type[Constraint]) -> Callable[[Any], Sequence[str]]
         return [name for name in sites_with_support(support)(trace) if name not in inside]
 
     return select
+
+
+def _discrete_sites(trace: Any) -> Sequence[str]:
+    """The latent sites to be sampled, without those that NumPyro sums over."""
+    return [
+        name
+        for name in latent_sample_sites(trace)
+        if trace[name]["fn"].support.is_discrete
+        and trace[name]["infer"].get("enumerate") != "parallel"
+    ]
+
+
+def _values(name: str, prior: Distribution) -> NDArray[Any]:
+    """The numbers that each element of a discrete site may be.
+
+    Raises:
+        ValueError: if they are no finite set of numbers.
+    """
+    try:
+        values: NDArray[Any] | None = np.asarray(prior.enumerate_support(expand=False))
+    except NotImplementedError:
+        values = None
+    if values is None or values.size != len(values):
+        raise ValueError(
+            f"no block samples the discrete site {name!r}, a {type(prior).__name__} with support "
+            f"{prior.support}. Blocks are known for {', '.join(kind.__name__ for kind in BLOCKS)} "
+            "and finite sets of numbers: give the site a prior on one of these supports, or "
+            "compose numpyro.infer.Gibbs of the blocks yourself, with one for this site."
+        )
+    return values.ravel()
+
+
+def _is_numbered(values: NDArray[Any]) -> bool:
+    """Whether these are the whole numbers from 0 on, as `DiscreteGibbs` takes for granted."""
+    return np.array_equal(values, np.arange(len(values)))

@@ -3,18 +3,22 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
-from numpyro.infer import HMC, MCMC, NUTS
+from numpyro.infer import HMC, MCMC, NUTS, DiscreteGibbs
 
 from structbo.models import (
     AdditiveGP,
+    Decomposition,
+    EdgeBernoulli,
     FiniteUniform,
     Residual,
     adjacency,
     cliques,
     edges,
+    pairs,
     partitions,
 )
 from structbo.samplers import GridGibbs, InformedEdges, PartitionMoves, default_sampler
@@ -123,3 +127,53 @@ def test_chains_start_from_draws_of_the_prior():
     error = 4.0 / np.sqrt(num_chains)
     np.testing.assert_allclose(found[1], p, atol=0.5 * error)
     np.testing.assert_allclose(found[0], np.diag(p * (1 - p)), atol=0.5 * error)
+
+
+def chosen_graph(prior: dist.Distribution, first: int = 0):
+    """A structure in which a number says which of three graphs there is."""
+    graphs = jnp.array([[0, 0, 0], [1, 0, 0], [1, 1, 1]])
+
+    def structure(num_dims: int) -> Decomposition:
+        kind = numpyro.sample("kind", prior)
+        upper = jnp.zeros((3, 3), int).at[jnp.triu_indices(3, 1)].set(graphs[kind - first])
+        return pairs(upper + upper.T)
+
+    return structure
+
+
+@pytest.mark.parametrize(
+    ("prior", "first", "block"),
+    [
+        (dist.Categorical(jnp.array([0.5, 0.3, 0.2])), 0, DiscreteGibbs),
+        (dist.DiscreteUniform(4, 6), 4, GridGibbs),
+    ],
+    ids=["numbers from 0", "other numbers"],
+)
+def test_other_discrete_sites_follow_their_posterior(
+    prior, first, block, data, posterior_over, check_frequencies
+):
+    fixed = {"lengthscale": jnp.full(3, 0.4), "outputscale": 1.0, "noise": 0.3}
+    model = handlers.condition(AdditiveGP(chosen_graph(prior, first)), data=fixed)
+    args = data(7, 3)
+    kernel = default_sampler(model, num_dims=3)
+    assert [type(kernel) for kernel, _ in kernel.blocks] == [block]
+    draws = run(model, args, num_samples=4000)["kind"]
+    values = jnp.arange(3) + first
+    check_frequencies(draws, values, posterior_over(model, args, "kind", values))
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [dist.Poisson(2.0), dist.MultinomialProbs(jnp.full(3, 1 / 3), 2)],
+    ids=["endless", "vectors"],
+)
+def test_discrete_sites_without_a_block_are_named(prior):
+    def structure(num_dims):
+        numpyro.sample("k", prior)
+        return pairs(numpyro.sample("Z", EdgeBernoulli(num_dims)))
+
+    name = type(prior).__name__
+    with pytest.raises(
+        ValueError, match=f"no block samples the discrete site 'k', a {name}.*compose"
+    ):
+        default_sampler(AdditiveGP(structure), num_dims=3)
