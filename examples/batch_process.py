@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
-from structbo.inference import Data
+from structbo.data import Data
 from structbo.models import AdditiveCovariance, ConditionedGP, Decomposition, MarginalGP
 from structbo.models.kernels import squared_exponential
 

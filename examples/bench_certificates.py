@@ -27,9 +27,10 @@ from jax import Array
 from numpyro import handlers
 
 from structbo.acquisition import Acquisition, AdditiveAcquisition, AdditiveUCB, Components, Thompson
-from structbo.inference import Chain, Data, Draws, condition
+from structbo.data import Data
+from structbo.draws import Chain, Draws, condition
 from structbo.maximizers import maximize_additive
-from structbo.maximizers.polish import gradient_ascent
+from structbo.maximizers.ascent import gradient_ascent
 from structbo.models import AdditiveGP, edges
 
 MODELS = {"default": AdditiveGP(), "1/2": AdditiveGP(edges(0.5))}

@@ -17,7 +17,7 @@ from numpyro.infer import Gibbs
 from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.util import log_density
 
-from structbo.diagnostics import Structures
+from structbo.posterior import Structures
 
 NUM_POINTS, NUM_WARMUP, NUM_DRAWS, THINNING = 8, 60, 31, 8
 

@@ -28,7 +28,7 @@ from scipy.special import log_ndtr
 
 from structbo import batches
 from structbo.batches import EstimationWidth, GroundSet, Hallucination, PureExploration
-from structbo.inference import Data
+from structbo.data import Data
 
 M, DELTA = 512, 0.1
 METHODS = {

@@ -26,7 +26,8 @@ import numpyro
 from numpyro import handlers
 
 import structbo.models as sm
-from structbo.inference import Chain, Data
+from structbo.data import Data
+from structbo.draws import Chain
 
 GRAPHS = {
     "star": (10, [(0, j) for j in range(1, 10)]),

@@ -28,8 +28,7 @@ from numpyro import handlers
 from scipy.stats import qmc
 
 import structbo as sb
-from structbo.evidence import maximum_likelihood
-from structbo.model_search import bag_of_models, model_mcmc
+from structbo.draws import bag_of_models, maximum_likelihood, model_mcmc
 from structbo.models import AdditiveGP, UniformPartition, partitions
 
 matplotlib.use("Agg")

@@ -25,8 +25,8 @@ from matplotlib.figure import Figure
 from scipy.special import logsumexp
 
 import structbo as sb
+from structbo.draws import restricted_projection_pursuit
 from structbo.models import AdditiveGP, NearIdentity, blocks, outer_box_ratio, projections
-from structbo.restricted_projection import restricted_projection_pursuit
 
 numpyro.enable_x64()
 
@@ -80,7 +80,8 @@ def study(num_dims: int, num_points: int, seed: int) -> Iterator[dict]:
                 X, Y, group_size=group_size, delta=delta, learned=learned, seed=seed
             )
             learned = found.learned if delta > 0.0 else learned
-            yield row(method, group_size, found.posterior, alpha=found.alpha)
+            best = sb.Posterior.at(found.model, X, Y, found.fit.values)
+            yield row(method, group_size, best, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
         model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
         posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)

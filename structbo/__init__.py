@@ -1,15 +1,9 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
 from structbo import acquisition, batches, models, recipes, samplers
-from structbo.coordinatewise_sampling import CoordinatewiseSampling
-from structbo.effects import Effect
-from structbo.engine import SpaceExhausted, default_model
-from structbo.fit import fit
-from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
-from structbo.leave_one_out import compare
-from structbo.minimize import Result, maximize, minimize
-from structbo.optimizer import Optimizer
-from structbo.parameters import Categorical, Integer, Ordinal, Real
+from structbo.data import Trial
+from structbo.draws import default_model
+from structbo.optimizer import Optimizer, Result, SpaceExhausted, maximize, minimize, suggest
 from structbo.plots import (
     plot_agreement,
     plot_convergence,
@@ -20,10 +14,9 @@ from structbo.plots import (
     plot_together,
     plot_trace,
 )
-from structbo.posterior import Posterior
-from structbo.space import Space
-from structbo.suggest import suggest
-from structbo.trial import Trial
+from structbo.posterior import Effect, Posterior, compare, fit
+from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
+from structbo.space import Categorical, Integer, Ordinal, Real, Space
 
 __version__ = "0.1.0"
 

@@ -1,57 +1,87 @@
-"""The house has three floors and arrows only point downwards: structbo, samplers, models."""
+"""The house has rooms in one order, and arrows only point downwards."""
 
 import ast
+import importlib
+import inspect
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from import_graph import (
+    FLOORS,
+    ROOMS,
+    ROOT,
+    circles,
+    files,
+    imported_names,
+    module_graph,
+    module_name,
+    room,
+)
 
-ROOT = Path(__file__).parents[1]
-MAY_IMPORT = {
-    "models": ("structbo.models",),
-    "samplers": ("structbo.models", "structbo.samplers"),
-    "structbo": ("structbo",),
-}
-VAGUE_NAMES = {"utils", "core", "base", "helpers"}
-FILES = [path for floor in MAY_IMPORT for path in sorted((ROOT / floor).rglob("*.py"))]
-
-
-def imported_names(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            start = "." * node.level + (node.module or "")
-            yield from (f"{start}.{alias.name}" for alias in node.names)
+VAGUE_NAMES = {"utils", "core", "base", "helpers", "common"}
+FILES = files()
 
 
-def may_import(floor: str, name: str) -> bool:
-    first = name.partition(".")[0]
-    if first == "structbo":
-        return any(f"{name}.".startswith(f"{package}.") for package in MAY_IMPORT[floor])
-    return first not in {"", "models", "samplers", "tests"}  # "" is a relative import
+def test_every_room_has_its_place():
+    assert {room(module_name(path)) for path in FILES} == set(ROOMS)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_imports_point_downwards(name: str):
+    allowed = ROOMS[: ROOMS.index(name) + 1]
+    upward = {
+        (module, other)
+        for module, imported in module_graph().items()
+        for other in imported
+        if room(module) == name and room(other) not in allowed
+    }
+    assert upward == set()
+
+
+def test_no_module_imports_itself_in_a_circle():
+    assert circles(module_graph()) == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_downwards(path: Path):
-    floor = path.relative_to(ROOT).parts[0]
-    assert [name for name in imported_names(path) if not may_import(floor, name)] == []
+def test_imports_name_the_installed_package(path: Path):
+    """Neither relative ones (which start with a dot), nor folders of the repository."""
+    firsts = {name.partition(".")[0] for name in imported_names(path)}
+    assert not firsts & {"", "models", "samplers", "tests"}
 
 
 def test_files_are_named_after_what_they_do():
     assert [path for path in FILES if path.stem in VAGUE_NAMES] == []
 
 
+def test_no_function_has_the_name_of_its_module():
+    """So a name means one thing, whether it is read as a module of a room or as its function."""
+    inside = [p for p in FILES if p.stem in functions(p) and room(module_name(p)) != "models"]
+    modules = {module_name(path) for path in FILES}
+    packages = [module_name(path) for path in FILES if path.name == "__init__.py"]
+    exported = [
+        f"{package}.{name}"
+        for package in packages
+        if room(package) != "models"
+        for name in importlib.import_module(package).__all__
+        if inspect.isroutine(getattr(importlib.import_module(package), name))
+    ]
+    assert (inside, sorted(modules & set(exported))) == ([], [])
+
+
+def functions(path: Path) -> set[str]:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {node.name for node in body if isinstance(node, ast.FunctionDef)}
+
+
 def test_examples_are_short():
-    lengths = {p.name: len(p.read_text().splitlines()) for p in (ROOT / "examples").glob("*.py")}
-    assert {name: length for name, length in lengths.items() if length >= 120} == {}
+    lengths = {p.name: len(p.read_text().splitlines()) for p in (ROOT / "examples").rglob("*.py")}
+    assert {name: length for name, length in lengths.items() if length > 120} == {}
 
 
 def test_packaging_lists_every_package():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     setuptools = project["tool"]["setuptools"]
-    folders = {folder: package for package, folder in setuptools["package-dir"].items()}
-    on_disk = [path.parent.relative_to(ROOT) for path in FILES if path.name == "__init__.py"]
-    packages = [".".join((folders[path.parts[0]], *path.parts[1:])) for path in on_disk]
+    packages = [module_name(path) for path in FILES if path.name == "__init__.py"]
     assert sorted(setuptools["packages"]) == sorted(packages)
+    assert set(setuptools["package-dir"].values()) == set(FLOORS)

@@ -12,31 +12,16 @@ from types import ModuleType
 import pytest
 
 import structbo
-import structbo.acquisition
-import structbo.batches
-import structbo.maximizers
-import structbo.models
-import structbo.plots
-import structbo.recipes
-import structbo.samplers
 
-PACKAGES = [
-    structbo,
-    structbo.acquisition,
-    structbo.batches,
-    structbo.maximizers,
-    structbo.models,
-    structbo.plots,
-    structbo.recipes,
-    structbo.samplers,
-]
 # Real import names: `pytest --doctest-modules models` would import every file a second time.
-MODULES = {package.__name__ for package in PACKAGES} | {
-    module.name
-    for package in PACKAGES
-    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    if not module.name.endswith(".__main__")
-}
+FLOORS = [structbo, structbo.models, structbo.samplers]
+FOUND = [
+    module
+    for floor in FLOORS
+    for module in pkgutil.walk_packages(floor.__path__, f"{floor.__name__}.")
+]
+MODULES = {floor.__name__ for floor in FLOORS} | {module.name for module in FOUND}
+PACKAGES = FLOORS + [importlib.import_module(module.name) for module in FOUND if module.ispkg]
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))

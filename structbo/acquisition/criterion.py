@@ -8,7 +8,7 @@ before maximizing: the winner is best on average, not the best of any one draw.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,31 +16,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.acquisition.components import Components
-from structbo.maximizers import Layout, Levels
+from structbo.acquisition.search import Search
 from structbo.models.gp import ConditionedGP
-
-
-class Search(NamedTuple):
-    """Where the next point is looked for; whatever a criterion wants to know of it.
-
-    Args:
-        levels: the legal coordinates.
-        candidates: legal points all over the space, the best observed ones among them, (m, D).
-        best: the best observed point, shape (D,).
-        num_observed: how many observations there are.
-        components: the union of the components of all draws.
-        layouts: the junction tree of every draw's components, stacked along the first axis.
-        key: a JAX random key; the same for all points of one search, so that noise cancels.
-    """
-
-    levels: Levels
-    candidates: Array
-    best: Array
-    num_observed: Array | float
-    components: Components
-    layouts: Layout
-    key: Array
 
 
 class Criterion(ABC):

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.stats import norm
 
-from structbo.acquisition.criterion import Search
 from structbo.acquisition.joint import JointCriterion, best_means
+from structbo.acquisition.search import Search
 from structbo.models.gp import ConditionedGP
 
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.criterion import Search, num_draws
+from structbo.acquisition.criterion import num_draws
 from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
 from structbo.acquisition.joint import JointCriterion
+from structbo.acquisition.search import Search
 from structbo.models.gp import ConditionedGP
 
 

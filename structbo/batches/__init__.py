@@ -1,10 +1,6 @@
 """Batches: q points to evaluate at once, chosen from candidates."""
 
-from structbo.batches.criteria import (
-    ConfidenceBound,
-    EstimationWidth,
-    ExpectedImprovement,
-)
+from structbo.batches.criteria import ConfidenceBound, EstimationWidth, ExpectedImprovement
 from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.hallucination import Hallucination, Lie, widening

@@ -7,8 +7,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.special import ndtr
 
-from structbo.arrays import FloatArray
 from structbo.batches.ground_set import GroundSet
+from structbo.models.arrays import FloatArray
 
 Score: TypeAlias = Callable[[GroundSet], FloatArray]
 """Scores of all candidates, shape (m,): the higher, the better."""

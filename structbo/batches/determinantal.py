@@ -10,10 +10,10 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from structbo.arrays import FloatArray
 from structbo.batches.problem import BatchProblem
-from structbo.inference import padded_size
+from structbo.data import padded_size
 from structbo.models.arguments import check_fraction
+from structbo.models.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 

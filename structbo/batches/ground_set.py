@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.arrays import BoolArray, FloatArray
-from structbo.inference import padded_size
+from structbo.data import padded_size
 from structbo.models import ConditionedGP
+from structbo.models.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

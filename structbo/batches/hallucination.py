@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from structbo.arrays import FloatArray
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
+from structbo.models.arrays import FloatArray
 
 Lie = Callable[[FloatArray], float]
 """From the observed values (n,) to the value that a point without one is taken to have."""

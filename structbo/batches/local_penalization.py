@@ -8,11 +8,11 @@ import numpy as np
 from jax import Array
 from scipy.special import log_ndtr
 
-from structbo.arrays import FloatArray
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.models import ConditionedGP
 from structbo.models.arguments import check_positive
+from structbo.models.arrays import FloatArray
 
 
 @dataclass(frozen=True)

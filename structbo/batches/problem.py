@@ -8,13 +8,12 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from structbo.arrays import BoolArray, FloatArray
 from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
 from structbo.batches.ground_set import GroundSet
-from structbo.inference import Data
+from structbo.data import Data, checked_points
 from structbo.models import ConditionedGP
 from structbo.models.arguments import checked_count
-from structbo.observations import checked_points
+from structbo.models.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from jax import Array
 
-from structbo.arrays import BoolArray
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
+from structbo.models.arrays import BoolArray
 
 
 def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = None) -> list[int]:

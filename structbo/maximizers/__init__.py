@@ -11,7 +11,6 @@ from structbo.maximizers.junction_tree import (
 )
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
-    Levels,
     coarse_to_fine,
     max_sum,
     rounds_needed,
@@ -23,7 +22,6 @@ __all__ = [
     "AdditiveFunction",
     "JunctionTree",
     "Layout",
-    "Levels",
     "Maximum",
     "coarse_to_fine",
     "dependency_graph",

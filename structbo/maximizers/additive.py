@@ -25,12 +25,12 @@ from structbo.maximizers.junction_tree import (
 )
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
-    Levels,
     coarse_to_fine,
     max_sum,
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
+from structbo.space import Levels
 
 # Finest first. More points cost time and bring nothing once refined; fewer may miss the best basin.
 _GRIDS = (33, 25, 17, 13, 11, 9)

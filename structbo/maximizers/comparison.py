@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 from scipy.optimize import direct as scipy_direct
 
-from structbo.maximizers.message_passing import Levels
+from structbo.space import Levels
 
 Function = Callable[[Array], Array]
 """Maps points (m, D) to values (m,)."""

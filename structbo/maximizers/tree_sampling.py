@@ -12,13 +12,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.maximizers.junction_tree import Layout
-from structbo.maximizers.message_passing import (
-    AdditiveFunction,
-    Levels,
-    max_sum,
-    pass_messages,
-    read_off,
-)
+from structbo.maximizers.message_passing import AdditiveFunction, max_sum, pass_messages, read_off
+from structbo.space import Levels
 
 
 @partial(jax.jit, static_argnums=3)

@@ -4,16 +4,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.diagnostics import indicator_probabilities, indicator_rhat, pair_labels
 from structbo.plots.figure import CHAIN_COLOURS, GREY, axes_for, bare
+from structbo.posterior import Posterior, indicator_probabilities, indicator_rhat, pair_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from structbo.posterior import Posterior
 
-
-def plot_agreement(posterior: "Posterior", ax: "Axes | None" = None) -> "Axes":
+def plot_agreement(posterior: Posterior, ax: "Axes | None" = None) -> "Axes":
     """Draws what the first chain found against what the others did, with Monte Carlo errors.
 
     A point is the probability that a pair of parameters shares a component; bars are two standard

@@ -5,20 +5,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.arrays import FloatArray
+from structbo.models.arrays import FloatArray
 from structbo.plots.figure import BLUE, axes_for, bare
+from structbo.posterior import Effect, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from structbo.effects import Effect
-    from structbo.posterior import Posterior
 
 MAX_COLUMNS = 3
 
 
 def plot_effects(
-    posterior: "Posterior",
+    posterior: Posterior,
     num_effects: int = 6,
     *,
     max_draws: int = 64,
@@ -55,7 +53,7 @@ def plot_effects(
 
 
 def plot_surface(
-    posterior: "Posterior",
+    posterior: Posterior,
     names: Sequence[str],
     *,
     max_draws: int = 64,
@@ -104,7 +102,7 @@ def plot_surface(
     return axes
 
 
-def _draw_curve(ax: "Axes", effect: "Effect") -> None:
+def _draw_curve(ax: "Axes", effect: Effect) -> None:
     (grid,), (name,) = effect.grid, effect.names
     if effect.is_categorical[0]:
         place = np.arange(len(grid))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.arrays import FloatArray
+from structbo.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.arrays import FloatArray
+from structbo.models.arrays import FloatArray
 from structbo.plots.figure import BLUE, GREY, ORANGE, axes_for, edge_matrix
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structbo.diagnostics import Probabilities, pair_labels
 from structbo.plots.figure import BLUE, GREY, axes_for, bare
+from structbo.posterior import Probabilities, pair_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

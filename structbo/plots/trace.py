@@ -1,18 +1,17 @@
 """Traces of the chains: where they are, and how far their structures are from the mode."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from structbo.diagnostics import distance_to_mode
 from structbo.plots.figure import CHAIN_COLOURS, axes_for, bare
+from structbo.posterior import Posterior, distance_to_mode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
-    from structbo.posterior import Posterior
 
-
-def plot_trace(posterior: "Posterior", ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
+def plot_trace(posterior: Posterior, ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
     """Draws the log density by draw, and in how many pairs its structure differs from the mode.
 
     Chains that have mixed lie on top of each other in both. The mode is the most frequent value,

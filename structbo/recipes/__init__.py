@@ -21,13 +21,7 @@ Example:
 from structbo.recipes.batched import batch
 from structbo.recipes.model_selection import bag_of_models, known_partition, model_mcmc
 from structbo.recipes.overlapping_groups import g_add_gp_ucb
-from structbo.recipes.projection_pursuit import (
-    add_gp_ucb,
-    gp_ucb,
-    pp_gp_ucb,
-    rembo,
-    rpp_gp_ucb,
-)
+from structbo.recipes.projection_pursuit import add_gp_ucb, gp_ucb, pp_gp_ucb, rembo, rpp_gp_ucb
 from structbo.recipes.unstructured import random, random_trees, saas, vanilla
 from structbo.recipes.variable_selection import cws_gp_ucb, hds_gp_ucb
 

@@ -1,7 +1,6 @@
 """Batches by determinantal point processes, and their rivals (Kathuria et al. 2016)."""
 
 from structbo.acquisition import EST, UCB, Criterion, FiniteDomain, Schedule
-from structbo.batch_proposal import NUM_CANDIDATES
 from structbo.batches import (
     BatchStrategy,
     DPPMax,
@@ -10,11 +9,12 @@ from structbo.batches import (
     LocalPenalization,
     PureExploration,
 )
+from structbo.data import Direction
 from structbo.models.arguments import check_name
 from structbo.optimizer import Optimizer
-from structbo.recipes.refitted import dependent_model
+from structbo.proposal.batch import NUM_CANDIDATES
+from structbo.recipes.refitting import dependent_model
 from structbo.space import Space, SpaceLike
-from structbo.suggest import Direction
 
 STRATEGIES: dict[str, BatchStrategy] = {
     "bucb": Hallucination(),

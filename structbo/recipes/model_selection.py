@@ -3,16 +3,14 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo import model_search
-from structbo.arrays import FloatArray
-from structbo.evidence import maximum_likelihood
+from structbo.data import Direction
+from structbo.draws import Model, maximum_likelihood, partition_search
 from structbo.models import canonical
 from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer
-from structbo.posterior import Model
-from structbo.recipes.refitted import Values, partition_model, refitted
+from structbo.recipes.refitting import Values, partition_model, refitted
 from structbo.space import Space, SpaceLike
-from structbo.suggest import Direction
 
 
 def model_mcmc(
@@ -67,7 +65,7 @@ class _PartitionChain:
         self._last: NDArray[np.int32] | None = None
 
     def __call__(self, model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        found = model_search.model_mcmc(
+        found = partition_search.model_mcmc(
             model, X, y, num_models=self._num_models, start=self._last, seed=seed
         )
         self._last = found.labels[-1]
@@ -93,7 +91,7 @@ def bag_of_models(
     space, num_models = Space(space), checked_count("num_models", num_models)
 
     def best_of_bag(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        bag = model_search.bag_of_models(model, X, y, num_models=num_models, seed=seed)
+        bag = partition_search.bag_of_models(model, X, y, num_models=num_models, seed=seed)
         return [bag.best.values]
 
     return refitted(

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
-from structbo.draw_sources import BestDraw, Cycle
-from structbo.inference import Chain, sweeps_per_draw
+from structbo.data import Direction
+from structbo.draws import BestDraw, Chain, Cycle, sweeps_per_draw
 from structbo.models import (
     AdditiveGP,
     DirichletMultinomialPartition,
@@ -25,7 +25,6 @@ from structbo.models.arguments import check_fraction, check_positive, checked_co
 from structbo.models.edges import Structure
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
-from structbo.suggest import Direction
 
 LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)

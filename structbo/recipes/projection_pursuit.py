@@ -10,18 +10,21 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from structbo import model_search
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
-from structbo.arrays import FloatArray
-from structbo.evidence import maximum_likelihood
+from structbo.data import Direction
+from structbo.draws import (
+    Model,
+    maximum_likelihood,
+    partition_search,
+    restricted_projection_pursuit,
+)
+from structbo.draws.direction_search import projection_pursuit
 from structbo.models import AdditiveGP, fully_dependent, projections
 from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer
-from structbo.posterior import Model
-from structbo.recipes.refitted import Values, dependent_model, partition_model, refitted
-from structbo.restricted_projection import projection_pursuit, restricted_projection_pursuit
+from structbo.recipes.refitting import Values, dependent_model, partition_model, refitted
 from structbo.space import Space, SpaceLike
-from structbo.suggest import Direction
 
 SCALE = 0.3
 """Standard deviation of the prior of directions, around the identity."""
@@ -158,7 +161,7 @@ def add_gp_ucb(
     num_models = checked_count("num_groupings", num_groupings)
 
     def best_grouping(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        bag = model_search.bag_of_models(
+        bag = partition_search.bag_of_models(
             model, X, y, num_models=num_models, group_size=group_size, seed=seed
         )
         return [bag.best.values]

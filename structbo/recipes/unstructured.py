@@ -4,8 +4,8 @@ import sys
 from functools import lru_cache
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
-from structbo.evidence import maximum_likelihood
-from structbo.inference import Chain
+from structbo.data import Direction
+from structbo.draws import Chain, maximum_likelihood
 from structbo.models import (
     AdditiveGP,
     dimension_scaled,
@@ -16,9 +16,8 @@ from structbo.models import (
 )
 from structbo.models.arguments import check_positive, checked_count
 from structbo.optimizer import Optimizer
-from structbo.recipes.refitted import refitted
+from structbo.recipes.refitting import refitted
 from structbo.space import Space, SpaceLike
-from structbo.suggest import Direction
 
 
 def random_trees(

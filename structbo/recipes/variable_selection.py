@@ -3,12 +3,10 @@
 from typing import Literal
 
 from structbo.acquisition import UCB, HalfLog, Schedule
-from structbo.coordinatewise_sampling import CoordinatewiseSampling
-from structbo.hierarchical_diagonal_sampling import HierarchicalDiagonalSampling
+from structbo.data import Direction
 from structbo.optimizer import Optimizer
-from structbo.screening import Screening
+from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling, Screening
 from structbo.space import SpaceLike
-from structbo.suggest import Direction
 
 
 def hds_gp_ucb(

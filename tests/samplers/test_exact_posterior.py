@@ -13,15 +13,7 @@ from networkx.algorithms.approximation import treewidth_min_degree
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
-from structbo.models import (
-    AdditiveGP,
-    EdgeBernoulli,
-    Residual,
-    adjacency,
-    cliques,
-    edges,
-    pairs,
-)
+from structbo.models import AdditiveGP, EdgeBernoulli, Residual, adjacency, cliques, edges, pairs
 from structbo.samplers import EdgeGibbs, InformedEdges
 
 NUM_DIMS = 4

@@ -19,7 +19,6 @@ from numpyro import handlers
 from numpyro.infer import CustomGibbs, Gibbs
 from numpyro.infer.gibbs import latent_sample_sites
 
-from structbo.diagnostics import Structures
 from structbo.models import (
     AdditiveGP,
     Decomposition,
@@ -30,6 +29,7 @@ from structbo.models import (
     partitions,
     projected,
 )
+from structbo.posterior import Structures
 from structbo.samplers import EdgeGibbs, RestrictedSplitMerge, default_sampler
 
 NUM_POINTS = 5

@@ -23,14 +23,9 @@ from numpyro import handlers
 from numpyro.infer import HMC, MCMC, Gibbs
 
 import structbo as sb
-from structbo.arviz_export import named, to_container
 from structbo.models import AdditiveGP, edges, partitions
-from structbo.samplers import (
-    InformedEdges,
-    ParallelTempering,
-    PartitionGibbs,
-    SplitMerge,
-)
+from structbo.posterior.arviz import named, to_container
+from structbo.samplers import InformedEdges, ParallelTempering, PartitionGibbs, SplitMerge
 
 NUM_DIMS = 4
 BOUND = 0.05

@@ -30,15 +30,11 @@ from structbo.acquisition import (
     Thompson,
     expected_maximum,
 )
-from structbo.inference import Data, condition
-from structbo.maximizers import (
-    Levels,
-    dependency_graph,
-    make_layout,
-    maximize_additive,
-    triangulate,
-)
+from structbo.data import Data
+from structbo.draws import condition
+from structbo.maximizers import dependency_graph, make_layout, maximize_additive, triangulate
 from structbo.models import AdditiveGP, ConditionedGP, Residual, edges, matern52
+from structbo.space import Levels
 
 NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
 CATEGORICAL = 3

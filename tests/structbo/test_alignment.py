@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from structbo.alignment import aligned
+from structbo.posterior import aligned
 
 RNG = np.random.default_rng(0)
 

@@ -8,9 +8,9 @@ import pytest
 
 import structbo as sb
 from structbo.acquisition import EST, UCB, Constant, LogEI
-from structbo.batch_proposal import _width
 from structbo.batches import BATCH_STRATEGIES, GroundSet, Hallucination
 from structbo.models import AdditiveGP, main_effects
+from structbo.proposal.batch import _width
 
 SPACE = sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 4), "c": sb.Categorical(["u", "v"])})
 MODEL = AdditiveGP(main_effects(), categorical=SPACE.categorical)

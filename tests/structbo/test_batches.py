@@ -30,7 +30,8 @@ from structbo.batches import (
     widening,
 )
 from structbo.batches.local_penalization import log_penalty
-from structbo.inference import Data, condition
+from structbo.data import Data
+from structbo.draws import condition
 from structbo.models import AdditiveGP, ConditionedGP, pairs
 
 NUM_DIMS, NUM_POINTS, NUM_CANDIDATES, NUM_DRAWS = 3, 12, 40, 3

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from structbo import Categorical, Integer, Space
-from structbo.engine import Engine
-from structbo.evidence import maximum_likelihood
-from structbo.inference import BUCKETS
+from structbo.data.data import BUCKETS
+from structbo.draws import maximum_likelihood
 from structbo.models import AdditiveGP, partitions
+from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 SIZES = (20, 40, 63, 64, 65, 100, 128)

@@ -25,10 +25,12 @@ from structbo.acquisition import (
 )
 from structbo.acquisition.independent_maximum import exceedance, quantile
 from structbo.acquisition.max_value_entropy import NUM_FEATURES
-from structbo.inference import Data, condition
-from structbo.maximizers import Levels
+from structbo.data import Data
+from structbo.draws import condition
 from structbo.models import AdditiveGP, Decomposition, edges, projected
-from structbo.proposal import propose, structure_of
+from structbo.proposal import propose
+from structbo.proposal.union import structure_of
+from structbo.space import Levels
 
 
 def reference_log_improvement(z: float) -> float:

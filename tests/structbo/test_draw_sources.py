@@ -7,10 +7,9 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 
-from structbo.draw_sources import BestDraw, Cycle, Fitted
-from structbo.inference import Data, Draws, log_likelihoods
+from structbo.data import Data
+from structbo.draws import BestDraw, Cycle, Draws, Fitted, log_likelihoods, step_seed
 from structbo.models import AdditiveGP, main_effects
-from structbo.step_seed import step_seed
 
 MODEL = AdditiveGP(main_effects())
 

@@ -7,10 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.effects import Quadrature, average
-from structbo.inference import Data, condition
+from structbo.data import Data
+from structbo.draws import condition
 from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52, pairs, projected
 from structbo.posterior import Posterior
+from structbo.posterior.effects import Quadrature, average
 
 NAMES = ("a", "b", "c")
 

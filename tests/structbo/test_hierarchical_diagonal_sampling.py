@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest, multivariate_normal, norm
 
 import structbo as sb
-from structbo.likelihood_ratio import Hypotheses, fit_hypotheses
+from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 
 BANDWIDTH, NOISE = 0.05, 0.1
 Problem = tuple[set[str], Callable[[np.ndarray], float]]

@@ -6,9 +6,10 @@ import jax
 import numpy as np
 import pytest
 
-from structbo import inference
-from structbo.engine import NUM_DRAWS, default_model
-from structbo.inference import Chain, Data, Draws
+from structbo.data import Data
+from structbo.draws import Chain, Draws, default_model
+from structbo.draws import chain as chain_module
+from structbo.optimizer.engine import NUM_DRAWS
 
 NUM_DIMS = 3
 MODEL = default_model((2,))
@@ -95,7 +96,7 @@ def test_padding_changes_draws_by_round_off_alone(first_draws: dict[str, np.ndar
 
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run in once; each later call is one pass that starts where the last one ended."""
-    initialize, sweep = inference.compiled_sampler(MODEL, NUM_DIMS)
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS)
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
 
@@ -108,7 +109,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
         passes.append((len(data.y), state, after))
         return after, draws
 
-    monkeypatch.setattr(inference, "compiled_sampler", lambda model, num_dims: (start, one_pass))
+    monkeypatch.setattr(chain_module, "compiled_sampler", lambda model, num_dims: (start, one_pass))
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     before = advance(chain, Data.padded(x[:64], y[:64]))
@@ -131,7 +132,7 @@ def test_the_chain_follows_new_observations() -> None:
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Else its first call and the later ones are compiled separately, some 10 seconds more."""
-    initialize, sweep = inference.compiled_sampler(MODEL, NUM_DIMS)
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS)
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)

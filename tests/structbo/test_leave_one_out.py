@@ -11,9 +11,9 @@ from numpyro import handlers
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from structbo.leave_one_out import compare, stacking_weights
 from structbo.models import AdditiveGP, edges, pairs
-from structbo.posterior import Posterior
+from structbo.posterior import Posterior, compare
+from structbo.posterior.leave_one_out import stacking_weights
 
 FIXED = {"lengthscale": np.full(3, 0.5), "noise": 0.02, "outputscale": 1.0}
 

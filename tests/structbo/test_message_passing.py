@@ -14,7 +14,6 @@ import pytest
 from jax.tree_util import register_dataclass
 
 from structbo.maximizers import (
-    Levels,
     additive,
     coarse_to_fine,
     dependency_graph,
@@ -25,6 +24,7 @@ from structbo.maximizers import (
     table_bytes,
     triangulate,
 )
+from structbo.space import Levels
 
 
 @partial(register_dataclass, data_fields=["scopes", "omega", "phase", "weight"], meta_fields=[])

@@ -6,13 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from structbo.maximizers import (
-    dependency_graph,
-    make_layout,
-    max_sum,
-    triangulate,
-    upper_bound,
-)
+from structbo.maximizers import dependency_graph, make_layout, max_sum, triangulate, upper_bound
 
 NUM_DIMS, NUM_GRID = 6, 3
 

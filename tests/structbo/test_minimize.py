@@ -209,7 +209,7 @@ def test_the_timeout_ends_the_run_after_the_evaluation_at_hand(
     clock = iter(range(100, 1000))
     now = [100.0]
     fake = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr(importlib.import_module("structbo.minimize"), "time", fake)
+    monkeypatch.setattr(importlib.import_module("structbo.optimizer.minimization"), "time", fake)
 
     def objective(point: np.ndarray) -> float:
         now[0] += 10.0

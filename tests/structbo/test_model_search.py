@@ -9,8 +9,8 @@ import pytest
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.evidence import maximum_likelihood
-from structbo.model_search import bag_of_models, model_mcmc
+from structbo import Posterior
+from structbo.draws import bag_of_models, maximum_likelihood, model_mcmc
 from structbo.models import AdditiveGP, CRPPartition, canonical, edges, partitions
 
 RNG = np.random.default_rng(0)
@@ -63,7 +63,7 @@ def test_no_step_from_the_maximum_is_uphill():
         for factor in (0.8, 0.98, 1.02, 1.25):
             moved = {**fit.values, name: factor * fit.values[name]}
             assert likelihood(moved) <= fit.log_likelihood + 1e-4
-    mean, _ = fit.posterior(MODEL, X, Y).predict(X)
+    mean, _ = Posterior.at(MODEL, X, Y, fit.values).predict(X)
     assert np.corrcoef(mean, Y)[0, 1] > 0.8
 
 

@@ -7,20 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from structbo import (
-    Categorical,
-    Integer,
-    Optimizer,
-    Space,
-    SpaceExhausted,
-    Trial,
-    default_model,
-)
-from structbo.draw_sources import DrawSource
-from structbo.engine import standardized
-from structbo.inference import Chain, Data, Draws
+from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
+from structbo.data import Data, standardized
+from structbo.draws import Chain, Draws, DrawSource
 from structbo.models import AdditiveGP, active_sets, edges
-from structbo.proposal import MAX_WIDTH
+from structbo.proposal.union import MAX_WIDTH
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
@@ -68,7 +59,7 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
     monkeypatch.setattr(Chain, "advance", lambda self, data: {})
     proposal = [np.concatenate([best, second])], None
-    monkeypatch.setattr("structbo.engine.propose", lambda *_: proposal)
+    monkeypatch.setattr("structbo.optimizer.engine.propose", lambda *_: proposal)
     assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])
 
 
@@ -273,7 +264,7 @@ def test_the_posterior_is_that_of_everything_told(
         calls.append((model, X, y, options))
         return f"posterior {len(calls)}"
 
-    monkeypatch.setattr(importlib.import_module("structbo.optimizer"), "fit", recorded)
+    monkeypatch.setattr(importlib.import_module("structbo.optimizer.optimizer"), "fit", recorded)
     assert [finished.posterior, finished.posterior] == ["posterior 1", "posterior 1"]
     ((model, X, y, options),) = calls
     assert model is default_model(())

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from structbo import plots
-from structbo.diagnostics import Probabilities, distance_to_mode, indicator_rhat
 from structbo.models import AdditiveGP, edges, pairs
-from structbo.posterior import Posterior
+from structbo.posterior import Posterior, Probabilities, distance_to_mode, indicator_rhat
 
 matplotlib.use("Agg")
 

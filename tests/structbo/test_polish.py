@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.maximizers import Levels
-from structbo.maximizers.polish import coordinate_ascent, gradient_ascent
+from structbo.maximizers.ascent import coordinate_ascent, gradient_ascent
+from structbo.space import Levels
 
 LEVELS = [None, np.array([0.0, 0.2, 1.0]), None, np.linspace(0.0, 1.0, 7)]
 IS_CONTINUOUS = np.array([True, False, True, False])

@@ -15,8 +15,8 @@ from numpyro import handlers
 from numpyro.infer import NUTS
 from scipy.stats import lognorm, multivariate_normal, norm
 
-from structbo.fit import _statistics, fit
-from structbo.inference import Data, condition
+from structbo.data import Data
+from structbo.draws import condition
 from structbo.models import (
     AdditiveGP,
     active_sets,
@@ -26,8 +26,9 @@ from structbo.models import (
     mixture,
     partitions,
 )
-from structbo.posterior import Posterior
-from structbo.predictive import replicate
+from structbo.posterior import Posterior, fit
+from structbo.posterior.fitting import _statistics
+from structbo.posterior.predictive import replicate
 
 matplotlib.use("Agg")
 

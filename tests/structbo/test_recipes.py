@@ -21,13 +21,12 @@ from structbo import (
     Optimizer,
     Space,
     batches,
-    inference,
     minimize,
-    model_search,
     recipes,
 )
 from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
-from structbo.inference import Data, log_likelihoods
+from structbo.data import Data
+from structbo.draws import chain, log_likelihoods, partition_search
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
 from structbo.proposal import Proposal
 
@@ -91,7 +90,7 @@ class Call(NamedTuple):
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """The calls of a search that gives random points, for draws from the prior."""
     noted: list[Call] = []
-    compiled = inference.compiled_sampler
+    compiled = chain.compiled_sampler
 
     def search(model, draws, data, levels, num_points, seed, pending, criterion, batch):
         noted.append(Call(model, draws, data, criterion, batch))
@@ -114,9 +113,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
         return sweep
 
-    monkeypatch.setattr(inference, "compiled_sampler", sampler)
+    monkeypatch.setattr(chain, "compiled_sampler", sampler)
     for name in ("propose", "propose_batch"):
-        monkeypatch.setattr(f"structbo.engine.{name}", search)
+        monkeypatch.setattr(f"structbo.optimizer.engine.{name}", search)
     return noted
 
 
@@ -303,13 +302,13 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
     run(made("bag_of_models"), 4)
     assert calls[-1].draws["labels"].shape == (1, 3)
     starts = []
-    search = model_search.model_mcmc
+    search = partition_search.model_mcmc
 
     def noted(*args: Any, start: Any, **kwargs: Any) -> Any:
         starts.append(start)
         return search(*args, start=start, **kwargs)
 
-    monkeypatch.setattr(model_search, "model_mcmc", noted)
+    monkeypatch.setattr(partition_search, "model_mcmc", noted)
     run(made("model_mcmc"), 6)
     labels = [np.asarray(call.draws["labels"]) for call in calls[-3:]]
     assert {value.shape for value in labels} == {(3, 3)}

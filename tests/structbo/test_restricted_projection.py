@@ -7,7 +7,7 @@ import pytest
 from numpyro.handlers import condition
 
 import structbo as sb
-from structbo.evidence import maximum_likelihood
+from structbo.draws import maximum_likelihood, restricted_projection_pursuit
 from structbo.models import (
     AdditiveGP,
     Decomposition,
@@ -16,7 +16,6 @@ from structbo.models import (
     projected,
     projections,
 )
-from structbo.restricted_projection import restricted_projection_pursuit
 
 RNG = np.random.default_rng(0)
 NUM_DIMS = 3
@@ -33,7 +32,8 @@ Y = f(X) + 0.01 * RNG.normal(size=len(X))
 
 
 def error(found) -> float:
-    return np.abs(found.posterior.predict(HELD_OUT)[0] - f(HELD_OUT)).mean()
+    posterior = sb.Posterior.at(found.model, X, Y, found.fit.values)
+    return np.abs(posterior.predict(HELD_OUT)[0] - f(HELD_OUT)).mean()
 
 
 def test_restriction_is_met_and_buys_accuracy():
@@ -49,7 +49,7 @@ def test_restriction_is_met_and_buys_accuracy():
     for restricted in found.values():
         pulled = (1 - restricted.alpha) * restricted.learned + restricted.alpha * np.eye(NUM_DIMS)
         np.testing.assert_allclose(restricted.W, pulled)
-        np.testing.assert_allclose(restricted.posterior.draws["W"][0, 0], restricted.W)
+        np.testing.assert_allclose(restricted.fit.values["W"], restricted.W)
     assert error(found[np.inf]) < 0.5 * error(found[0.0])
     assert error(found[0.3]) < error(found[0.0])
 

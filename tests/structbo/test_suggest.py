@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
-from structbo.engine import Engine, standardized
-from structbo.maximizers.polish import gradient_ascent
+from structbo.data import standardized
+from structbo.maximizers.ascent import gradient_ascent
+from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
@@ -72,7 +73,7 @@ def test_points_are_legal_and_not_worse_than_the_best_start(
             assert values.max() >= np.max(function(others)[0])
         return points, values
 
-    monkeypatch.setattr("structbo.proposal.gradient_ascent", watched)
+    monkeypatch.setattr("structbo.proposal.one_by_one.gradient_ascent", watched)
     suggest(SPACE, SPACE.from_unit(unit), y, n=3)
     assert len(searches) == 3
     for legal in itertools.chain(*searches):

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from structbo.candidates import candidates
 from structbo.maximizers import (
     Layout,
-    Levels,
     dependency_graph,
     make_layout,
     sample_additive,
     sample_tables,
     triangulate,
 )
+from structbo.proposal import candidate_points
+from structbo.space import Levels
 
 NUM_DIMS, NUM_GRID = 5, 3
 SIBLINGS = (np.array([[0, 1], [4, 3], [-1, -1]]), np.array([[0, 1, 2], [0, 1, 3]]))
@@ -117,7 +117,7 @@ def test_a_third_of_the_candidates_lies_where_the_function_is_high():
     levels = Levels.of([None] * 4 + [np.array([0.0, 0.5, 1.0])])
     bowl, layout = Bowl(jnp.array([0.9, 0.1, 0.9, 0.1, 1.0])), layout_of(Bowl.scopes, 9)
     parents = jax.vmap(levels.nearest)(np.random.default_rng(0).random((3, NUM_DIMS)))
-    points = candidates(jax.random.key(0), (bowl, layout), levels, parents, 100)
+    points = candidate_points(jax.random.key(0), (bowl, layout), levels, parents, 100)
     assert points.shape == (100, NUM_DIMS)
     np.testing.assert_allclose(jax.vmap(levels.nearest)(points), points, atol=1e-15)
     drawn, children, spread = jnp.split(bowl(points), [33, 66])

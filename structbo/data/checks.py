@@ -1,0 +1,50 @@
+"""Checks of observations that users hand in, with messages that tell what is wrong and where."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structbo.models.arrays import FloatArray
+
+
+def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) -> FloatArray:
+    """Points of the unit cube, shape (n, D).
+
+    Args:
+        name: what to call them in messages.
+        points: an array of this shape.
+        num_dims: D, if it is known.
+
+    Raises:
+        ValueError: if the shape is another one, or a point is outside of the cube.
+    """
+    array = np.asarray(points, float)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"{name} must have shape (n, D), got {array.shape}.")
+    bad = ~((array >= 0.0) & (array <= 1.0))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name} must lie in the unit cube, got {name}[{row}, {column}] = "
+            f"{array[row, column]}; map points with Space.to_unit first."
+        )
+    if num_dims is not None and array.shape[1] != num_dims:
+        raise ValueError(f"{name} must have {num_dims} columns, got {array.shape[1]}.")
+    return array
+
+
+def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Points of the unit cube, shape (n, D), and observations, shape (n,).
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+    points, values = checked_points("X", X), np.asarray(y, float)
+    if values.shape != points.shape[:1]:
+        raise ValueError(
+            f"y must have one value per row of X: X has shape {points.shape}, "
+            f"y has shape {values.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise ValueError(f"y must be finite, got y[{bad[0]}] = {values[bad[0]]}; drop failed runs.")
+    return points, values

@@ -1,0 +1,63 @@
+"""Observations as models take them: padded, standardized, to be maximized."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jax import Array
+
+from structbo.models.arrays import FloatArray
+
+BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
+
+
+def padded_size(n: int) -> int:
+    """The next of a few sizes, so that few shapes are ever compiled.
+
+    Example:
+        >>> padded_size(100), padded_size(1025)
+        (128, 1536)
+    """
+    return next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
+
+
+class Data(NamedTuple):
+    """Observations, padded so that few shapes are ever compiled.
+
+    Args:
+        x: points of the unit cube, shape (n, D).
+        y: standardized observations, to be maximized, shape (n,).
+        mask: which rows are data, bool, shape (n,).
+    """
+
+    x: Array | np.ndarray
+    y: Array | np.ndarray
+    mask: Array | np.ndarray
+
+    @classmethod
+    def padded(cls, x: np.ndarray, y: np.ndarray) -> "Data":
+        """Pads with rows of zeros up to the next of a few sizes."""
+        n, num_dims = x.shape
+        size = padded_size(n)
+        rows = np.zeros((size, num_dims))
+        rows[:n] = x
+        values = np.zeros(size)
+        values[:n] = y
+        return cls(rows, values, np.arange(size) < n)
+
+
+ROUND_OFF = 1e-14
+"""Relative to the largest value: a smaller deviation is taken for none."""
+
+
+def standardized(values: FloatArray) -> FloatArray:
+    """Values with mean 0 and deviation 1; failures, not finite, become the worst value.
+
+    Values that differ by no more than round-off are all zero.
+    """
+    finite = np.isfinite(values)
+    filled = np.where(finite, values, values[finite].min())
+    largest = np.abs(filled).max()
+    scaled = filled / (largest if largest > 0 else 1.0)
+    centered = scaled - scaled.mean()
+    deviation = centered.std()
+    return centered / deviation if deviation > ROUND_OFF else np.zeros_like(centered)

@@ -1,0 +1,39 @@
+"""Tables of users as arrays: points of the unit cube, values, and the sign that makes them good."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structbo.models.arrays import FloatArray
+from structbo.space import Space
+
+Direction = Literal["minimize", "maximize"]
+"""Whether small or large values are good."""
+
+
+def direction_sign(direction: Direction) -> float:
+    """1 for "maximize", -1 for "minimize"."""
+    if direction not in ("minimize", "maximize"):
+        raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
+    return 1.0 if direction == "maximize" else -1.0
+
+
+def unit_points(space: Space, points: Any, name: str) -> FloatArray:
+    """Points in the unit cube, shape (m, D); None and empty tables have none."""
+    if points is None or (hasattr(points, "__len__") and len(points) == 0):
+        return np.empty((0, space.num_dims))
+    return space.to_unit(points, name=name)
+
+
+def observed_values(y: ArrayLike) -> FloatArray:
+    """Values as an array (m,); a column (m, 1) is flattened."""
+    try:
+        values = np.asarray(y, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers, got {y!r}.") from error
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y must have shape (m,), got {values.shape}.")
+    return values

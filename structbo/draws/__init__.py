@@ -1,0 +1,34 @@
+"""Draws of the sites of a model, by a Markov chain or a search, and processes given them."""
+
+from structbo.draws.chain import Chain, sweeps_per_draw
+from structbo.draws.conditioning import condition, log_likelihoods
+from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
+from structbo.draws.evidence import Fit, maximum_likelihood
+from structbo.draws.model import Draws, Model, default_model
+from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
+from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
+
+__all__ = [
+    "BestDraw",
+    "Chain",
+    "Cycle",
+    "DrawSource",
+    "Draws",
+    "Fit",
+    "Fitted",
+    "Fitter",
+    "Inference",
+    "Model",
+    "ModelSearch",
+    "RestrictedProjection",
+    "bag_of_models",
+    "condition",
+    "default_model",
+    "log_likelihoods",
+    "maximum_likelihood",
+    "model_mcmc",
+    "random_groups",
+    "restricted_projection_pursuit",
+    "step_seed",
+    "sweeps_per_draw",
+]

@@ -1,0 +1,52 @@
+"""Gaussian processes and likelihoods of draws, given data."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from numpyro import handlers
+
+from structbo.data import Data
+from structbo.draws.model import Draws
+from structbo.models.gp import ConditionedGP, MarginalGP
+
+
+def condition(model: Callable[..., Any], draws: Draws, data: Data) -> ConditionedGP:
+    """The Gaussian process posterior of every draw.
+
+    Args:
+        model: a NumPyro model with one `MarginalGP` as observed site.
+        draws: values of its latent sites, the first axis being the draws.
+        data: padded observations.
+
+    Returns:
+        A `ConditionedGP` whose arrays have the draws along the first axis.
+    """
+    y = jnp.asarray(data.y)
+    return jax.lax.map(lambda draw: _likelihood(model, draw, data).condition(y), draws)
+
+
+def log_likelihoods(model: Callable[..., Any], draws: Draws, data: Data) -> Array:
+    """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
+    return _compiled_likelihoods(model)(draws, data)
+
+
+@lru_cache(maxsize=16)
+def _compiled_likelihoods(model: Callable[..., Any]) -> Callable[[Draws, Data], Array]:
+    @jax.jit
+    def likelihoods(draws: Draws, data: Data) -> Array:
+        y = jnp.asarray(data.y)
+        return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
+
+    return likelihoods
+
+
+def _likelihood(model: Callable[..., Any], draw: Draws, data: Data) -> MarginalGP:
+    run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
+    for site in run.get_trace(data.x, data.y, mask=data.mask).values():
+        if site["type"] == "sample" and isinstance(site["fn"], MarginalGP):
+            return site["fn"]
+    raise ValueError("the model has no observed site with a MarginalGP distribution")

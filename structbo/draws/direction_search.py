@@ -1,0 +1,127 @@
+"""Projections by maximization and a grid over alpha, as Li et al. 2016 restrict them.
+
+`NearIdentity` puts the same constraint into a prior, and samples. This is the method of the paper:
+directions are learned without the constraint, and then pulled towards the identity until they meet
+it.
+"""
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+from jax.typing import ArrayLike
+from numpy.typing import NDArray
+
+from structbo.data import checked_data
+from structbo.draws.evidence import Fit, maximum_likelihood
+from structbo.draws.partition_search import random_groups
+from structbo.models import AdditiveGP, least_alpha, partitions, projections
+from structbo.models.arrays import FloatArray
+
+
+class RestrictedProjection(NamedTuple):
+    """A projection that meets the delta-ratio constraint, and the groups along its directions.
+
+    Args:
+        W: the restricted directions, shape (D, D).
+        learned: the directions before they were restricted, shape (D, D).
+        alpha: the restricted ones are ``(1 - alpha) learned + alpha I``.
+        labels: the groups of directions, shape (D,).
+        fit: all values, the hyper-parameters maximized.
+        model: whose sites they are.
+    """
+
+    W: FloatArray
+    learned: FloatArray
+    alpha: float
+    labels: NDArray[np.int32]
+    fit: Fit
+    model: AdditiveGP
+
+
+def restricted_projection_pursuit(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    group_size: int,
+    delta: float = 0.1,
+    scale: float = 0.3,
+    num_alphas: int = 11,
+    num_groupings: int | None = None,
+    learned: ArrayLike | None = None,
+    seed: int = 0,
+) -> RestrictedProjection:
+    """Learns directions, restricts them, and groups them, each by maximizing.
+
+    First the most probable directions W of a sum of one-dimensional functions are found. Then W is
+    pulled towards the identity, by the alpha of a grid over the feasible ones that has the largest
+    likelihood. Then random groups of the directions are compared by their likelihoods.
+
+    Args:
+        X: points of the unit cube, shape (n, D).
+        y: standardized observations, shape (n,).
+        group_size: how many directions a component has.
+        delta: the bound on the outer box: 0 gives the additive model of Kandasamy et al. 2015,
+            infinity unrestricted projection pursuit.
+        scale: standard deviation of the prior of the elements of W around the identity, which
+            stands for the regularization of the state-space method that the paper uses.
+        num_alphas: size of the grid.
+        num_groupings: how many random groupings to compare; by default as many as there are groups.
+        learned: directions that an earlier call learned; None learns them.
+        seed: of the groupings.
+
+    Returns:
+        The directions and the groups, and the model that they are sites of.
+
+    Raises:
+        ValueError: if delta is negative, or the data are not valid.
+
+    References:
+        Li et al. 2016, section 4.1, algorithm 3 (step 1 and the learning in step 2) and eq. (8).
+    """
+    if not delta >= 0.0:
+        raise ValueError(f"delta must be at least 0, got {delta}.")
+    X, y = checked_data(X, y)
+    model, num_dims = projection_pursuit(scale), X.shape[1]
+    singles, identity = np.arange(num_dims), np.eye(num_dims)
+
+    def fitted(W: FloatArray, labels: NDArray[np.int_]) -> Fit:
+        return maximum_likelihood(model, X, y, {"W": W, "labels": labels})
+
+    if delta == 0.0:
+        free, alphas = identity, np.ones(1)
+    else:
+        if learned is None:
+            probable = maximum_likelihood(model, X, y, {"labels": singles}, with_priors=True)
+            learned = probable.values["W"]
+        free = np.asarray(learned, float)
+        with jax.enable_x64(True):
+            alphas = np.linspace(float(least_alpha(free, delta)), 1.0, num_alphas)
+
+    restricted = [(1.0 - alpha) * free + alpha * identity for alpha in alphas]
+    best = int(np.argmax([fitted(W, singles).log_likelihood for W in restricted]))
+    W = restricted[best]
+    keys = jax.random.split(jax.random.key(seed), num_groupings or -(-num_dims // group_size))
+    groupings = random_groups(keys, num_dims, group_size)
+    fit = max((fitted(W, labels) for labels in groupings), key=lambda fit: fit.log_likelihood)
+    labels = np.asarray(fit.values["labels"])
+    return RestrictedProjection(W, free, float(alphas[best]), labels, fit, model)
+
+
+@lru_cache(maxsize=16)
+def projection_pursuit(scale: float) -> AdditiveGP:
+    """The model that is fitted: groups of directions, which have a normal prior.
+
+    The same scale gives the same object, whose likelihood is then compiled once.
+
+    Args:
+        scale: standard deviation of the elements of W around the identity.
+    """
+
+    def near_identity(num_dims: int) -> dist.Distribution:
+        return dist.Normal(jnp.eye(num_dims), scale).to_event(2)
+
+    return AdditiveGP(projections(near_identity, partitions()))

@@ -1,0 +1,185 @@
+"""The evidence of one structure by maximum likelihood, as Gardner et al. 2017 approximate it.
+
+The samplers of this library integrate over hyper-parameters. This is what the papers before did
+instead: hyper-parameters are maximized for every structure, and their number is penalized.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.flatten_util import ravel_pytree
+from jax.typing import ArrayLike
+from numpyro import handlers
+from numpyro.distributions import biject_to
+from numpyro.infer.gibbs import latent_sample_sites
+from numpyro.infer.util import compute_log_probs
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from structbo.data import Data, checked_data
+from structbo.draws.model import Model
+from structbo.models.arrays import FloatArray
+
+REACH = 10.0
+"""How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.
+
+Without a bound there need not be a maximum: noise goes to zero, lengthscales to infinity.
+"""
+NUM_PRIOR_DRAWS = 101
+
+
+class Fit(NamedTuple):
+    """A model with one structure, its hyper-parameters maximized.
+
+    Args:
+        values: of all sites, those of the structure included.
+        log_likelihood: at these values; minus infinity for a structure outside its bounds.
+        log_prior: of the sites that were given.
+        num_parameters: how many numbers were maximized over.
+        num_observations: how many observations there are.
+        num_evaluations: of the likelihood and its gradient.
+    """
+
+    values: dict[str, Array]
+    log_likelihood: float
+    log_prior: float
+    num_parameters: int
+    num_observations: int
+    num_evaluations: int
+
+    @property
+    def log_evidence(self) -> float:
+        """``-BIC / 2``, which approximates the log marginal likelihood of the structure."""
+        return self.log_likelihood - 0.5 * self.num_parameters * math.log(self.num_observations)
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian information criterion; smaller is better."""
+        return -2.0 * self.log_evidence
+
+
+def maximum_likelihood(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    structure: Mapping[str, ArrayLike],
+    *,
+    with_priors: bool = False,
+    num_starts: int = 1,
+) -> Fit:
+    """Maximizes the likelihood over all sites that are not given, with L-BFGS.
+
+    The likelihood alone has poor local maxima, among them the one where all is noise. The search
+    therefore goes from prior medians to the maximum of the joint density, and from there on by the
+    likelihood. So its result depends on the structure and the data only. It compiles once per
+    model and padded size of the data.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``.
+        X: points of the unit cube, shape (n, D).
+        y: standardized observations, shape (n,).
+        structure: values of the sites that are given, all discrete ones among them.
+        with_priors: whether to stop at the maximum of the joint density, priors included.
+        num_starts: how often to search; all searches but the first start at draws from the prior,
+            and the best result counts. One is enough for lengthscales, not for free directions.
+
+    Returns:
+        The values at the maximum that was found, with the evidence that follows from them.
+
+    Raises:
+        ValueError: if a given site does not exist, a discrete one is not given, or the data are
+            not valid.
+
+    References:
+        Gardner et al. 2017, eq. (5) and (6).
+
+    Example:
+        >>> from structbo.models import AdditiveGP, partitions
+        >>> X = np.linspace(0.0, 1.0, 8)[:, None]
+        >>> fit = maximum_likelihood(AdditiveGP(partitions()), X, X[:, 0], {"labels": [0]})
+        >>> fit.num_parameters, fit.bic < -20.0
+        (3, True)
+    """
+    X, y = checked_data(X, y)
+    data = Data.padded(X, y)
+    with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        given = {name: jnp.asarray(value) for name, value in structure.items()}
+        problem = _compiled(model, tuple(sorted(given)), X.shape[1])
+
+        def climb(start: FloatArray, weight: float) -> tuple[FloatArray, float, int]:
+            def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+                (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, data)
+                return float(loss), np.asarray(gradient)
+
+            first = objective(start)[0]
+            if not np.isfinite(first) or not start.size:
+                return start, first, 1
+            bounds = np.stack([middle - REACH, middle + REACH], axis=1)
+            found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+            return found.x, float(found.fun), 1 + int(found.nfev)
+
+        middle = problem.start(0)
+        climbs = [climb(problem.start(k), 1.0) for k in range(num_starts)]
+        if not with_priors:
+            climbs += [climb(best, 0.0) for best, _, _ in climbs]
+        num_evaluations = sum(count for _, _, count in climbs)
+        best, _, _ = min(climbs[-num_starts:], key=lambda climb: climb[1])
+        (_, (likelihood, prior)), _ = problem.loss(jnp.asarray(best), 0.0, given, data)
+        values = problem.constrain(jnp.asarray(best)) | given
+    return Fit(values, float(likelihood), float(prior), best.size, len(y), num_evaluations)
+
+
+class _Problem(NamedTuple):
+    """What is minimized, a function of a flat vector; its starts; and the way back to values."""
+
+    loss: Callable[..., Any]
+    start: Callable[[int], FloatArray]
+    constrain: Callable[[Array], dict[str, Array]]
+
+
+@lru_cache(maxsize=16)
+def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
+    seeded = handlers.seed(model, 0)
+    trace = handlers.trace(seeded).get_trace(jnp.full((2, num_dims), 0.5), jnp.zeros(2))
+    latent = latent_sample_sites(trace)
+    if missing := set(given) - set(latent):
+        raise ValueError(f"structure has {sorted(missing)}, but the model's sites are {latent}.")
+    free = {name: trace[name]["fn"] for name in latent if name not in given}
+    if discrete := [name for name, prior in free.items() if prior.support.is_discrete]:
+        raise ValueError(f"structure must give the discrete sites, add {discrete}.")
+    transforms = {name: biject_to(prior.support) for name, prior in free.items()}
+    keys = dict(zip(free, jax.random.split(jax.random.key(0), len(free) + 1)[1:], strict=True))
+    medians = {
+        name: jnp.median(prior.sample(keys[name], (NUM_PRIOR_DRAWS,)), axis=0)
+        for name, prior in free.items()
+    }
+    middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
+
+    def start(k: int) -> FloatArray:
+        """Prior medians for k = 0, else a draw from the prior."""
+        if k == 0:
+            return np.asarray(middle)
+        draws = {n: prior.sample(jax.random.fold_in(keys[n], k)) for n, prior in free.items()}
+        return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in draws.items()})[0])
+
+    def constrain(flat: Array) -> dict[str, Array]:
+        return {name: transforms[name](value) for name, value in unravel(flat).items()}
+
+    def loss(
+        flat: Array, weight: ArrayLike, structure: dict[str, Array], data: Data
+    ) -> tuple[Array, tuple[Array, Array]]:
+        """Minus the log likelihood and so many times the log prior of the flat vector."""
+        values = constrain(flat) | structure
+        log_probs, _ = compute_log_probs(seeded, (data.x, data.y), {"mask": data.mask}, values)
+        of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))
+        likelihood = jnp.asarray(sum(log_probs.values()))
+        return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
+
+    with_gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))
+    return _Problem(with_gradient, start, constrain)

@@ -1,0 +1,190 @@
+"""Search over partitions with maximized hyper-parameters: the methods that came before.
+
+`fit` draws partitions and hyper-parameters together. Here every partition that is looked at is
+fitted by maximum likelihood: by a Markov chain over partitions (Gardner et al. 2017, "model
+MCMC"), or for a bag of random ones (Kandasamy et al. 2015). They are baselines to compare with.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+from numpy.typing import NDArray
+from numpyro import handlers
+
+from structbo.draws.evidence import Fit, maximum_likelihood
+from structbo.draws.model import Model
+from structbo.models.arrays import FloatArray
+from structbo.models.partitions import Partition, canonical
+from structbo.samplers.split_merge import propose
+from structbo.samplers.structure_block import sites_with_support
+
+_propose = jax.jit(propose)
+
+
+class ModelSearch(NamedTuple):
+    """The models that a search went through.
+
+    Args:
+        labels: their partitions in order, shape (S, D); those of a chain repeat where it stayed.
+        fits: their hyper-parameters and evidence, in the same order.
+        num_evaluations: of the likelihood, for these and for all proposals that were rejected.
+    """
+
+    labels: NDArray[np.int32]
+    fits: tuple[Fit, ...]
+    num_evaluations: int
+
+    @property
+    def log_evidence(self) -> FloatArray:
+        """The evidence of every model, shape (S,)."""
+        return np.array([fit.log_evidence for fit in self.fits])
+
+    @property
+    def best(self) -> Fit:
+        """The model with the largest evidence."""
+        return self.fits[int(np.argmax(self.log_evidence))]
+
+
+def model_mcmc(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    num_models: int = 50,
+    start: ArrayLike | None = None,
+    seed: int = 0,
+) -> ModelSearch:
+    """A Markov chain over partitions whose target is the BIC evidence times the prior.
+
+    Splits and merges are accepted by Metropolis-Hastings. Every partition is fitted once; where
+    the chain comes back to it, its fit is reused.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
+        X: points of the unit cube, shape (n, D).
+        y: standardized observations, shape (n,).
+        num_models: proposals, hence the length of the chain.
+        start: the first partition, as labels of shape (D,); by default one block of all
+            dimensions. Where its density is zero, the chain walks at random until it is not.
+        seed: of the chain.
+
+    Returns:
+        The chain, without its start.
+
+    References:
+        Gardner et al. 2017, sections 4 and 5, with the proposal ratio that `SplitMerge` explains.
+    """
+    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
+    num_dims = space.X.shape[1]
+    labels = np.zeros(num_dims, np.int32) if start is None else np.asarray(canonical(start))
+    rng, keys = np.random.default_rng(seed), jax.random.split(jax.random.key(seed), num_models)
+    visited = []
+    for key in keys if num_dims > 1 else ():
+        with jax.enable_x64(True):
+            proposal, log_ratio = map(np.asarray, _propose(key, jnp.asarray(labels)))
+        here = space.log_density(labels)
+        log_accept = space.log_density(proposal) - here + log_ratio if np.isfinite(here) else 0.0
+        if np.log(rng.random()) < log_accept:
+            labels = proposal
+        visited.append(labels)
+    return space.search(visited or [labels])
+
+
+def bag_of_models(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    num_models: int = 50,
+    group_size: int | None = None,
+    seed: int = 0,
+) -> ModelSearch:
+    """Fits random partitions; the ``best`` of them is the one to take.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
+        X: points of the unit cube, shape (n, D).
+        y: standardized observations, shape (n,).
+        num_models: how many partitions to draw.
+        group_size: of all blocks, but for a smaller last one where D is not a multiple; None draws
+            from the model's prior, and what it bounds.
+        seed: of the partitions.
+
+    Returns:
+        The bag.
+
+    Raises:
+        ValueError: if the group size is not at least 1.
+
+    References:
+        Kandasamy, Schneider and Poczos 2015, "High dimensional Bayesian optimisation and bandits
+        via additive models".
+    """
+    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
+    keys = jax.random.split(jax.random.key(seed), num_models)
+    with jax.enable_x64(True):
+        bag = (
+            np.asarray(jax.vmap(space.prior.sample)(keys))
+            if group_size is None
+            else random_groups(keys, space.X.shape[1], group_size)
+        )
+    return space.search(list(bag))
+
+
+def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int32]:
+    """Random partitions into groups of one size, but for a smaller last one.
+
+    Args:
+        keys: JAX random keys, shape (S,).
+        num_dims: the number of dimensions D.
+        group_size: of the groups.
+
+    Returns:
+        Labels, shape (S, D).
+
+    Raises:
+        ValueError: if the group size is not at least 1.
+
+    Example:
+        >>> random_groups(jax.random.split(jax.random.key(0), 2), 3, group_size=3).tolist()
+        [[0, 0, 0], [0, 0, 0]]
+    """
+    if group_size < 1:
+        raise ValueError(f"group_size must be at least 1, got {group_size}.")
+    groups = jnp.arange(num_dims) // group_size
+    return np.asarray(canonical(jax.vmap(jax.random.permutation, (0, None))(keys, groups)))
+
+
+class _Partitions:
+    """Partitions under one model and its data, each fitted at most once."""
+
+    def __init__(self, model: Model, X: FloatArray, y: FloatArray) -> None:
+        self.model, self.X, self.y = model, X, y
+        self._fits: dict[bytes, Fit] = {}
+        with jax.enable_x64(True):
+            trace = handlers.trace(handlers.seed(model, 0)).get_trace(X[:1], y[:1])
+        sites = sites_with_support(Partition)(trace)
+        if len(sites) != 1:
+            raise ValueError(f"model must have exactly one site of partitions, it has {sites}.")
+        self.site = sites[0]
+        self.prior = trace[self.site]["fn"]
+
+    def fit(self, labels: NDArray[np.int32]) -> Fit:
+        name = np.asarray(labels, np.int32).tobytes()
+        if name not in self._fits:
+            structure = {self.site: np.asarray(labels, np.int32)}
+            self._fits[name] = maximum_likelihood(self.model, self.X, self.y, structure)
+        return self._fits[name]
+
+    def log_density(self, labels: NDArray[np.int32]) -> float:
+        fit = self.fit(labels)
+        return fit.log_evidence + fit.log_prior
+
+    def search(self, labels: list[NDArray[np.int32]]) -> ModelSearch:
+        fits = tuple(map(self.fit, labels))
+        num_evaluations = sum(fit.num_evaluations for fit in self._fits.values())
+        return ModelSearch(np.stack(labels), fits, num_evaluations)

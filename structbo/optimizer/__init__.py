@@ -1,0 +1,16 @@
+"""What users call: `suggest`, `Optimizer`, `minimize`, `maximize`."""
+
+from structbo.optimizer.engine import Engine, SpaceExhausted
+from structbo.optimizer.minimization import Result, maximize, minimize
+from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.suggestion import suggest
+
+__all__ = [
+    "Engine",
+    "Optimizer",
+    "Result",
+    "SpaceExhausted",
+    "maximize",
+    "minimize",
+    "suggest",
+]

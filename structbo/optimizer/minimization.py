@@ -1,0 +1,254 @@
+"""The whole loop: evaluate a function until the budget is spent."""
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from structbo.acquisition import Criterion
+from structbo.batches import BatchStrategy
+from structbo.data import Direction, Trial
+from structbo.models import AdditiveGP
+from structbo.models.arguments import checked_count
+from structbo.optimizer.engine import SpaceExhausted
+from structbo.optimizer.optimizer import Optimizer
+from structbo.posterior import Posterior
+from structbo.space import SpaceLike
+
+Callback = Callable[[Optimizer, Trial], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `minimize` and `maximize` return.
+
+    Args:
+        optimizer: the optimizer with all trials; go on with `ask` and `tell`, or pass it back in.
+    """
+
+    optimizer: Optimizer
+
+    @property
+    def best_params(self) -> Any:
+        """The point with the best value."""
+        return self.optimizer.best.params
+
+    @property
+    def best_value(self) -> float:
+        """The best value."""
+        value = self.optimizer.best.value
+        assert value is not None
+        return value
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in order."""
+        return self.optimizer.trials
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior draws of the structure given all trials."""
+        return self.optimizer.posterior
+
+    def __repr__(self) -> str:
+        return f"Result({self.optimizer!r})"
+
+
+def minimize(
+    objective: Callable[[Any], float],
+    space: SpaceLike | None = None,
+    n_trials: int = 100,
+    *,
+    optimizer: Optimizer | None = None,
+    seed: int = 0,
+    model: AdditiveGP | None = None,
+    num_initial: int | None = None,
+    criterion: str | Criterion = "log_ei",
+    batch: str | BatchStrategy = "believer",
+    timeout: float | None = None,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    callbacks: Sequence[Callback] = (),
+    executor: Executor | None = None,
+    n_jobs: int = 1,
+    show_progress_bar: bool = True,
+) -> Result:
+    """Minimizes a function of the parameters of a space.
+
+    Args:
+        objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
+            NaN and infinite values count as failed evaluations.
+        space: the search space, or what `Space` accepts.
+        n_trials: how many points to evaluate.
+        optimizer: continues this one, which knows its space, seed and model, instead of a new one.
+        seed: of everything random.
+        model: a NumPyro model, see `Optimizer`.
+        num_initial: how many quasi-random points come first, see `Optimizer`.
+        criterion: what makes a point worth evaluating, by name or as an instance, see `Optimizer`.
+        batch: what makes points worth evaluating at the same time, likewise.
+        timeout: stop asking for points after this many seconds.
+        catch: exceptions of the objective that count as failed evaluations; others are raised,
+            after everything told has been noted in ``optimizer``.
+        callbacks: called with (optimizer, trial) after every evaluation.
+        executor: where to evaluate, any `concurrent.futures.Executor`.
+        n_jobs: how many evaluations the executor has at the same time.
+        show_progress_bar: whether to show progress and the best value.
+
+    Returns:
+        The best point and value, all trials, and the posterior.
+
+    Raises:
+        ValueError: if a number is out of range, or nothing says what the space is.
+
+    Example:
+        >>> result = minimize(lambda p: p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)
+        >>> len(result.trials)
+        3
+    """
+    return _run("minimize", **locals())
+
+
+def maximize(
+    objective: Callable[[Any], float],
+    space: SpaceLike | None = None,
+    n_trials: int = 100,
+    *,
+    optimizer: Optimizer | None = None,
+    seed: int = 0,
+    model: AdditiveGP | None = None,
+    num_initial: int | None = None,
+    criterion: str | Criterion = "log_ei",
+    batch: str | BatchStrategy = "believer",
+    timeout: float | None = None,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    callbacks: Sequence[Callback] = (),
+    executor: Executor | None = None,
+    n_jobs: int = 1,
+    show_progress_bar: bool = True,
+) -> Result:
+    """Maximizes a function; arguments and result are those of `minimize`.
+
+    Example:
+        >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)
+        >>> result.best_value <= 0
+        True
+    """
+    return _run("maximize", **locals())
+
+
+def _run(
+    direction: Direction,
+    objective: Callable[[Any], float],
+    space: SpaceLike | None,
+    n_trials: int,
+    *,
+    optimizer: Optimizer | None,
+    seed: int,
+    model: AdditiveGP | None,
+    num_initial: int | None,
+    criterion: str | Criterion,
+    batch: str | BatchStrategy,
+    timeout: float | None,
+    catch: type[Exception] | tuple[type[Exception], ...],
+    callbacks: Sequence[Callback],
+    executor: Executor | None,
+    n_jobs: int,
+    show_progress_bar: bool,
+) -> Result:
+    n_trials = checked_count("n_trials", n_trials, least=0)
+    if checked_count("n_jobs", n_jobs) > 1 and executor is None:
+        raise ValueError(
+            f"n_jobs={n_jobs} needs an executor, such as "
+            f"concurrent.futures.ThreadPoolExecutor({n_jobs})."
+        )
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}.")
+    if callable(callbacks):
+        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got a function.")
+    if optimizer is None:
+        if space is None:
+            raise ValueError("give a space, or an optimizer to continue.")
+        optimizer = Optimizer(
+            space,
+            direction,
+            seed=seed,
+            model=model,
+            num_initial=num_initial,
+            criterion=criterion,
+            batch=batch,
+        )
+    elif not isinstance(optimizer, Optimizer):
+        raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
+    elif optimizer.direction != direction:
+        raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
+    stop_at = float("inf") if timeout is None else time.monotonic() + timeout
+    running: dict[Future[float], Trial] = {}
+    asked = 0
+    with tqdm(total=n_trials, disable=not show_progress_bar, desc=direction) as progress:
+        while True:
+            free = min(n_trials - asked, n_jobs - len(running))
+            if free and time.monotonic() < stop_at:
+                trials = _ask(optimizer, free)
+                if len(trials) < free:
+                    warnings.warn("every point of the space is evaluated: stopping.", stacklevel=3)
+                    n_trials = asked + len(trials)
+                asked += len(trials)
+                running |= {_submit(executor, objective, trial): trial for trial in trials}
+            if not running:
+                return Result(optimizer)
+            done = wait(running, return_when=FIRST_COMPLETED).done
+            for future in sorted(done, key=lambda f: (_failed(f), running[f].number)):
+                trial = running.pop(future)
+                try:
+                    told = optimizer.tell(trial, future.result())
+                except catch as error:
+                    told = optimizer.tell(trial)
+                    warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=3)
+                except BaseException as error:
+                    if isinstance(error, Exception):
+                        optimizer.tell(trial)
+                    else:
+                        optimizer.withdraw(trial)
+                    error.add_note(
+                        f"structbo: trial {trial.number} ended at {trial.params}. Pass "
+                        "catch=Exception to go on after failures, and optimizer=Optimizer(...) "
+                        "to keep the trials told so far."
+                    )
+                    raise
+                progress.update()
+                if any(t.state == "complete" for t in optimizer.trials):
+                    progress.set_postfix(best=f"{optimizer.best.value:.6g}")
+                for callback in callbacks:
+                    callback(optimizer, told)
+
+
+def _ask(optimizer: Optimizer, number: int) -> list[Trial]:
+    """A batch of so many trials, or of fewer if the space has no more points."""
+    for size in range(number, 0, -1):
+        try:
+            return optimizer.ask(size)
+        except SpaceExhausted:
+            continue
+    return []
+
+
+def _submit(
+    executor: Executor | None, objective: Callable[[Any], float], trial: Trial
+) -> Future[float]:
+    """Evaluates in the executor, or here and now if there is none."""
+    if executor is not None:
+        return executor.submit(objective, trial.params)
+    future: Future[float] = Future()
+    try:
+        future.set_result(objective(trial.params))
+    except BaseException as error:
+        future.set_exception(error)
+    return future
+
+
+def _failed(future: Future[float]) -> bool:
+    """Whether there is no value; values are told first, so that an exception does not lose them."""
+    return future.cancelled() or future.exception() is not None

@@ -1,0 +1,287 @@
+"""Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
+
+import itertools
+from dataclasses import replace
+from functools import partial
+from typing import Any, overload
+
+import numpy as np
+
+from structbo.acquisition import Criterion
+from structbo.batches import BatchStrategy
+from structbo.data import Direction, Trial, direction_sign, standardized, unit_points
+from structbo.draws import Inference
+from structbo.models import AdditiveGP
+from structbo.models.arguments import checked_count, is_integer
+from structbo.models.arrays import FloatArray
+from structbo.optimizer.engine import Engine
+from structbo.posterior import Posterior, fit
+from structbo.screening import Screening
+from structbo.space import Space, SpaceLike
+
+
+class Optimizer:
+    """Bayesian optimization by ask and tell.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good, "minimize" or "maximize".
+        seed: of everything random; the same seed and tells give the same asks.
+        model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
+        num_initial: how many quasi-random points come first; by default twice the number of
+            dimensions, between 4 and 20.
+        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
+            such as "log_ei", "ucb" or "thompson", or an instance such as
+            ``structbo.acquisition.UCB(beta=4.0)``.
+        batch: what makes points worth evaluating at the same time, a name of
+            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
+            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
+            the earlier ones as observed at their posterior means.
+        inference: where the draws come from that the criterion is averaged over: a function of a
+            model and a seed, see `structbo.draws`. By default a Markov chain that goes on
+            from one call to the next.
+        screening: a first stage that finds which parameters matter, such as
+            `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used if
+            none is given. All that it was told before counts.
+
+    Example:
+        >>> optimizer = Optimizer({"x": (-1.0, 1.0)}, seed=0)
+        >>> for _ in range(3):
+        ...     trial = optimizer.ask()
+        ...     trial = optimizer.tell(trial, trial.params["x"] ** 2)
+        >>> optimizer.best.value == min(t.value for t in optimizer.trials)
+        True
+    """
+
+    def __init__(
+        self,
+        space: SpaceLike,
+        direction: Direction = "minimize",
+        *,
+        seed: int = 0,
+        model: AdditiveGP | None = None,
+        num_initial: int | None = None,
+        criterion: str | Criterion = "log_ei",
+        batch: str | BatchStrategy = "believer",
+        inference: Inference | None = None,
+        screening: Screening | None = None,
+    ) -> None:
+        self.space = Space(space)
+        self.direction = direction
+        self._sign = direction_sign(direction)
+        self._seed = seed
+        self._is_model_given = model is not None
+        self._make_engine = partial(
+            Engine,
+            self.space,
+            num_initial=num_initial,
+            seed=seed,
+            criterion=criterion,
+            inference=inference,
+            batch=batch,
+        )
+        self._engine = self._make_engine(model)
+        self._trials: list[Trial] = []
+        self._posterior: tuple[int, Posterior] | None = None
+        if screening is not None and not isinstance(screening, Screening):
+            raise TypeError(
+                "screening must be an instance such as HierarchicalDiagonalSampling(space), got "
+                f"{screening!r}."
+            )
+        self._screening = screening
+        if screening is not None and screening.space.names != self.space.names:
+            raise ValueError(
+                f"screening must be of a space with the names {list(self.space.names)}, its own "
+                f"are {list(screening.space.names)}."
+            )
+        self._trials += () if screening is None else screening.trials
+        self._screened = {trial.number: trial.number for trial in self._trials}
+
+    def __repr__(self) -> str:
+        complete = [t for t in self._trials if t.state == "complete"]
+        best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
+        return f"Optimizer({self.direction}, {len(self._trials)} trials{best})"
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Everything asked and told, in order."""
+        return tuple(self._trials)
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Proposes points, which are pending until they are told.
+
+        Args:
+            n: how many; by default one.
+
+        Returns:
+            A trial, or a list of n trials if n is given.
+
+        Raises:
+            SpaceExhausted: if a finite space has too few new points.
+        """
+        count = 1 if n is None else checked_count("n", n)
+        first = len(self._trials)
+        self._ask_screening(count)
+        missing = first + count - len(self._trials)
+        if missing:
+            pending = [t.params for t in self._trials if t.state == "pending"]
+            x, y = self._table(self._told)
+            waiting = unit_points(self.space, pending, "params")
+            points = self._engine.propose(x, y, waiting, missing)
+            rows = self.space.from_unit(points)
+            numbers = itertools.count(len(self._trials))
+            self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
+        return self._trials[first] if n is None else self._trials[first:]
+
+    def _ask_screening(self, count: int) -> None:
+        """Takes over trials of the first stage, and its model when it is done."""
+        if self._screening is None:
+            return
+        for number in range(len(self._trials), len(self._trials) + count):
+            if self._screening.is_done:
+                if not self._is_model_given:
+                    self._engine = self._make_engine(self._screening.model())
+                self._screening = None
+                return
+            trial = self._screening.ask()
+            self._screened[number] = trial.number
+            self._trials.append(replace(trial, number=number))
+
+    def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
+        """Reports the objective at a point.
+
+        Args:
+            trial: a trial that was asked for, its number, its ``params``, or any other point of the
+                space in their format.
+            value: the objective; None, NaN or infinite for a failed evaluation.
+
+        Returns:
+            The trial as it is kept.
+
+        Raises:
+            ValueError: if the trial is unknown or already told, the point is outside the space, or
+                the value is not a number. Nothing told before is lost.
+        """
+        number = self._number(trial)
+        if number is None:
+            params = self.space.from_unit(unit_points(self.space, [trial], "trial"))[0]
+            told = Trial(len(self._trials), params).told(value)
+            self._trials.append(told)
+        else:
+            told = self._trials[number] = self._trials[number].told(value)
+            self._tell_screening(told)
+        return told
+
+    def withdraw(self, trial: Trial | int) -> Trial:
+        """Gives a pending trial up, without saying anything about the objective there.
+
+        For evaluations that were interrupted or lost; one that was tried in vain has *failed*,
+        which is told by ``tell(trial)`` and keeps the optimizer away from that point.
+
+        Args:
+            trial: a trial that was asked for, or its number.
+
+        Returns:
+            The trial as it is kept.
+        """
+        number = self._number(trial)
+        if number is None:
+            raise ValueError(f"trial must be a trial that was asked for, or its number: {trial!r}.")
+        self._trials[number] = replace(self._trials[number], state="withdrawn")
+        self._tell_screening(self._trials[number])
+        return self._trials[number]
+
+    def _tell_screening(self, told: Trial) -> None:
+        if self._screening is not None and told.number in self._screened:
+            self._screening.tell(self._screened[told.number], told.value)
+
+    def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
+        """What the criterion said of points at the last ask, the higher the better.
+
+        The first point asked for then was to maximize it. Whether it is better than another one,
+        and not by the chance of the draws, their Monte Carlo errors tell.
+
+        Args:
+            points: m points, in the format of ``params`` or as a table of them.
+
+        Returns:
+            The criterion averaged over posterior draws, and the error of that mean, as if draws
+            were independent; both of shape (m,). For "log_ei" and "pi" the scores are logarithms,
+            their errors relative.
+
+        Raises:
+            ValueError: if no point was asked of the model yet, or a point is outside the space.
+        """
+        return self._engine.score(unit_points(self.space, points, "points"))
+
+    @property
+    def best(self) -> Trial:
+        """The complete trial with the best value told.
+
+        Raises:
+            ValueError: if no trial is complete.
+        """
+        complete = [t for t in self._trials if t.state == "complete"]
+        if not complete:
+            raise ValueError(
+                f"there is no best trial yet: none of {len(self._trials)} trials is complete."
+            )
+        return max(complete, key=lambda t: self._sign * (t.value or 0.0))
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior draws of structure and hyper-parameters given everything told so far.
+
+        Two chains are run with `fit` at the first access after new tells, on standardized values
+        turned so that larger is better.
+
+        Raises:
+            ValueError: if fewer than two trials are complete.
+        """
+        told = self._told
+        if sum(t.state == "complete" for t in told) < 2:
+            raise ValueError("the posterior needs at least two complete trials; tell more values.")
+        if self._posterior is None or self._posterior[0] != len(told):
+            x, y = self._table(told)
+            result = fit(
+                self._engine.model, x, standardized(y), seed=self._seed, names=self.space.names
+            )
+            self._posterior = len(told), result
+        return self._posterior[1]
+
+    @property
+    def _told(self) -> list[Trial]:
+        return [t for t in self._trials if t.state in ("complete", "failed")]
+
+    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
+        """Points of the unit cube, and values to be maximized."""
+        x = unit_points(self.space, [t.params for t in told], "params")
+        y = np.array([np.nan if t.value is None else t.value for t in told], float)
+        return x, self._sign * y
+
+    def _number(self, trial: Any) -> int | None:
+        """The number of a pending trial, or None for a point that was not asked for."""
+        if isinstance(trial, Trial):
+            number = trial.number
+        elif is_integer(trial):
+            number = int(trial)
+        else:
+            unit = unit_points(self.space, [trial], "trial")
+            asked = [t for t in self._trials if t.state == "pending"]
+            same = (t for t in asked if np.array_equal(self.space.to_unit([t.params]), unit))
+            return next((t.number for t in same), None)
+        if not 0 <= number < len(self._trials):
+            raise ValueError(f"trial {number} is unknown: this optimizer has {len(self._trials)}.")
+        own = self._trials[number]
+        if isinstance(trial, Trial) and not np.array_equal(
+            self.space.to_unit([trial.params]), self.space.to_unit([own.params])
+        ):
+            raise ValueError(f"{trial} was not asked from this optimizer, whose own is {own}.")
+        if own.state != "pending":
+            past = "withdrawn" if own.state == "withdrawn" else "told"
+            raise ValueError(f"trial {number} was already {past}: {own}.")
+        return number

@@ -1,0 +1,31 @@
+"""Posterior draws as people look at them: probabilities, effects, predictions, tables."""
+
+from structbo.posterior.alignment import aligned
+from structbo.posterior.draws import PosteriorDraws
+from structbo.posterior.effects import Effect
+from structbo.posterior.fitting import fit
+from structbo.posterior.leave_one_out import compare
+from structbo.posterior.posterior import Posterior
+from structbo.posterior.structures import (
+    Probabilities,
+    Structures,
+    distance_to_mode,
+    indicator_probabilities,
+    indicator_rhat,
+    pair_labels,
+)
+
+__all__ = [
+    "Effect",
+    "Posterior",
+    "PosteriorDraws",
+    "Probabilities",
+    "Structures",
+    "aligned",
+    "compare",
+    "distance_to_mode",
+    "fit",
+    "indicator_probabilities",
+    "indicator_rhat",
+    "pair_labels",
+]

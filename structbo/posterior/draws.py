@@ -1,0 +1,216 @@
+"""Draws of a model's sites, the data that they are conditioned on, and maps over them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import jax
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+from numpyro import handlers
+from numpyro.infer.gibbs import prototype_trace
+from numpyro.infer.util import log_density
+from threadpoolctl import threadpool_limits
+
+from structbo.data import Data, checked_data
+from structbo.draws import Model, condition
+from structbo.models import ConditionedGP
+from structbo.models.arrays import FloatArray
+from structbo.models.edges import Adjacency
+from structbo.models.mixtures import Family
+from structbo.models.partitions import Partition
+from structbo.posterior.structures import Pairs, Structures
+from structbo.samplers.family_gibbs import family_sites
+from structbo.samplers.structure_block import sites_with_support
+
+Values = TypeVar("Values")
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDraws:
+    """Draws from the posterior of a model, and the data that they are conditioned on.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
+            `MarginalGP`.
+        X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
+        y: observations, on the scale that the model saw, shape (n,).
+        draws: values of all latent sites, each of shape (chains, draws, ...).
+        sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
+        names: of the D dimensions; by default x0, x1, ...
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+
+    model: Model
+    X: FloatArray
+    y: FloatArray
+    draws: dict[str, NDArray[Any]]
+    sample_stats: dict[str, NDArray[Any]] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        X, y = checked_data(self.X, self.y)
+        names = tuple(self.names) or tuple(f"x{d}" for d in range(X.shape[1]))
+        if len(names) != X.shape[1] or len(set(names)) != len(names):
+            raise ValueError(f"names must be {X.shape[1]} different names, got {names}.")
+        draws = {name: np.asarray(value) for name, value in self.draws.items()}
+        if len({value.shape[:2] for value in draws.values()}) != 1:
+            shapes = {name: value.shape for name, value in draws.items()}
+            raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
+        for name, value in (("X", X), ("y", y), ("draws", draws), ("names", names)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def at(cls, model: Model, X: ArrayLike, y: ArrayLike, values: Mapping[str, ArrayLike]) -> Self:
+        """One draw of given values, such as those that `maximum_likelihood` finds.
+
+        Args:
+            model: a NumPyro model.
+            X: points of the unit cube, shape (n, D).
+            y: observations, shape (n,).
+            values: of all latent sites.
+        """
+        draws = {name: np.asarray(value)[None, None] for name, value in values.items()}
+        return cls(model, *checked_data(X, y), draws)
+
+    @property
+    def num_chains(self) -> int:
+        """How many Markov chains there are."""
+        return int(next(iter(self.draws.values())).shape[0])
+
+    @property
+    def num_draws(self) -> int:
+        """How many draws there are in all chains together."""
+        chains, draws = next(iter(self.draws.values())).shape[:2]
+        return int(chains * draws)
+
+    @cached_property
+    def structures(self) -> Structures:
+        """What the components of every draw have in common, whatever structure they are of."""
+        found = self.map_draws(
+            lambda gp, _: Structures.of(gp.covariance), data=_no_data(len(self.names))
+        )
+        return Structures(*(v.reshape(self.num_chains, -1, *v.shape[1:]) for v in found))
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Names of what components are functions of: the D dimensions, or fewer projections."""
+        size = self.structures.together.shape[-1]
+        return self.names if size == len(self.names) else tuple(f"z{d}" for d in range(size))
+
+    @cached_property
+    def log_density(self) -> FloatArray:
+        """Joint log density of the latent sites and the observations, shape (chains, draws)."""
+        X, y, mask = self._data
+
+        def one(draw: dict[str, Array]) -> Array:
+            return log_density(handlers.seed(self.model, 0), (X, y), {"mask": mask}, draw)[0]
+
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            return np.asarray(jax.lax.map(one, self._flat)).reshape(self.num_chains, -1)
+
+    def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
+        """Draws of the latent sites that are conditioned on nothing."""
+        latent = {name: value for name, value in draws.items() if name != "y"}
+        return replace(self, X=self.X[:0], y=self.y[:0], draws=latent, sample_stats={})
+
+    def map_draws(
+        self,
+        function: Callable[[ConditionedGP, Array], Values],
+        *,
+        max_draws: int | None = None,
+        key: Array | None = None,
+        data: Data | None = None,
+    ) -> Values:
+        """Applies a function of the conditioned process to the draws, one after the other.
+
+        One at a time because the factors of all of them together may not fit into memory.
+
+        Args:
+            function: maps a process and a random key to arrays; traceable.
+            max_draws: to how many draws; more are thinned evenly. Default: all.
+            key: a JAX random key.
+            data: what to condition on, by default the observations.
+
+        Returns:
+            What the function returns, with the draws along the first axis.
+        """
+        size = self.num_draws if max_draws is None else min(max_draws, self.num_draws)
+        kept = np.linspace(0, self.num_draws - 1, size).astype(int)
+        data = self._data if data is None else data
+
+        def one(draw_and_key: tuple[dict[str, Array], Array]) -> Values:
+            draw, draw_key = draw_and_key
+            batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), data)
+            return function(jax.tree.map(lambda v: v[0], batch), draw_key)
+
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
+            draws = {name: value[kept] for name, value in self._flat.items()}
+            found: Values = jax.tree.map(np.asarray, jax.lax.map(one, (draws, keys)))
+            return found
+
+    @property
+    def _flat(self) -> dict[str, NDArray[Any]]:
+        """The draws of all chains one after the other."""
+        return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
+
+    @property
+    def _data(self) -> Data:
+        if self.y.size == 0:
+            return _no_data(len(self.names))
+        return Data(self.X, self.y, np.ones(len(self.y), bool))
+
+    @cached_property
+    def trace(self) -> dict[str, Any]:
+        """One run of the model, for what is the same in all draws."""
+        points = _no_data(len(self.names)).x
+        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+            found: dict[str, Any] = prototype_trace(self.model, jax.random.key(0), (points,), None)
+            return found
+
+    @property
+    def edge_sites(self) -> Sequence[str]:
+        """Names of the sites of edge matrices."""
+        return sites_with_support(Adjacency)(self.trace)
+
+    @property
+    def partition_sites(self) -> Sequence[str]:
+        """Names of the sites of partitions."""
+        return sites_with_support(Partition)(self.trace)
+
+    @property
+    def families(self) -> tuple[str, tuple[str, ...]] | None:
+        """The site of the family of a mixture, and the names of all families."""
+        sites = sites_with_support(Family)(self.trace)
+        return (sites[0], self.trace[sites[0]]["fn"].names) if sites else None
+
+    @property
+    def hidden_sites(self) -> set[str]:
+        """Sites that mean nothing one by one: labels, and structures of a mixture's families."""
+        return {*self.partition_sites, *family_sites(self.trace)}
+
+    def edges(self) -> tuple[NDArray[Any], Pairs]:
+        """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
+        sites = self.edge_sites
+        if set(sites) & set(family_sites(self.trace)):
+            raise ValueError(
+                f"the edges {list(sites)} are those of one family of a mixture, and follow their "
+                "prior in draws of the others: use together_probabilities."
+            )
+        if len(sites) != 1:
+            raise ValueError(
+                f"the model must have exactly one site of edge matrices, it has {list(sites)}; "
+                "use draws for the values of all sites."
+            )
+        rows, columns = np.triu_indices(len(self.names), 1)
+        return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
+
+
+def _no_data(num_dims: int) -> Data:
+    """One row of padding."""
+    return Data(np.zeros((1, num_dims)), np.zeros(1), np.zeros(1, bool))

@@ -1,0 +1,191 @@
+"""Effects of one or two parameters: averages of the function over all others, with their errors.
+
+A component over some dimensions and one over more of them can trade what they have in common, so
+single components are not identified; averages over the cube are. Averages of product kernels are
+products of one-dimensional integrals, which quadrature gives to high precision.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from structbo.models import ConditionedGP
+from structbo.models.arrays import FloatArray
+from structbo.models.gram import component_product
+from structbo.models.kernels import correlation_factors
+from structbo.posterior.draws import PosteriorDraws
+
+NUM_NODES = 64
+"""Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
+NORMAL_95 = 1.6449
+"""The quantile of the standard normal that 5 % are above."""
+
+
+class Effect(NamedTuple):
+    """The average of the function over all parameters but one or two.
+
+    Args:
+        names: of the one or two parameters.
+        grid: values of each of them on the unit interval, shapes (m,).
+        is_categorical: whether these are all the levels of a category that were observed.
+        mean: posterior mean of the average, shape (m,) or (m, k).
+        deviation: its posterior standard deviation, the same shape.
+    """
+
+    names: tuple[str, ...]
+    grid: tuple[FloatArray, ...]
+    is_categorical: tuple[bool, ...]
+    mean: FloatArray
+    deviation: FloatArray
+
+    @property
+    def lower(self) -> FloatArray:
+        """The 5 % quantile of a normal with this mean and deviation."""
+        return self.mean - NORMAL_95 * self.deviation
+
+    @property
+    def upper(self) -> FloatArray:
+        """The 95 % quantile of a normal with this mean and deviation."""
+        return self.mean + NORMAL_95 * self.deviation
+
+    @property
+    def strength(self) -> float:
+        """The standard deviation of the mean over the grid: how much the effect matters."""
+        return float(self.mean.std())
+
+
+class Quadrature(NamedTuple):
+    """How to average over each dimension.
+
+    Args:
+        nodes: shape (Q, D).
+        weights: of the nodes, summing to one over each column, shape (Q, D).
+    """
+
+    nodes: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray, categorical: Sequence[int] = ()) -> "Quadrature":
+        """Gauss-Legendre on the unit interval; equal weights on the observed levels of a category.
+
+        Args:
+            X: observed points of the unit cube, shape (n, D).
+            categorical: indices of the categorical dimensions.
+        """
+        levels = {d: np.unique(X[:, d]) for d in categorical}
+        legendre = np.polynomial.legendre.leggauss(max([NUM_NODES, *map(len, levels.values())]))
+        nodes, weights = (np.tile(v[:, None] / 2, (1, X.shape[1])) for v in legendre)
+        nodes += 0.5
+        for d, values in levels.items():
+            nodes[:, d], weights[:, d] = values[0], 0.0
+            nodes[: len(values), d], weights[: len(values), d] = values, 1.0 / len(values)
+        return cls(nodes, weights)
+
+
+def posterior_effects(
+    posterior: PosteriorDraws, which: Sequence[Sequence[str]], num_points: int, max_draws: int
+) -> tuple[Effect, ...]:
+    """The effects of several parameters or pairs of them; see `Posterior.effect`."""
+    categorical = _categorical(posterior)
+    grids, points, is_kept = [], [], []
+    for names in which:
+        if (
+            not set(names) <= set(posterior.names)
+            or len(names) not in (1, 2)
+            or len(set(names)) < len(names)
+        ):
+            raise ValueError(
+                f"names must be one or two different ones of {posterior.names}, got {tuple(names)}."
+            )
+        dims = [posterior.names.index(name) for name in names]
+        grid = tuple(
+            np.unique(posterior.X[:, d]) if d in categorical else np.linspace(0.0, 1.0, num_points)
+            for d in dims
+        )
+        mesh = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, len(dims))
+        kept = np.isin(np.arange(len(posterior.names)), dims)
+        points.append(np.zeros((len(mesh), len(kept))))
+        points[-1][:, dims] = mesh
+        is_kept.append(np.tile(kept, (len(mesh), 1)))
+        grids.append((tuple(d in categorical for d in dims), grid))
+    quadrature = Quadrature.of(posterior.X, categorical)
+    everywhere = np.concatenate(points), np.concatenate(is_kept)
+    means, variances = posterior.map_draws(
+        lambda gp, _: average(gp, *everywhere, quadrature), max_draws=max_draws
+    )
+    ends = np.cumsum([len(p) for p in points])[:-1]
+    mean = np.split(means.mean(0), ends)
+    deviation = np.split(np.sqrt(variances.mean(0) + means.var(0)), ends)
+    return tuple(
+        Effect(
+            tuple(names), grid, is_category, *(v.reshape([len(g) for g in grid]) for v in values)
+        )
+        for names, (is_category, grid), *values in zip(which, grids, mean, deviation, strict=True)
+    )
+
+
+def average(
+    gp: ConditionedGP, points: FloatArray, is_kept: NDArray[np.bool_], quadrature: Quadrature
+) -> tuple[Array, Array]:
+    """Mean and variance of averages of the function over some of its dimensions; traceable.
+
+    Args:
+        gp: the posterior of the function.
+        points: where to evaluate in the dimensions that are kept, shape (m, D); the others are
+            ignored.
+        is_kept: which dimensions of each point are not averaged over, shape (m, D).
+        quadrature: how to average.
+
+    Returns:
+        Two arrays of shape (m,).
+    """
+    covariance = gp.covariance
+    nodes, weights = (jnp.asarray(value) for value in quadrature)
+
+    def factors(lengthscale: Array) -> tuple[Array, Array]:
+        """Averaged correlations with the data (D, m, n), and of the averages themselves (D, m)."""
+
+        def correlations(x: Array, other: Array) -> Array:
+            return jnp.asarray(
+                correlation_factors(
+                    covariance.kernel, covariance.categorical, x, other, lengthscale
+                )
+            )
+
+        averaged = jnp.einsum("qd,dqn->dn", weights, correlations(nodes, gp.x))
+        own = jnp.einsum("qd,dqr,rd->d", weights, correlations(nodes, nodes), weights)
+        exact = correlations(jnp.asarray(points), gp.x)
+        to_data = jnp.where(is_kept.T[..., None], exact, averaged[:, None])
+        return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
+
+    decomposition, variances = covariance.decomposition, covariance.variances
+    to_data, own = factors(covariance.lengthscale)
+
+    def add(component: Array, total: Array) -> Array:
+        product = component_product(to_data, decomposition.members[component])
+        return total + variances[component] * product
+
+    gram = jax.lax.fori_loop(0, decomposition.count, add, jnp.zeros(to_data.shape[1:]))
+    prior = variances @ jnp.exp(decomposition.members @ jnp.log(own))
+    if covariance.rho is not None and covariance.kappa is not None:
+        to_data, own = factors(covariance.kappa * covariance.lengthscale)
+        share = covariance.outputscale * covariance.rho
+        gram, prior = gram + share * to_data.prod(0), prior + share * own.prod(0)
+    return gp.moments(gram, prior)
+
+
+def _categorical(posterior: PosteriorDraws) -> tuple[int, ...]:
+    """The categorical dimensions of the model, which must not have a projection."""
+    covariance = posterior.trace["y"]["fn"].covariance
+    if covariance.decomposition.projection is not None:
+        raise ValueError(
+            "effects need a model without a projection, whose averages do not factorize; average "
+            "Posterior.predict over points instead."
+        )
+    return covariance.categorical

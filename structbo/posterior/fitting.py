@@ -1,0 +1,99 @@
+"""Posterior draws for inference rather than search, with NumPyro's own MCMC."""
+
+from collections.abc import Iterator, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+from numpyro.infer import HMC, MCMC, Gibbs
+from numpyro.infer.mcmc import MCMCKernel
+from threadpoolctl import threadpool_limits
+
+from structbo.data import checked_data
+from structbo.draws import Model
+from structbo.posterior.posterior import Posterior
+from structbo.samplers import ParallelTempering, default_sampler
+from structbo.samplers.structure_block import Block
+
+HMC_STATISTICS = {
+    "acceptance_rate": "accept_prob",
+    "diverging": "diverging",
+    "energy": "energy",
+    "n_steps": "num_steps",
+    "step_size": "adapt_state.step_size",
+}
+"""What is kept of a Hamiltonian block: ArviZ's names, and the fields of NumPyro's state."""
+
+
+def fit(
+    model: Model,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    num_warmup: int = 200,
+    num_samples: int = 250,
+    num_chains: int = 2,
+    sampler: MCMCKernel | None = None,
+    seed: int = 0,
+    progress_bar: bool = True,
+    names: Sequence[str] = (),
+) -> Posterior:
+    """Draws from the posterior of a model with NumPyro's MCMC, for inference rather than search.
+
+    Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
+    y first if it is not. Nothing is padded either: every call compiles anew anyway, and fewer rows
+    are faster.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``.
+        X: points of the unit cube, shape (n, D).
+        y: observations, shape (n,).
+        num_warmup: steps of each chain that adapt the sampler and are thrown away.
+        num_samples: draws of each chain.
+        num_chains: how many chains to run, one after the other.
+        sampler: a kernel for `numpyro.infer.MCMC`; `default_sampler` if None.
+        seed: of all chains.
+        progress_bar: whether to show one.
+        names: of the D dimensions; by default x0, x1, ...
+
+    Returns:
+        The draws, with the sampler's statistics.
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+    X, y = checked_data(X, y)
+    if y.size == 0:
+        raise ValueError("y must have at least one value; Posterior.prior draws without data.")
+    kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
+    statistics = dict(_statistics(kernel))
+    with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        mcmc = MCMC(
+            kernel,
+            num_warmup=num_warmup,
+            num_samples=num_samples,
+            num_chains=num_chains,
+            chain_method="sequential",
+            progress_bar=progress_bar,
+        )
+        fields = tuple(statistics.values())
+        mcmc.run(jax.random.key(seed), jnp.asarray(X), jnp.asarray(y), extra_fields=fields)
+        draws = jax.tree.map(np.asarray, mcmc.get_samples(group_by_chain=True))
+        extra = mcmc.get_extra_fields(group_by_chain=True)
+        stats = {name: np.asarray(extra[path]) for name, path in statistics.items()}
+    return Posterior(model, X, y, draws, stats, tuple(names))
+
+
+def _statistics(kernel: MCMCKernel, path: str = "") -> Iterator[tuple[str, str]]:
+    """Names of a kernel's statistics and their places in its state."""
+    if isinstance(kernel, ParallelTempering):
+        yield "swap_rate", f"{path}swap_probs"
+        yield from _statistics(kernel.sampler, f"{path}replicas.0.")
+    elif isinstance(kernel, Gibbs):
+        for i, (block, _) in enumerate(kernel.blocks):
+            yield from _statistics(block, f"{path}block_states.{i}.")
+    elif isinstance(kernel, HMC):
+        yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
+    elif isinstance(kernel, Block):
+        yield f"acceptance_rate_{type(kernel).__name__}", f"{path}accept_prob"

@@ -1,0 +1,189 @@
+"""What people ask of posterior draws: probabilities, predictions, effects, tables, ArviZ."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structbo.data import checked_points
+from structbo.models.arrays import FloatArray
+from structbo.posterior.arviz import arviz_groups
+from structbo.posterior.draws import PosteriorDraws
+from structbo.posterior.effects import Effect, posterior_effects
+from structbo.posterior.prior import prior_draws
+from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
+from structbo.posterior.summary import summary_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = TypeVar("Values")
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior(PosteriorDraws):
+    """Draws from the posterior of a model, and what they tell.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
+            `MarginalGP`.
+        X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
+        y: observations, on the scale that the model saw, shape (n,).
+        draws: values of all latent sites, each of shape (chains, draws, ...).
+        sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
+        names: of the D dimensions; by default x0, x1, ...
+
+    Raises:
+        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    """
+
+    def edge_probabilities(self) -> Probabilities:
+        """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
+
+        Raises:
+            ValueError: if the model has no site, or several sites, of edge matrices, or is a
+                mixture, where these follow their prior in all draws of other families.
+        """
+        edges, (rows, columns) = self.edges()
+        return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
+
+    def together_probabilities(self) -> Probabilities:
+        """Posterior probability that two dimensions share a component, shape (D, D).
+
+        Whatever the structure: an edge, a block, an active set. With a projection the dimensions
+        are its directions. The residual is not counted.
+        """
+        together, pairs = self.structures.pairs_together()
+        return symmetric(indicator_probabilities(together), *pairs, len(self.directions))
+
+    def active_probabilities(self) -> Probabilities:
+        """Posterior probability that a dimension is in some component, shape (D,)."""
+        return indicator_probabilities(self.structures.active)
+
+    def family_probabilities(self) -> dict[str, tuple[float, float]]:
+        """Posterior probability of every family of a mixture, with its Monte Carlo error.
+
+        Raises:
+            ValueError: if the model's structure is no mixture.
+        """
+        families = self.families
+        if families is None:
+            raise ValueError("the model has no site of families: its structure is no mixture.")
+        site, names = families
+        found = indicator_probabilities(self.draws[site][..., None] == np.arange(len(names)))
+        return {name: (float(p), float(e)) for name, p, e in zip(names, *found, strict=True)}
+
+    def prior(self, *, num_draws: int = 1000, seed: int = 0) -> "Posterior":
+        """The same model without observations: what was believed before, by the same methods.
+
+        Args:
+            num_draws: how many draws to try; those outside the structure's hard bounds, where the
+                likelihood is zero, are left out.
+            seed: of the draws.
+
+        Raises:
+            ValueError: if all draws are outside of the bounds.
+
+        Example:
+            >>> from structbo.models import AdditiveGP, edges
+            >>> draws = {"Z": np.ones((1, 2, 2, 2)) - np.eye(2), "lengthscale": np.ones((1, 2, 2))}
+            >>> draws |= {"outputscale": np.ones((1, 2)), "noise": np.ones((1, 2))}
+            >>> posterior = Posterior(AdditiveGP(edges(0.25)), [[0.1, 0.2]], [0.3], draws)
+            >>> prior = posterior.prior().edge_probabilities().mean[0, 1]
+            >>> bool(abs(prior - 0.25) < 0.06), float(posterior.edge_probabilities().mean[0, 1])
+            (True, 1.0)
+        """
+        values = prior_draws(self.model, np.zeros((1, len(self.names))), seed, num_draws)
+        if values["y"].shape[1] == 0:
+            raise ValueError(
+                f"all {num_draws} prior draws are outside of the structure's hard bounds: raise "
+                "num_draws, or make the prior sparser."
+            )
+        return self.without_data(values)
+
+    def summary(self) -> "pd.DataFrame":
+        """ArviZ's table of means, intervals, Monte Carlo errors, effective sizes and R-hat.
+
+        Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
+        The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
+        whether two dimensions are in the same block. So it does for the structures of a mixture,
+        whose families are listed by name.
+        A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
+        effective sample size of those that did, at most the number of draws. With one chain
+        R-hat is NaN; where every chain is still and they disagree, it is infinite.
+        """
+        return summary_table(self)
+
+    def predict(self, x: ArrayLike, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the function, averaged over draws by the law of total variance.
+
+        Args:
+            x: points of the unit cube, shape (m, D).
+            max_draws: how many draws to average over; more are thinned evenly.
+
+        Returns:
+            Two arrays of shape (m,), on the scale of y.
+        """
+        points = checked_points("x", x, len(self.names))
+        found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
+        means, variances = (np.asarray(value) for value in found)
+        return means.mean(0), variances.mean(0) + means.var(0)
+
+    def effect(
+        self, names: str | Sequence[str], *, num_points: int = 33, max_draws: int = 64
+    ) -> Effect:
+        """The average of the function over all parameters but one or two.
+
+        The others are uniform on the unit cube, as in the functional analysis of variance; so
+        effects do not depend on how the components share what they have in common, which no data
+        can tell. Categorical parameters are averaged over the levels that were observed.
+
+        Args:
+            names: of the one or two parameters.
+            num_points: per parameter; a categorical one has its observed levels.
+            max_draws: how many draws to average over; more are thinned evenly.
+
+        Returns:
+            The mean and the deviation, averaged over draws by the law of total variance.
+
+        Raises:
+            ValueError: if a name is unknown or the model has a projection.
+        """
+        which = (names,) if isinstance(names, str) else tuple(names)
+        return posterior_effects(self, (which,), num_points, max_draws)[0]
+
+    def main_effects(self, *, num_points: int = 33, max_draws: int = 64) -> tuple[Effect, ...]:
+        """The `effect` of every parameter, all in one pass over the draws."""
+        return posterior_effects(self, [(name,) for name in self.names], num_points, max_draws)
+
+    def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
+        """All that ArviZ works with, in one object.
+
+        The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
+        prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
+        ``dim`` and ``dim_other``, with the names as coordinates. What `structures` tells of every
+        draw is among the variables of posterior and prior, as ``structure_treewidth`` and so on;
+        ``structure_together`` lists every pair of dimensions once, with the coordinate ``pair``.
+        `log_density` is in sample_stats, as ``lp``.
+
+        The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
+        ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
+        repeat the evaluations of the *same* function at X: one repetition per draw. Prior draws
+        outside the structure's hard bounds, where the likelihood is zero, are left out.
+
+        Args:
+            num_prior_draws: how many draws from the prior to try.
+            seed: of the draws from the prior and of the predictive observations.
+
+        Returns:
+            An `arviz.InferenceData` (ArviZ 0.23) or an `xarray.DataTree` (ArviZ 1).
+
+        References:
+            Rasmussen and Williams 2006, eq. (5.10)-(5.12); Buerkner, Gabry and Vehtari 2021,
+            "Efficient leave-one-out cross-validation for Bayesian non-factorized normal and
+            Student-t models".
+        """
+        return arviz_groups(self, num_prior_draws, seed)

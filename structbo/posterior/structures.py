@@ -1,0 +1,168 @@
+"""What draws of structures have in common, and how well the draws determine it."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import ArrayLike, NDArray
+
+from structbo.models import AdditiveCovariance, elimination_width
+from structbo.models.arrays import FloatArray
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class Probabilities(NamedTuple):
+    """Posterior probabilities, and how well the draws determine them.
+
+    Args:
+        mean: share of the draws.
+        mcse: Monte Carlo standard error of that share, the same shape.
+    """
+
+    mean: FloatArray
+    mcse: FloatArray
+
+
+class Structures(NamedTuple):
+    """Properties of a decomposition that do not depend on how it is parametrized.
+
+    Args:
+        together: which dimensions share a component, bool, shape (..., D, D).
+        active: which dimensions are in some component, bool, shape (..., D).
+        num_components: how many components there are.
+        effective_components: the inverse of the sum of their squared shares of the variance, the
+            number of equal components that would be as diverse.
+        treewidth: of the graph of ``together``, by `elimination_width`: exact up to 2, an upper
+            bound above.
+    """
+
+    together: Array
+    active: Array
+    num_components: Array
+    effective_components: Array
+    treewidth: Array
+
+    @classmethod
+    def of(cls, covariance: AdditiveCovariance) -> "Structures":
+        """The properties of one decomposition; traceable."""
+        members = covariance.decomposition.members.astype(float)
+        together = (members.T @ members > 0.0) & ~jnp.eye(members.shape[1], dtype=bool)
+        shares = covariance.shares
+        return cls(
+            together,
+            members.any(0),
+            covariance.decomposition.count,
+            1.0 / jnp.square(shares).sum(),
+            elimination_width(together),
+        )
+
+    def pairs_together(self) -> tuple[NDArray[np.bool_], Pairs]:
+        """Which pairs share a component, each pair once, and their rows and columns."""
+        together = np.asarray(self.together)
+        pairs = np.triu_indices(together.shape[-1], 1)
+        return together[..., pairs[0], pairs[1]], pairs
+
+
+def indicator_probabilities(indicators: ArrayLike) -> Probabilities:
+    """Probabilities of events, with Monte Carlo errors that are never zero.
+
+    With k of S draws showing an event and an effective sample size E, the error is
+    ``sqrt(p (1 - p) / E)`` at ``p = (k + 1/2) / (S + 1)``, which is not zero for an event that all
+    draws agree on. Such an event tells nothing about how fast it mixes, so it gets the smallest E
+    of the events that did change (S if none did).
+
+    Args:
+        indicators: whether each of K events is true in each draw, shape (chains, draws, K).
+
+    Returns:
+        Two arrays of shape (K,).
+
+    References:
+        Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat",
+        for the effective sample size.
+
+    Example:
+        >>> mean, mcse = indicator_probabilities(np.ones((2, 100, 1)))
+        >>> float(mean[0]), round(float(mcse[0]), 4)
+        (1.0, 0.0035)
+    """
+    import arviz as az
+
+    happened = np.asarray(indicators, float)
+    num_draws = happened.shape[0] * happened.shape[1]
+    mean = happened.mean((0, 1))
+    draws = az.convert_to_dataset({"event": happened})
+    effective = np.array(az.ess(draws, method="mean")["event"], float)
+    moved = (mean > 0.0) & (mean < 1.0)
+    effective[~moved] = effective[moved].min(initial=num_draws)
+    smoothed = (mean * num_draws + 0.5) / (num_draws + 1.0)
+    return Probabilities(mean, np.sqrt(smoothed * (1.0 - smoothed) / effective))
+
+
+def symmetric(
+    probabilities: Probabilities,
+    rows: NDArray[np.intp],
+    columns: NDArray[np.intp],
+    num_dims: int,
+) -> Probabilities:
+    """Probabilities of pairs (K,) as symmetric matrices (D, D) with an empty diagonal."""
+    mean, mcse = np.zeros((2, num_dims, num_dims))
+    mean[rows, columns], mcse[rows, columns] = probabilities
+    return Probabilities(mean + mean.T, mcse + mcse.T)
+
+
+def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
+    """Labels of pairs of dimensions, for example ``a,b``."""
+    return [f"{names[a]},{names[b]}" for a, b in zip(*pairs, strict=True)]
+
+
+def indicator_rhat(indicators: ArrayLike) -> FloatArray:
+    """R-hat of events: 1 for those that all draws agree on, infinite where only the chains do.
+
+    Args:
+        indicators: whether each of K events is true in each draw, shape (chains, draws, K).
+
+    Returns:
+        Shape (K,).
+
+    References:
+        Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat".
+
+    Example:
+        >>> chains = np.repeat([[False], [True]], 50, axis=1)
+        >>> indicator_rhat(np.stack([chains, ~chains | chains], axis=-1)).tolist()
+        [inf, 1.0]
+    """
+    import arviz as az
+
+    happened = np.asarray(indicators, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Any = az.rhat(az.convert_to_dataset({"event": happened}))
+    rhat = np.array(found["event"], float)
+    first = happened[:1, :1]
+    rhat[(happened == first).all((0, 1))] = 1.0
+    still = (happened == happened[:, :1]).all((0, 1)) & (happened != first).any((0, 1))
+    rhat[still] = np.inf
+    return rhat
+
+
+def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
+    """In how many pairs each draw's ``together`` differs from its most frequent value.
+
+    Args:
+        structures: of draws, their arrays of shape (chains, draws, ...).
+
+    Returns:
+        Hamming distances, shape (chains, draws).
+    """
+    together, _ = structures.pairs_together()
+    packed = np.packbits(together, axis=-1).reshape(-1, -(-together.shape[-1] // 8))
+    _, which, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
+    mode = np.flatnonzero(which.ravel() == np.argmax(counts))[0]
+    distance: NDArray[np.intp] = np.not_equal(
+        together, together.reshape(-1, together.shape[-1])[mode]
+    ).sum(-1)
+    return distance

@@ -1,0 +1,93 @@
+"""Candidates where a grid over the whole unit cube is out of reach.
+
+A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
+junction tree; a third are neighbors of the best observed points; a third is spread evenly. Without
+an additive acquisition there are halves of the latter two.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from scipy.spatial.distance import cdist
+from scipy.stats import qmc
+
+from structbo.maximizers import AdditiveFunction, Layout, sample_additive
+from structbo.models.arrays import BoolArray, FloatArray
+from structbo.space import Levels
+
+SAME = 1e-7
+"""Points whose coordinates all differ by less are one.
+
+A change of scale costs a few bits, a nearer copy tells nothing new."""
+
+
+def candidate_points(
+    key: Array,
+    landscape: tuple[AdditiveFunction, Layout] | None,
+    levels: Levels,
+    parents: Array,
+    number: int,
+) -> Array:
+    """Legal points of the unit cube, worth comparing by any acquisition.
+
+    Args:
+        key: a JAX random key.
+        landscape: an additive acquisition and the junction tree of its graph, or None.
+        levels: the legal coordinates.
+        parents: observed points, the best first, shape (p, D).
+        number: how many points, at least 3.
+
+    Returns:
+        Shape (number, D); equal points are possible where variables are discrete.
+    """
+    key_tree, key_children, key_spread = jax.random.split(key, 3)
+    num_drawn = 0 if landscape is None else number // 3
+    num_children = (number - num_drawn) // 2
+    num_spread, num_dims = number - num_drawn - num_children, parents.shape[1]
+    children = perturbed(key_children, parents, num_children)
+    seed = int(jax.random.randint(key_spread, (), 0, np.iinfo(np.int32).max))
+    sequence = qmc.Sobol(num_dims, seed=seed)
+    spread = sequence.random_base2((num_spread - 1).bit_length())[:num_spread]
+    legal = jnp.concatenate([jax.vmap(levels.nearest)(children), levels.even(jnp.asarray(spread))])
+    if landscape is None:
+        return legal
+    drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
+    return jnp.concatenate([drawn, legal])
+
+
+def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
+    """Which points differ from all known ones, and from those before them.
+
+    Args:
+        points: of the unit cube, shape (m, D).
+        known: of the unit cube, shape (n, D).
+
+    Returns:
+        Shape (m,).
+
+    Example:
+        >>> is_new(np.array([[0.1], [0.5], [0.5 + 1e-16], [0.7]]), np.array([[0.1]])).tolist()
+        [False, True, False, True]
+    """
+    same = cdist(points, np.concatenate([known, points]), "chebyshev") < SAME
+    is_first: BoolArray = same.argmax(1) == len(known) + np.arange(len(points))
+    return is_first
+
+
+def perturbed(key: Array, parents: Array, number: int) -> Array:
+    """Points that differ from a parent in a few coordinates.
+
+    Args:
+        key: a JAX random key.
+        parents: points of the unit cube, shape (p, D).
+        number: how many points.
+
+    Returns:
+        Shape (number, D).
+    """
+    key_parent, key_which, key_step = jax.random.split(key, 3)
+    num_dims = parents.shape[1]
+    chosen = parents[jax.random.randint(key_parent, (number,), 0, len(parents))]
+    moves = jax.random.bernoulli(key_which, min(1.0, 5.0 / num_dims), chosen.shape)
+    return jnp.clip(chosen + moves * 0.2 * jax.random.normal(key_step, chosen.shape), 0.0, 1.0)

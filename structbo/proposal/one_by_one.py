@@ -1,0 +1,135 @@
+"""The next points, one after the other: each counts those before it as observed."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from structbo.acquisition import (
+    Acquisition,
+    AdditiveAcquisition,
+    AdditiveCriterion,
+    Criterion,
+    LogEI,
+)
+from structbo.batches import Lie
+from structbo.data import Data
+from structbo.draws import Draws, condition
+from structbo.maximizers import maximize_additive
+from structbo.maximizers.ascent import gradient_ascent
+from structbo.proposal.search import compiled_search
+from structbo.proposal.union import Union, structure_of
+from structbo.space import Levels
+
+
+def propose(
+    model: Callable[..., Any],
+    draws: Draws,
+    data: Data,
+    levels: Sequence[np.ndarray | None],
+    num_points: int,
+    seed: int,
+    pending: np.ndarray,
+    criterion: Criterion | None = None,
+    lie: Lie | None = None,
+    union: Union | None = None,
+) -> "Proposal":
+    """Maximizes a criterion, averaged over draws, point after point.
+
+    Pending points, and points after the first, count as observed.
+
+    Args:
+        model: the NumPyro model.
+        draws: posterior draws of its sites.
+        data: padded observations.
+        levels: per dimension, its legal coordinates, or None for a continuous one.
+        num_points: how many points to propose.
+        seed: of the random candidates.
+        pending: points being evaluated, shape (p, D).
+        criterion: what makes a point worth evaluating, by default the expected improvement.
+        lie: the value that pending points and points after the first are taken to have, a function
+            of the observed values; by default they have their posterior means, averaged over draws.
+        union: what `structure_of` says of these draws, if it is known already.
+
+    Returns:
+        The candidates for each point, and what the first one maximizes.
+    """
+    criterion = LogEI() if criterion is None else criterion
+    legal = Levels.of(levels)
+    is_continuous = np.array([level is None for level in levels])
+    union = structure_of(model, draws, data) if union is None else union
+    num_observed = float(np.sum(data.mask))
+    is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
+    search = compiled_search(model, criterion, is_seen)
+    if len(pending):
+        data = _with_fantasies(model, draws, data, pending, lie)
+    ranked: list[np.ndarray] = []
+    acquisitions: list[Acquisition] = []
+    for key in jax.random.split(jax.random.key(seed), num_points):
+        if ranked:
+            data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
+        acquisition, starts = search(
+            draws, data, union.components, union.layouts, legal, num_observed, key
+        )
+        acquisitions.append(acquisition)
+        if is_seen:
+            function = AdditiveAcquisition.of(acquisition, union.components)
+            best = maximize_additive(function, levels=levels, start=np.asarray(starts[:1])).x
+            ranked.append(np.concatenate([best[None], starts]))
+            continue
+        points, values = gradient_ascent(
+            partial(_value_and_gradient, acquisition), np.array(starts), is_continuous
+        )
+        ranked.append(points[np.argsort(-values)])
+    return Proposal(ranked, acquisitions[0])
+
+
+class Proposal(NamedTuple):
+    """What to evaluate next.
+
+    Args:
+        ranked: for each point its candidates in the unit cube, best first, shape (K, D).
+        acquisition: what the first point maximizes.
+    """
+
+    ranked: list[np.ndarray]
+    acquisition: Acquisition
+
+
+@jax.jit
+def _value_and_gradient(acquisition: Acquisition, x: Array | np.ndarray) -> tuple[Array, Array]:
+    def total(x: Array) -> tuple[Array, Array]:
+        values = acquisition(x)
+        return values.sum(), values
+
+    (_, values), gradients = jax.value_and_grad(total, has_aux=True)(jnp.asarray(x))
+    return values, gradients
+
+
+def _with_fantasies(
+    model: Callable[..., Any], draws: Draws, data: Data, points: np.ndarray, lie: Lie | None
+) -> Data:
+    """The data with more observations, at their posterior means or with the value of a lie."""
+    rows = np.asarray(data.mask)
+    x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
+    if lie is None:
+        padded = Data.padded(points, np.zeros(len(points)))
+        values = np.asarray(_mean(model)(draws, data, padded.x))[: len(points)]
+    else:
+        values = np.full(len(points), lie(y))
+    return Data.padded(np.concatenate([x, points]), np.concatenate([y, values]))
+
+
+@lru_cache(maxsize=16)
+def _mean(model: Callable[..., Any]) -> Callable[..., Array]:
+    """The posterior mean at points, averaged over draws."""
+
+    @jax.jit
+    def mean(draws: Draws, data: Data, x: Array) -> Array:
+        return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)
+
+    return mean

@@ -1,0 +1,137 @@
+"""The next points: an acquisition maximized from the maxima of additive ones.
+
+Message passing finds where the components agree that it is worth looking, globally; random points
+and perturbations of the best observed points add what lies outside the components. The most
+promising are moved along coordinates, and then by gradient.
+
+An additive acquisition of which message passing sees everything needs none of that: message passing
+alone maximizes it. What it cannot see are a residual, components of too many members, and
+projections, whose components share no axes.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.acquisition import (
+    Acquisition,
+    AdditiveAcquisition,
+    AdditiveCriterion,
+    AdditiveUCB,
+    Components,
+    Criterion,
+    Search,
+)
+from structbo.acquisition.additive import posterior_of
+from structbo.data import Data
+from structbo.draws import Draws, condition
+from structbo.maximizers import Layout, coarse_to_fine
+from structbo.maximizers.ascent import coordinate_ascent
+from structbo.models import OuterBox
+from structbo.proposal.candidates import perturbed
+from structbo.proposal.union import NUM_GRID
+from structbo.space import Levels
+
+NUM_ROUNDS = 2
+NUM_DRAW_STARTS = 3
+NUM_RANDOM = 256
+NUM_PARENTS = 4
+NUM_COORDINATE_STARTS = 3
+NUM_GRADIENT_STARTS = 8
+
+
+@lru_cache(maxsize=16)
+def compiled_search(
+    model: Callable[..., Any], criterion: Criterion, is_seen: bool
+) -> Callable[..., tuple[Acquisition, Array]]:
+    """The compiled search for points from which a gradient is worth following.
+
+    Where message passing sees everything, its maxima, best first.
+    """
+
+    @jax.jit
+    def starts(
+        draws: Draws,
+        data: Data,
+        components: Components,
+        layouts: tuple[Layout, Layout],
+        levels: Levels,
+        num_observed: Array,
+        key: Array,
+    ) -> tuple[Acquisition, Array]:
+        key_random, key_parents, key_line = jax.random.split(key, 3)
+        posteriors = condition(model, draws, data)
+        top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
+        parents = jnp.asarray(data.x)[top]
+        spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
+        children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
+
+        union, single = layouts
+        search = Search(
+            levels=levels,
+            candidates=jnp.concatenate([spread, children, parents]),
+            best=parents[0],
+            num_observed=num_observed,
+            components=components,
+            layouts=single,
+            key=jax.random.fold_in(key, 3),
+        )
+        is_projected = posteriors.covariance.decomposition.projection is not None
+        is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
+        guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
+        num_starts = len(guide.which) if is_seen else NUM_DRAW_STARTS
+        global_maxima = _message_passing_maxima(guide, search, union, num_starts)
+        # What is known of the function's maximum depends on how far up the candidates reach.
+        search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
+        acquisition = guide if is_guide else criterion.of(posteriors, search)
+        if is_seen:
+            values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
+            return acquisition, global_maxima[jnp.argsort(-values)]
+        order = jnp.argsort(-acquisition(search.candidates))
+        ranked = search.candidates[order[:NUM_GRADIENT_STARTS]]
+        moved = coordinate_ascent(
+            acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
+        )
+        return acquisition, jnp.concatenate([moved, ranked])
+
+    return starts
+
+
+def _message_passing_maxima(
+    guide: Acquisition, search: Search, union: Layout, num_draws: int
+) -> Array:
+    """Maxima of an additive acquisition averaged over draws, and of its first few draws'.
+
+    Draws that have projections share no axes: each is maximized over its own outer box.
+    """
+
+    def of_draw(index: Array) -> Array:
+        draw, reference, which = jax.tree.map(
+            lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.references, guide.which)
+        )
+        layout = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which], search.layouts)
+        box = None if is_shared else OuterBox(draw.covariance.decomposition.projection)
+        draw, reference = jax.tree.map(
+            lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), reference)
+        )
+        own = Acquisition(draw, reference, which[None], guide.criterion)
+        function = AdditiveAcquisition.of(own, search.components)
+        if box is None:
+            return coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)[0]
+        start = box.to_unit(search.best)
+        continuous = Levels.of([None] * len(start))
+        u, _ = coarse_to_fine(function, layout, continuous, start, NUM_ROUNDS)
+        return search.levels.nearest(box.from_unit(u)[0])
+
+    posteriors = posterior_of(guide.draws)
+    is_shared = posteriors.covariance.decomposition.projection is None
+    own_best = jax.lax.map(of_draw, jnp.arange(min(num_draws, len(guide.which))))
+    if not is_shared:
+        return own_best
+    function = AdditiveAcquisition.of(guide, search.components)
+    best, _ = coarse_to_fine(function, union, search.levels, search.best, NUM_ROUNDS)
+    return jnp.concatenate([best[None], own_best])

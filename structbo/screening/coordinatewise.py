@@ -1,0 +1,85 @@
+"""Finite differences along every coordinate: the baseline of variable selection."""
+
+import numpy as np
+
+from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
+from structbo.screening.screening import Screening
+from structbo.space import Space, SpaceLike
+
+
+class CoordinatewiseSampling(Screening):
+    """Coordinate-wise sampling (CWS): the same number of differences along each coordinate.
+
+    The active parameters are those with the largest mean squared differences. The method has to be
+    told how many there are, and its cost is linear in the number of parameters: it is what
+    `HierarchicalDiagonalSampling` is compared with.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        num_active: how many parameters matter.
+        num_differences: pairs of evaluations along each coordinate, at random places.
+        budget: how many evaluations there may be. The default, twice ``num_differences`` for each
+            parameter, is all that there are.
+        seed: of the background point and of the differences.
+
+    References:
+        Chen, Castro and Krause 2012, section 5.
+
+    Example:
+        >>> cws = CoordinatewiseSampling([(0.0, 1.0)] * 5, num_active=1)
+        >>> cws.run(lambda params: params["x3"] ** 2)
+        >>> cws.active, len(cws.trials)
+        (('x3',), 50)
+    """
+
+    def __init__(
+        self,
+        space: SpaceLike,
+        num_active: int,
+        *,
+        num_differences: int = 5,
+        budget: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        space = Space(space)
+        self._needed = 2 * checked_count("num_differences", num_differences) * space.num_dims
+        super().__init__(space, self._needed if budget is None else budget, seed)
+        if checked_count("num_active", num_active, least=0) > space.num_dims:
+            raise ValueError(
+                f"num_active must be between 0 and {space.num_dims}, the number of parameters, "
+                f"got {num_active!r}."
+            )
+        self.num_active = num_active
+
+    @property
+    def is_decided(self) -> bool:
+        return len(self._trials) >= self._needed
+
+    @property
+    def variances(self) -> FloatArray:
+        """Half the mean squared difference along each coordinate, shape (D,); NaN without one."""
+        num_dims = self.space.num_dims
+        differences: list[list[float]] = [[] for _ in range(num_dims)]
+        for number in range(0, len(self._trials) - 1, 2):
+            first, second = self._value(number), self._value(number + 1)
+            if first is not None and second is not None:
+                differences[number // 2 % num_dims].append(first - second)
+        return np.array([0.5 * np.mean(np.square(d)) if d else np.nan for d in differences])
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        variances = np.nan_to_num(self.variances, nan=-1.0)
+        largest = np.argsort(-variances, kind="stable")[: self.num_active]
+        return tuple(self.space.names[d] for d in sorted(largest))
+
+    def active_probabilities(self) -> FloatArray:
+        """Nearly one for the parameters found to matter and nearly zero for the others."""
+        return np.where(np.isin(self.space.names, self.active), 0.95, 0.05)
+
+    def _note(self, number: int) -> None:
+        """Nothing is concluded before all differences are known."""
+
+    def _next(self, rng: np.random.Generator) -> FloatArray:
+        dim = len(self._trials) // 2 % self.space.num_dims
+        return self._along([dim], rng.random())

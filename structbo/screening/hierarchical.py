@@ -1,0 +1,303 @@
+"""Hierarchical Diagonal Sampling: which of very many parameters matter, by halving groups."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from structbo.models.arrays import FloatArray
+from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
+from structbo.screening.screening import Screening
+from structbo.space import SpaceLike
+
+Decision = Literal["undetermined", "active", "inactive"]
+
+NUM_REPEATS, NUM_DIAGONAL = 10, 10
+"""Evaluations that estimate the noise, and those that estimate the scale of the function."""
+GRID = np.linspace(0.0, 1.0, 101)
+
+
+@dataclass
+class Group:
+    """A node of the tree: parameters that are moved together.
+
+    Args:
+        members: indices of the parameters.
+        names: their names.
+        decision: whether at least one of them matters.
+        evidence: log likelihood ratio of "one matters" against "none does".
+        evaluations: numbers of the trials made for this group.
+        z: where on the diagonal each of them lies, in [0, 1].
+        pairs: numbers of the trials that are finite differences of each other.
+        halves: the two children of an active group of several parameters.
+    """
+
+    members: tuple[int, ...]
+    names: tuple[str, ...]
+    decision: Decision = "undetermined"
+    evidence: float = 0.0
+    evaluations: list[int] = field(default_factory=list, repr=False)
+    z: list[float] = field(default_factory=list, repr=False)
+    pairs: list[tuple[int, int]] = field(default_factory=list, repr=False)
+    halves: tuple["Group", ...] = ()
+
+    def __iter__(self) -> Iterator["Group"]:
+        """The group and all groups below it."""
+        yield self
+        for half in self.halves:
+            yield from half
+
+    def __str__(self) -> str:
+        names = self.names if len(self.names) < 4 else (self.names[0], "...", self.names[-1])
+        own = (
+            f"{', '.join(names)} ({len(self.members)}): {self.decision}, "
+            f"evidence {self.evidence:.1f} from {len(self.evaluations)} evaluations"
+        )
+        below = [f"  {line}" for half in self.halves for line in str(half).splitlines()]
+        return "\n".join([own, *below])
+
+
+class HierarchicalDiagonalSampling(Screening):
+    """Hierarchical Diagonal Sampling (HDS): finds d of D parameters in about d log D tests.
+
+    All parameters of a group get one and the same value, relative to their ranges, all others stay
+    at a random background point. A group without an active parameter then shows a constant. A
+    sequential likelihood ratio test tells; active groups are halved until single parameters remain.
+
+    The number of evaluations grows with log D. Functions that hardly vary along these diagonals are
+    not found out: those of differences of parameters, and those that are flat nearly everywhere.
+    Discrete parameters take the level nearest to the group's value.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        test: "GPT" models the correlations of all observations of a group and places them where
+            they tell most; "FDT" takes pairs of observations far apart as independent, which costs
+            about twice as much and assumes less.
+        budget: how many evaluations there may be.
+        thresholds: a group is inactive when the log likelihood ratio falls to the first, active
+            when it rises to the second. An error of a test has a probability of about the
+            exponential of minus its distance from zero.
+        noise: variance of the noise. By default it is estimated from repeated evaluations of the
+            background point.
+        outputscale: variance of the function along a diagonal. By default it is estimated from
+            evaluations with all parameters in one group, and halved to be on the safe side:
+            parameters with much less variance than this do not count.
+        bandwidth: of the squared exponential kernel ``exp(-(z - z')^2 / b^2)`` in units of the
+            ranges, half of that in units of [-1, 1]. By default estimated; it matters little.
+        mean: of the function; by default it is taken to be unknown.
+        seed: of the background point and everything else random; the same seed and tells give the
+            same asks.
+
+    Attributes:
+        tree: the `Group` of all parameters, with its halves; prints as an indented table.
+        hypotheses: what is assumed of the function, or None while it is being estimated.
+
+    References:
+        Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
+        plus deviation of the ratio that the next observation adds; here the ratio so far is added
+        to it, so that the group most likely to be found active is the next. Their FDT takes
+        differences over three bandwidths; here these are the least distance of random pairs, for
+        functions that are smoother than the bandwidth says.
+
+    Example:
+        >>> hds = HierarchicalDiagonalSampling([(0.0, 1.0)] * 64, seed=0)
+        >>> hds.run(lambda params: np.sin(5 * params["x3"]) + params["x40"] ** 2)
+        >>> hds.active
+        ('x3', 'x40')
+
+        As the first stage of an `Optimizer` it hands on its evaluations, and its evidence as the
+        prior of the active set:
+
+        >>> from structbo import Optimizer
+        >>> optimizer = Optimizer(hds.space, "minimize", screening=hds)
+        >>> len(optimizer.trials) == len(hds.trials)
+        True
+    """
+
+    def __init__(
+        self,
+        space: SpaceLike,
+        test: Literal["GPT", "FDT"] = "GPT",
+        *,
+        budget: int = 1000,
+        thresholds: tuple[float, float] = (-10.0, 10.0),
+        noise: float | None = None,
+        outputscale: float | None = None,
+        bandwidth: float | None = None,
+        mean: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(space, budget, seed)
+        if test not in ("GPT", "FDT"):
+            raise ValueError(f'test must be "GPT" or "FDT", got {test!r}.')
+        if not thresholds[0] < 0.0 < thresholds[1]:
+            raise ValueError(f"thresholds must be below and above zero, got {thresholds!r}.")
+        known = {"outputscale": outputscale, "noise": noise, "bandwidth": bandwidth}
+        for name, number in known.items():
+            if number is not None and not number > 0.0:
+                raise ValueError(f"{name} must be positive, got {number!r}.")
+        self.test = test
+        self.thresholds = thresholds
+        self.hypotheses: Hypotheses | None = None
+        self.tree = Group(tuple(range(self.space.num_dims)), self.space.names)
+        self._known = known | {"mean": mean}
+        self._purpose: list[Group | None] = []
+        self._pair: tuple[Group, float] | None = None
+        self._try_to_start()
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """All groups of the tree, parents first."""
+        return tuple(self.tree)
+
+    @property
+    def is_decided(self) -> bool:
+        return all(group.decision != "undetermined" for group in self.tree)
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        return tuple(
+            group.names[0]
+            for group in self.tree
+            if len(group.members) == 1 and group.decision == "active"
+        )
+
+    def active_probabilities(self, prior: float | None = None) -> FloatArray:
+        """For every parameter, how probable it is that it matters.
+
+        The evidence of the smallest group that a parameter was tested in, with the prior odds.
+
+        Args:
+            prior: probability that a parameter matters; by default ``(k + 1) / (D + 2)`` where k
+                were found.
+
+        Returns:
+            Shape (D,), all between 0.01 and 0.99: an optimizer may find out otherwise.
+        """
+        num_dims = self.space.num_dims
+        p = (len(self.active) + 1) / (num_dims + 2) if prior is None else prior
+        if not 0.0 < p < 1.0:
+            raise ValueError(f"prior must be between 0 and 1, got {prior!r}.")
+        probabilities = np.full(num_dims, p)
+        for group in self.tree:
+            if group.evaluations:
+                some = 1.0 - (1.0 - p) ** len(group.members)
+                odds = np.exp(min(group.evidence, 50.0)) * some / (1.0 - some)
+                probabilities[list(group.members)] = odds / (1.0 + odds) * p / some
+        return np.clip(probabilities, 0.01, 0.99)
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.active)} of {self.space.num_dims} parameters active after "
+            f"{len(self._trials)} evaluations: {', '.join(self.active)}\n{self.tree}"
+        )
+
+    def _next(self, rng: np.random.Generator) -> FloatArray:
+        group, z = self._choice(rng)
+        self._purpose.append(group)
+        if group is None:
+            return self.space.snap(self.background)
+        group.evaluations.append(len(self._trials))
+        group.z.append(z)
+        return self._along(group.members, z)
+
+    def _choice(self, rng: np.random.Generator) -> tuple[Group | None, float]:
+        """The next group and where on its diagonal; no group for the background point."""
+        if self.hypotheses is None:
+            wanted = NUM_REPEATS if self._known["noise"] is None else 0
+            if self._count(None) < wanted:
+                return None, 0.0
+            # Even coverage of the diagonal, from its van der Corput sequence.
+            index = len(self.tree.z) + 1
+            return self.tree, sum(
+                int(bit) / 2.0 ** (k + 1) for k, bit in enumerate(f"{index:b}"[::-1])
+            )
+        if self._pair is not None and self._pair[0].decision == "undetermined":
+            (group, z), self._pair = self._pair, None
+            group.pairs.append((len(self._trials) - 1, len(self._trials)))
+            return group, z
+        open_groups = [group for group in self.tree if group.decision == "undetermined"]
+        if self.test == "FDT":
+            group = max(open_groups, key=lambda g: g.evidence)
+            z = rng.random()
+            self._pair = group, self.hypotheses.partner(z, rng)
+            return group, z
+        # In a random order, for the first place where several are equally good is taken.
+        candidates = rng.permutation(GRID)
+        bounds = [self._bound(group, candidates) for group in open_groups]
+        best = max(range(len(bounds)), key=lambda g: bounds[g].max())
+        return open_groups[best], float(candidates[np.argmax(bounds[best])])
+
+    def _bound(self, group: Group, candidates: FloatArray) -> FloatArray:
+        """The index of the GPT: what the ratio will be if the next observation tells much."""
+        assert self.hypotheses is not None
+        z, y, pending = self._observed(group)
+        gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)
+        return group.evidence + gain + deviation
+
+    def _observed(self, group: Group) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Where the values of a group were observed, the values, and where others are pending."""
+        states = [self._trials[n].state for n in group.evaluations]
+        values = [self._trials[n].value for n in group.evaluations]
+        told = [(z, y) for z, y in zip(group.z, values, strict=True) if y is not None]
+        pending = [z for z, s in zip(group.z, states, strict=True) if s == "pending"]
+        z, y = np.array(told).reshape(-1, 2).T
+        return z, y, np.array(pending)
+
+    def _differences(self, group: Group) -> FloatArray:
+        """Finite differences of a group, of the pairs that are complete."""
+        values = [(self._value(first), self._value(second)) for first, second in group.pairs]
+        return np.array([a - b for a, b in values if a is not None and b is not None])
+
+    def _count(self, purpose: Group | None) -> int:
+        """How many trials that did not fail have this purpose."""
+        return sum(
+            own is purpose and trial.state != "failed"
+            for own, trial in zip(self._purpose, self._trials, strict=True)
+        )
+
+    def _note(self, number: int) -> None:
+        if self.hypotheses is None:
+            self._try_to_start()
+            return
+        group = self._purpose[number]
+        if group is not None:
+            self._test(group)
+
+    def _try_to_start(self) -> None:
+        """Estimates what is not known as soon as there are values enough."""
+        z, y, _ = self._observed(self.tree)
+        repeats = [
+            trial.value
+            for own, trial in zip(self._purpose, self._trials, strict=True)
+            if own is None and trial.value is not None
+        ]
+        needs_scale = any(self._known[name] is None for name in ("outputscale", "bandwidth"))
+        wanted = NUM_DIAGONAL if needs_scale else int(self._known["mean"] is None)
+        if len(y) < wanted or (self._known["noise"] is None and len(repeats) < NUM_REPEATS):
+            return
+        self.hypotheses = fit_hypotheses(z, y, repeats, **self._known)
+        if self._trials:
+            self._test(self.tree)
+
+    def _test(self, group: Group) -> None:
+        """Renews the evidence of a group; decides, once and for all, if it suffices."""
+        assert self.hypotheses is not None
+        if self.test == "FDT":
+            group.evidence = self.hypotheses.of_differences(self._differences(group))
+        else:
+            z, y, _ = self._observed(group)
+            group.evidence = self.hypotheses.of_values(z, y)
+        if group.decision != "undetermined":
+            return
+        if group.evidence <= self.thresholds[0]:
+            group.decision = "inactive"
+        elif group.evidence >= self.thresholds[1]:
+            group.decision = "active"
+            half = len(group.members) // 2
+            if half:
+                group.halves = tuple(
+                    Group(group.members[part], group.names[part])
+                    for part in (slice(None, half), slice(half, None))
+                )

@@ -1,0 +1,190 @@
+"""Is a function of one variable constant? Log likelihood ratios of the two hypotheses.
+
+Under ``H1`` the function is a sample of a Gaussian process with the covariance
+``outputscale * exp(-(z - z')^2 / bandwidth^2)``, under ``H0`` it is a constant with the same
+variance. Observations have normal noise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from structbo.models.arrays import FloatArray
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """Both hypotheses about functions on [0, 1].
+
+    Args:
+        outputscale: variance of the function, ``sigma_s^2``.
+        noise: variance of the noise, ``sigma^2``.
+        bandwidth: ``b``, in units of the interval.
+        mean: prior mean of the function.
+        mean_variance: the variance of one more constant that both hypotheses have, for a mean that
+            is not known. A large value makes the ratio independent of the mean.
+
+    References:
+        Chen, Castro and Krause 2012, sections 3.2 and 3.3.
+
+    Example:
+        >>> h = Hypotheses(outputscale=1.0, noise=0.1, bandwidth=0.05)
+        >>> h.of_differences([0.1]) < 0 < h.of_differences([1.5])
+        True
+    """
+
+    outputscale: float
+    noise: float
+    bandwidth: float
+    mean: float = 0.0
+    mean_variance: float = 0.0
+
+    @property
+    def spacing(self) -> float:
+        """The least distance of finite differences: three bandwidths, at most a third of [0, 1]."""
+        return min(3.0 * self.bandwidth, 1.0 / 3.0)
+
+    def partner(self, z: float, rng: np.random.Generator) -> float:
+        """A random place at least the spacing away from another one, for a finite difference.
+
+        At three bandwidths a sample of the process has all but forgotten its value. Differences
+        over larger distances are as variable, but they do not miss a function that is smoother.
+        """
+        left, right = max(z - self.spacing, 0.0), max(1.0 - z - self.spacing, 0.0)
+        u = rng.random() * (left + right)
+        return u if u < left else z + self.spacing + u - left
+
+    def of_differences(self, differences: ArrayLike) -> float:
+        """The log likelihood ratio of finite differences, as if they were independent.
+
+        Args:
+            differences: of observations at a distance of `spacing` or more, shape (n,).
+
+        Returns:
+            The sum of eq. (1), its terms those of eq. (2). Their variance under ``H1`` follows from
+            the spacing: at three bandwidths it is ``2 (1 - e^-9) outputscale + 2 noise``.
+        """
+        dy = np.asarray(differences, float)
+        decorrelated = 1.0 - np.exp(-((self.spacing / self.bandwidth) ** 2))
+        null = 2.0 * self.noise
+        other = null + 2.0 * decorrelated * self.outputscale
+        terms = 0.5 * (1.0 / null - 1.0 / other) * dy**2 - 0.5 * np.log(other / null)
+        return float(terms.sum())
+
+    def of_values(self, z: ArrayLike, y: ArrayLike) -> float:
+        """The log likelihood ratio of observations, with all their correlations.
+
+        Args:
+            z: where they were made, shape (n,).
+            y: the observations, shape (n,).
+
+        Returns:
+            The sum of eq. (3): by the chain rule, the ratio of the joint densities.
+        """
+        z, y = np.asarray(z, float), np.asarray(y, float)
+        return self._log_density(z, y, 1) - self._log_density(z, y, 0)
+
+    def of_next(
+        self, z: ArrayLike, y: ArrayLike, candidates: ArrayLike, pending: ArrayLike = ()
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and deviation, under ``H1``, of the ratio that the next observation adds.
+
+        With ``y ~ N(mu_1, s_1^2)`` the ratio is a quadratic function of a normal variable, a
+        shifted non-central chi-square; its moments are written so that ``s_1 = s_0`` is no
+        exception.
+
+        Args:
+            z: where observations were made, shape (n,).
+            y: the observations, shape (n,).
+            candidates: where the next one may be made, shape (m,).
+            pending: where others are under way, shape (p,).
+
+        Returns:
+            Two arrays of shape (m,).
+
+        References:
+            Chen, Castro and Krause 2012, section 3.3, "Sampling Strategy".
+        """
+        null_mean, null = self._predict(z, y, candidates, pending, 0)
+        mean, variance = self._predict(z, y, candidates, pending, 1)
+        gap = mean - null_mean
+        expected = 0.5 * (np.log(null / variance) - 1.0 + (variance + gap**2) / null)
+        spread = 0.5 * (variance / null - 1.0) ** 2 + variance * gap**2 / null**2
+        return expected, np.sqrt(spread)
+
+    def _covariance(self, z: FloatArray, other: FloatArray, num_active: int) -> FloatArray:
+        squares = (z[:, None] - other) ** 2
+        correlation = np.exp(-num_active * squares / self.bandwidth**2)
+        return self.mean_variance + self.outputscale * correlation
+
+    def _cholesky(self, z: FloatArray, num_active: int) -> FloatArray:
+        noise = self.noise * np.eye(len(z))
+        return cholesky(self._covariance(z, z, num_active) + noise, lower=True)
+
+    def _log_density(self, z: FloatArray, y: FloatArray, num_active: int) -> float:
+        """Up to a constant that the hypotheses share."""
+        factor = self._cholesky(z, num_active)
+        whitened = solve_triangular(factor, y - self.mean, lower=True)
+        return float(-0.5 * whitened @ whitened - np.log(np.diagonal(factor)).sum())
+
+    def _predict(
+        self, z: ArrayLike, y: ArrayLike, at: ArrayLike, pending: ArrayLike, num_active: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of observations; those under way count for the variance."""
+        z, y, at = (np.asarray(a, float) for a in (z, y, at))
+        factor = (self._cholesky(z, num_active), True)
+        mean = self.mean + self._covariance(at, z, num_active) @ cho_solve(factor, y - self.mean)
+        known = np.concatenate([z, np.asarray(pending, float)])
+        cross = solve_triangular(
+            self._cholesky(known, num_active), self._covariance(known, at, num_active), lower=True
+        )
+        prior = self.mean_variance + self.outputscale + self.noise
+        return mean, prior - (cross**2).sum(0)
+
+
+BANDWIDTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
+SAFETY = 2.0
+"""Functions with this much less variance than the one that was observed are to be found, too."""
+VAGUE = 100.0
+"""Variance of an unknown mean, relative to that of the function."""
+
+
+def fit_hypotheses(
+    z: ArrayLike,
+    y: ArrayLike,
+    repeats: ArrayLike,
+    *,
+    outputscale: float | None = None,
+    noise: float | None = None,
+    bandwidth: float | None = None,
+    mean: float | None = None,
+) -> Hypotheses:
+    """Estimates what is not given.
+
+    Args:
+        z: where observations of a function were made, shape (n,).
+        y: the observations, shape (n,).
+        repeats: observations of one and the same point.
+        outputscale, noise, bandwidth, mean: known values.
+
+    Returns:
+        The noise from the repeats, the outputscale (half of the variance, and not less than the
+        noise) from the observations, and the bandwidth of a few that makes them most probable. The
+        noise is at least ``1e-4`` of the outputscale, below which variation does not count. A mean
+        that is not given stays unknown.
+    """
+    z, y, repeats = (np.asarray(a, float) for a in (z, y, repeats))
+    if noise is None:
+        noise = float(np.var(repeats, ddof=1))
+    if outputscale is None:
+        outputscale = max((float(np.var(y, ddof=1)) - noise) / SAFETY, noise) or 1.0
+    noise = max(noise, 1e-4 * outputscale)
+    if mean is None:
+        location = (float(np.mean([*y, *repeats] or [0.0])), VAGUE * outputscale)
+    else:
+        location = (mean, 0.0)
+    bandwidths = BANDWIDTHS if bandwidth is None else (bandwidth,)
+    fits = [Hypotheses(outputscale, noise, b, *location) for b in bandwidths]
+    return max(fits, key=lambda fit: fit._log_density(z, y, 1))

@@ -1,0 +1,73 @@
+"""The legal coordinates of points, for grids and for rounding."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+
+class Levels(NamedTuple):
+    """The legal coordinates of every variable, in the unit interval.
+
+    Grids are laid over *positions*: the coordinate of a continuous variable, the index of the
+    level of a discrete one.
+
+    Args:
+        values: levels of the discrete variables, padded, shape (D, L).
+        counts: how many levels each variable has, 0 for a continuous one, shape (D,).
+    """
+
+    values: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, levels: Sequence[np.ndarray | None]) -> "Levels":
+        """Pads one array of levels per variable; None stands for a continuous one."""
+        counts = [0 if values is None else len(values) for values in levels]
+        padded = np.zeros((len(levels), max(1, *counts)))
+        for row, values in zip(padded, levels, strict=True):
+            if values is not None:
+                row[: len(values)] = values
+        return cls(jnp.asarray(padded), jnp.asarray(counts))
+
+    @property
+    def discrete(self) -> Array:
+        """Which variables are discrete, shape (D, 1)."""
+        return self.counts[:, None] > 0
+
+    @property
+    def span(self) -> Array:
+        """The last position of every variable, the first one being 0, shape (D, 1)."""
+        return jnp.where(self.discrete, self.counts[:, None] - 1.0, 1.0)
+
+    def coordinates(self, positions: Array) -> Array:
+        """The coordinates at positions (D, m)."""
+        index = jnp.where(self.discrete, positions, 0).astype(int)
+        return jnp.where(self.discrete, jnp.take_along_axis(self.values, index, axis=1), positions)
+
+    def positions(self, x: Array) -> Array:
+        """The positions nearest to a point (D,), shape (D, 1)."""
+        is_level = jnp.arange(self.values.shape[1]) < self.counts[:, None]
+        distance = jnp.where(is_level, jnp.abs(self.values - x[:, None]), jnp.inf)
+        nearest = jnp.argmin(distance, axis=1, keepdims=True)
+        return jnp.where(self.discrete, nearest, jnp.clip(x[:, None], 0.0, 1.0))
+
+    def regular_positions(self, num_grid: int) -> Array:
+        """Positions all over the space, both ends included, shape (D, G)."""
+        positions = self.span * jnp.linspace(0.0, 1.0, num_grid)
+        return jnp.where(self.discrete, jnp.round(positions), positions)
+
+    def regular_grid(self, num_grid: int) -> Array:
+        """The coordinates of `regular_positions`, shape (D, G)."""
+        return self.coordinates(self.regular_positions(num_grid))
+
+    def even(self, uniform: Array) -> Array:
+        """Legal points from uniform ones (m, D), every level of a variable equally likely."""
+        spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
+        return self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
+
+    def nearest(self, x: Array) -> Array:
+        """The legal point nearest to a point (D,)."""
+        return self.coordinates(self.positions(x))[:, 0]

@@ -1,0 +1,270 @@
+"""The search space: named parameters, and the maps to and from the unit cube.
+
+Every parameter takes exactly one coordinate of the cube. Parameters know how to map one value;
+`Space` names them and maps whole tables.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from structbo.models.arrays import FloatArray
+from structbo.space.parameters import Parameter, Real, did_you_mean, nearest_level
+
+Points: TypeAlias = list[dict[str, Any]] | FloatArray
+"""Points by name, or an array (n, D) for a plain box."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Space:
+    """Named parameters, and the maps between their values and the unit cube [0, 1]^D.
+
+    Args:
+        spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
+            of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
+            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`.
+
+    Attributes:
+        names: the D names; parameters: the D parameters.
+        is_box: whether points are arrays (n, D) rather than dicts.
+
+    Raises:
+        TypeError, ValueError: naming the parameter that is at fault.
+
+    >>> from structbo import Categorical
+    >>> space = Space({"lr": (1e-4, 1.0, "log"), "act": Categorical(["relu", "gelu"])})
+    >>> space.to_unit({"lr": 0.01, "act": "gelu"})
+    array([[0.5, 1. ]])
+    >>> space.from_unit([[0.0, 0.2]])
+    [{'lr': 0.0001, 'act': 'relu'}]
+    """
+
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    is_box: bool
+
+    def __init__(self, spec: "Mapping[str, Any] | Sequence[Any] | NDArray[Any] | Space") -> None:
+        if hasattr(spec, "ndim"):
+            spec = Space.box(np.asarray(spec))
+        named = _named(spec)
+        object.__setattr__(self, "names", tuple(named))
+        object.__setattr__(self, "parameters", tuple(_parameter(n, s) for n, s in named.items()))
+        object.__setattr__(self, "is_box", isinstance(spec, Space) and spec.is_box)
+
+    @classmethod
+    def box(cls, bounds: ArrayLike) -> "Space":
+        """The box whose points are arrays (n, D).
+
+        Args:
+            bounds: (D, 2), one row [low, high] per dimension.
+
+        Raises:
+            TypeError, ValueError: for another shape, or bounds that are not finite or not ordered.
+
+        >>> Space.box([[0, 1], [-5, 10]]).from_unit([[0.5, 0.5]])
+        array([[0.5, 2.5]])
+        """
+        try:
+            array = np.asarray(bounds, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"bounds must be numbers of shape (D, 2), got {bounds!r}") from None
+        if array.ndim != 2 or array.shape[1] != 2:
+            raise ValueError(
+                f"bounds must have shape (D, 2), one row [low, high] per dimension, got "
+                f"{array.shape}"
+            )
+        space = cls(array.tolist())
+        object.__setattr__(space, "is_box", True)
+        return space
+
+    @property
+    def num_dims(self) -> int:
+        """D, the number of parameters."""
+        return len(self.names)
+
+    @cached_property
+    def levels(self) -> tuple[FloatArray | None, ...]:
+        """Per dimension, the legal coordinates in ascending order; None for a real one."""
+        return tuple(parameter.levels for parameter in self.parameters)
+
+    @cached_property
+    def categorical(self) -> tuple[int, ...]:
+        """Indices of the dimensions that have no order."""
+        return tuple(d for d, parameter in enumerate(self.parameters) if parameter.is_categorical)
+
+    @property
+    def num_points(self) -> int | None:
+        """How many points there are; None if infinitely many."""
+        sizes = [len(levels) for levels in self.levels if levels is not None]
+        return math.prod(sizes) if len(sizes) == self.num_dims else None
+
+    def to_unit(self, points: Any, *, name: str = "points") -> FloatArray:
+        """Map points to the unit cube.
+
+        Args:
+            points: a dict by name, a list of dicts, a DataFrame, or an array (n, D) or (D,) (or
+                nested list) of values in the order of `names`.
+            name: what to call them in messages.
+
+        Returns:
+            (n, D), exactly on the levels where a parameter is discrete.
+
+        Raises:
+            TypeError, ValueError: naming the point and the parameter at fault.
+        """
+        rows = self._rows(name, points)
+        unit = np.empty((len(rows), self.num_dims))
+        for i, row in enumerate(rows):
+            for d, parameter in enumerate(self.parameters):
+                try:
+                    unit[i, d] = parameter.to_unit(row[d])
+                except (TypeError, ValueError) as error:
+                    raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
+        return unit
+
+    def from_unit(self, unit: ArrayLike) -> Points:
+        """Map the unit cube to the nearest legal points.
+
+        Args:
+            unit: (n, D) or (D,); coordinates outside [0, 1] are clipped.
+
+        Returns:
+            n dicts by name, or an array (n, D) if the space is a box.
+
+        Raises:
+            ValueError: for another shape, or NaN.
+        """
+        coordinates = np.atleast_2d(self._coordinates(unit))
+        if coordinates.ndim != 2:
+            raise ValueError(f"unit must have shape (n, D) or (D,), got {coordinates.shape}")
+        rows = [
+            [parameter.from_unit(u) for parameter, u in zip(self.parameters, row, strict=True)]
+            for row in coordinates.tolist()
+        ]
+        if self.is_box:
+            return np.array(rows).reshape(-1, self.num_dims)
+        return [dict(zip(self.names, row, strict=True)) for row in rows]
+
+    def snap(self, unit: ArrayLike) -> FloatArray:
+        """Move to the nearest legal points of the unit cube.
+
+        Args:
+            unit: (..., D).
+
+        Returns:
+            (..., D): reals clipped into [0, 1], the others on their nearest level.
+
+        Raises:
+            ValueError: for another shape, or NaN.
+
+        >>> from structbo import Integer
+        >>> Space([(0, 1), Integer(0, 2)]).snap([1.1, 0.6])
+        array([1. , 0.5])
+        """
+        snapped = np.clip(self._coordinates(unit), 0.0, 1.0)
+        for d, levels in enumerate(self.levels):
+            if levels is not None:
+                snapped[..., d] = levels[nearest_level(levels, snapped[..., d])]
+        return snapped
+
+    def __repr__(self) -> str:
+        if self.is_box:
+            return f"Space.box({[[p.low, p.high] for p in self.parameters if isinstance(p, Real)]})"
+        pairs = zip(self.names, self.parameters, strict=True)
+        lines = [f"    {name!r}: {parameter!r},\n" for name, parameter in pairs]
+        return "Space({\n" + "".join(lines) + "})"
+
+    def _coordinates(self, unit: ArrayLike) -> FloatArray:
+        coordinates = np.asarray(unit, dtype=np.float64)
+        if coordinates.ndim == 0 or coordinates.shape[-1] != self.num_dims:
+            raise ValueError(
+                f"unit must have shape (..., {self.num_dims}), got {coordinates.shape}"
+            )
+        if np.isnan(coordinates).any():
+            raise ValueError("unit must not hold NaN")
+        return coordinates
+
+    def _rows(self, name: str, points: Any) -> Sequence[Sequence[Any]]:
+        """Any kind of table, as rows of values in the order of `names`."""
+        if hasattr(points, "columns"):
+            self._check_names(name, points.columns)
+            return list(zip(*(points[column].to_list() for column in self.names), strict=True))
+        if hasattr(points, "ndim") and not _is_dict(points):
+            points = np.asarray(points).tolist()
+        if isinstance(points, str) or not isinstance(points, Iterable):
+            raise TypeError(f"{name} must be dicts, a DataFrame or an array, got {points!r}")
+        points = [points] if _is_dict(points) else list(points)
+        if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
+            points = [points]
+        return [self._row(f"{name}[{i}]", point) for i, point in enumerate(points)]
+
+    def _row(self, where: str, point: Any) -> Sequence[Any]:
+        if _is_dict(point):
+            self._check_names(where, point.keys())
+            return [point[name] for name in self.names]
+        if len(point) != self.num_dims:
+            raise ValueError(
+                f"{where} must hold {self.num_dims} values {list(self.names)}, got {len(point)}; "
+                "points as an array have shape (n, D)"
+            )
+        return list(point)
+
+    def _check_names(self, where: str, given: Iterable[Any]) -> None:
+        given = list(given)
+        if len(given) == self.num_dims and set(given) == set(self.names):
+            return
+        faults = [
+            *(f"unknown {n!r}{did_you_mean(n, self.names)}" for n in given if n not in self.names),
+            *(f"missing {name!r}" for name in self.names if name not in given),
+            *(f"repeated {name!r}" for name in self.names if given.count(name) > 1),
+        ]
+        raise ValueError(
+            f"{where} must have exactly the names {list(self.names)}; {', '.join(faults)}"
+        )
+
+
+SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
+"""A space, or what `Space` accepts."""
+
+
+def _named(spec: Any) -> dict[str, Any]:
+    """What `Space` was given, as parameters or their short forms by name."""
+    if isinstance(spec, Space):
+        return dict(zip(spec.names, spec.parameters, strict=True))
+    if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
+        raise TypeError(f"spec must be a dict, a list, an array (D, 2) or a Space, got {spec!r}")
+    named = dict(spec) if isinstance(spec, Mapping) else {f"x{d}": s for d, s in enumerate(spec)}
+    if not named:
+        raise ValueError("spec must hold at least one parameter, got none")
+    for name in named:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"spec must have non-empty strings as names, got {name!r}")
+    return named
+
+
+def _parameter(name: str, spec: Any) -> Parameter:
+    try:
+        match spec:
+            case Parameter():
+                return spec
+            case (numbers.Real() as low, numbers.Real() as high):
+                return Real(low, high)  # type: ignore[arg-type]
+            case (numbers.Real() as low, numbers.Real() as high, "log"):
+                return Real(low, high, log=True)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"parameter {name!r}: {error}") from None
+    raise TypeError(
+        f"parameter {name!r} must be (low, high), (low, high, 'log'), Real, Integer, Ordinal or "
+        f"Categorical, got {spec!r}; for choices write Categorical([...])"
+    )
+
+
+def _is_dict(point: Any) -> bool:
+    """Whether values are found by name, as in a dict or a row of a DataFrame."""
+    return hasattr(point, "keys")

@@ -1,0 +1,102 @@
+"""The import graph of the library: which module imports which, and by rooms.
+
+`python tests/import_graph.py` prints the rooms in their order, each with those that it imports.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+FLOORS = ("models", "samplers", "structbo")
+ROOMS = (
+    "models",
+    "samplers",
+    "space",
+    "data",
+    "maximizers",
+    "draws",
+    "acquisition",
+    "batches",
+    "screening",
+    "proposal",
+    "posterior",
+    "optimizer",
+    "plots",
+    "recipes",
+    "structbo",
+)
+"""In this order; a room imports itself and rooms before it."""
+
+Graph = dict[str, set[str]]
+
+
+def files() -> list[Path]:
+    return [path for floor in FLOORS for path in sorted((ROOT / floor).rglob("*.py"))]
+
+
+def module_name(path: Path) -> str:
+    """Its import name, for example structbo.models.gp for models/gp.py."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "structbo" else ("structbo", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(path: Path) -> Iterator[str]:
+    """Everything that a file imports, also inside functions and for type checkers only."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = "." * node.level + (node.module or "")
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+
+
+def module_graph() -> Graph:
+    """From every module of the library to those that it imports."""
+    modules = {module_name(path): path for path in files()}
+
+    def imported(path: Path) -> Iterator[str]:
+        for name in imported_names(path):
+            module = name if name in modules else name.rpartition(".")[0]
+            if module in modules:
+                yield module
+
+    return {name: set(imported(path)) - {name} for name, path in modules.items()}
+
+
+def room(module: str) -> str:
+    """The folder of a module; "structbo" for the top of the package."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "structbo"
+
+
+def room_graph() -> Graph:
+    """From every room to those that it imports."""
+    graph: Graph = {name: set() for name in ROOMS}
+    for module, imported in module_graph().items():
+        graph[room(module)] |= {room(other) for other in imported} - {room(module)}
+    return graph
+
+
+def circles(graph: Graph) -> set[str]:
+    """What is left when all that imports nothing that is left is taken away, again and again."""
+    left = dict(graph)
+    while leaves := [name for name in left if not left[name] & left.keys()]:
+        for name in leaves:
+            del left[name]
+    return set(left)
+
+
+def main() -> None:
+    graph = room_graph()
+    for name in ROOMS:
+        print(f"{name:12}", *sorted(graph[name], key=ROOMS.index))
+    arrows = [(a, b) for a in ROOMS for b in graph[a]]
+    upward = [(a, b) for a, b in arrows if ROOMS.index(b) > ROOMS.index(a)]
+    print(f"{len(ROOMS)} rooms, {len(arrows)} arrows, {len(upward)} upward", *upward)
+    print(f"{len(circles(module_graph()))} modules in circles", *sorted(circles(module_graph())))
+
+
+if __name__ == "__main__":
+    main()
