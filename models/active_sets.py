@@ -12,6 +12,7 @@ long lengthscales take those that do not matter out of it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +23,10 @@ from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
-from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.decomposition import Decomposition
 from structbo.models.indicators import checked_probabilities, log_probability, probability_site
 from structbo.models.supports import StructureSupport
+from structbo.models.values import Value
 
 
 class ActiveSet(StructureSupport):
@@ -97,19 +99,14 @@ def subset(active: Array) -> Decomposition:
     return Decomposition.of(active.astype(bool)[None])
 
 
-def active_sets(
-    probability: ArrayLike | dist.Distribution | None = None,
-    components: Callable[[Array], Decomposition] = subset,
-) -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class active_sets(Value):
     """The structure whose random variable is an active set, site ``active``.
 
     Args:
         probability: of being active: a number, a vector (D,), or a distribution, which adds the
             site ``active_probability``. The default, ``min(1 / 2, 5 / D)``, expects at most five.
         components: from an active set to a decomposition: `subset`, or your own.
-
-    Returns:
-        A structure for `AdditiveGP`.
 
     References:
         Chen, Castro and Krause 2012, "Joint optimization and variable selection of high-dimensional
@@ -122,15 +119,17 @@ def active_sets(
         (1, 20)
     """
 
-    def structure(num_dims: int) -> Decomposition:
-        probs = min(0.5, 5.0 / num_dims) if probability is None else probability
+    probability: ArrayLike | dist.Distribution | None = None
+    components: Callable[[Array], Decomposition] = subset
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        probs = min(0.5, 5.0 / num_dims) if self.probability is None else self.probability
         probs = probability_site("active_probability", probs)
-        return components(numpyro.sample("active", ActiveBernoulli(num_dims, probs)))
-
-    return structure
+        return self.components(numpyro.sample("active", ActiveBernoulli(num_dims, probs)))
 
 
-def sparse_axis_aligned(scale: float = 0.1) -> Callable[[int], dist.Distribution]:
+@dataclass(frozen=True, eq=False, repr=False)
+class sparse_axis_aligned(Value):
     """The lengthscale prior under which few variables matter: half-Cauchy shrinkage.
 
     Inverse squared lengthscales are ``tau * lambda_i`` with half-Cauchy ``tau`` and ``lambda_i``;
@@ -139,10 +138,6 @@ def sparse_axis_aligned(scale: float = 0.1) -> Callable[[int], dist.Distribution
 
     Args:
         scale: of the half-Cauchy prior of ``tau``; the smaller, the fewer variables matter.
-
-    Returns:
-        A function from the number of dimensions to the prior of one lengthscale, for the argument
-        ``lengthscale`` of `AdditiveGP`.
 
     References:
         Eriksson and Jankowiak 2021, "High-dimensional Bayesian optimization with sparse
@@ -154,9 +149,9 @@ def sparse_axis_aligned(scale: float = 0.1) -> Callable[[int], dist.Distribution
         True
     """
 
-    def prior(num_dims: int) -> dist.Distribution:
-        shrinkage = numpyro.sample("shrinkage", dist.HalfCauchy(scale))
+    scale: float = 0.1
+
+    def __call__(self, num_dims: int) -> dist.Distribution:
+        shrinkage = numpyro.sample("shrinkage", dist.HalfCauchy(self.scale))
         inverse_square = dist.HalfCauchy(shrinkage)
         return dist.TransformedDistribution(inverse_square, dist.transforms.PowerTransform(-0.5))
-
-    return prior

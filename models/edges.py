@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import jax
@@ -16,10 +17,11 @@ from numpy.typing import NDArray
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count, is_concrete
-from structbo.models.decomposition import Decomposition, Structure, flip_edge, pairs
+from structbo.models.decomposition import Decomposition, flip_edge, pairs
 from structbo.models.graphs import elimination_width
 from structbo.models.indicators import checked_probabilities, log_probability, probability_site
 from structbo.models.supports import StructureSupport
+from structbo.models.values import Value
 
 
 class Adjacency(StructureSupport):
@@ -214,11 +216,8 @@ MAX_TRIES = 1000
 """How many graphs `BoundedTreewidth` draws in search of one that fits."""
 
 
-def edges(
-    probability: ArrayLike | dist.Distribution | None = None,
-    components: Callable[[Array], Decomposition] = pairs,
-    max_width: int | None = None,
-) -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class edges(Value):
     """The structure whose random variable is an edge matrix, site ``Z``.
 
     Args:
@@ -229,9 +228,6 @@ def edges(
         max_width: the largest width of a graph, for a prior of `BoundedTreewidth`; 1 for forests,
             None for any graph.
 
-    Returns:
-        A structure for `AdditiveGP`.
-
     Example:
         >>> structure = edges(dist.Beta(1.0, 4.0))
         >>> with numpyro.handlers.seed(rng_seed=0):
@@ -239,14 +235,16 @@ def edges(
         (6, 3)
     """
 
-    def structure(num_dims: int) -> Decomposition:
-        probs = 1.0 / max(num_dims - 1, 2) if probability is None else probability
+    probability: ArrayLike | dist.Distribution | None = None
+    components: Callable[[Array], Decomposition] = pairs
+    max_width: int | None = None
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        probs = 1.0 / max(num_dims - 1, 2) if self.probability is None else self.probability
         probs = probability_site("edge_probability", probs)
         prior = (
             EdgeBernoulli(num_dims, probs)
-            if max_width is None
-            else BoundedTreewidth(num_dims, probs, max_width)
+            if self.max_width is None
+            else BoundedTreewidth(num_dims, probs, self.max_width)
         )
-        return components(numpyro.sample("Z", prior))
-
-    return structure
+        return self.components(numpyro.sample("Z", prior))

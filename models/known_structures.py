@@ -1,31 +1,34 @@
 """Structures that are not random: the two ends between which all others lie."""
 
+from dataclasses import dataclass
+
 import jax.numpy as jnp
 
-from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.decomposition import Decomposition
+from structbo.models.values import Value
 
 
-def main_effects() -> Structure:
-    """The structure with one component per dimension and no interactions.
-
-    Returns:
-        A structure for `AdditiveGP`, without sites.
+@dataclass(frozen=True, eq=False, repr=False)
+class main_effects(Value):
+    """The structure with one component per dimension and no interactions, and without sites.
 
     Example:
         >>> main_effects()(2).members.astype(int).tolist()
         [[1, 0], [0, 1]]
     """
-    return lambda num_dims: Decomposition.of(jnp.eye(num_dims, dtype=bool))
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        return Decomposition.of(jnp.eye(num_dims, dtype=bool))
 
 
-def fully_dependent() -> Structure:
-    """The structure with one component over all dimensions, which assumes nothing.
-
-    Returns:
-        A structure for `AdditiveGP`, without sites.
+@dataclass(frozen=True, eq=False, repr=False)
+class fully_dependent(Value):
+    """The structure with one component over all dimensions, which assumes nothing: no sites.
 
     Example:
         >>> fully_dependent()(2).members.astype(int).tolist()
         [[1, 1]]
     """
-    return lambda num_dims: Decomposition.of(jnp.ones((1, num_dims), bool))
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        return Decomposition.of(jnp.ones((1, num_dims), bool))

@@ -4,7 +4,7 @@ The posterior of that variable answers whether there is structure at all, and of
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from numpyro.handlers import scope
 
 from structbo.models.arguments import is_concrete
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.values import Value
 
 DIVIDER = "."
 """Between the name of a family and those of its sites; a slash is a path in ArviZ."""
@@ -91,7 +92,8 @@ class FamilyCategorical(dist.CategoricalProbs):
         return Family(len(self.names))
 
 
-def mixture(families: Mapping[str, Structure], probs: ArrayLike | None = None) -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class mixture(Value):
     """The structure that is from one of several families, site ``family``.
 
     All families run, with the name of each before those of its sites, as in ``edges.Z``, and the
@@ -102,9 +104,6 @@ def mixture(families: Mapping[str, Structure], probs: ArrayLike | None = None) -
     Args:
         families: structures by their names.
         probs: prior probabilities of the families, shape (K,); None for equal ones.
-
-    Returns:
-        A structure for `AdditiveGP`.
 
     Raises:
         ValueError: as `FamilyCategorical` does; the structure itself, if a family is projected.
@@ -119,12 +118,18 @@ def mixture(families: Mapping[str, Structure], probs: ArrayLike | None = None) -
         ...     structure(3).members.shape, list(trace)
         ((6, 3), ['family', 'edges.Z'])
     """
-    prior = FamilyCategorical(tuple(families), probs)
 
-    def structure(num_dims: int) -> Decomposition:
-        family = numpyro.sample("family", prior)
+    families: Mapping[str, Structure]
+    probs: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "families", dict(self.families))
+        FamilyCategorical(tuple(self.families), self.probs)  # checks both
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        family = numpyro.sample("family", FamilyCategorical(tuple(self.families), self.probs))
         members = []
-        for name, member in families.items():
+        for name, member in self.families.items():
             with scope(prefix=name, divider=DIVIDER):
                 members.append(member(num_dims))
             if members[-1].projection is not None:
@@ -133,8 +138,6 @@ def mixture(families: Mapping[str, Structure], probs: ArrayLike | None = None) -
                     "project the decomposition that the mixture returns."
                 )
         return _chosen(members, family)
-
-    return structure
 
 
 def _chosen(members: list[Decomposition], family: Array) -> Decomposition:

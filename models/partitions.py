@@ -3,7 +3,8 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +17,9 @@ from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import check_positive, checked_count
-from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.decomposition import Decomposition
 from structbo.models.supports import StructureSupport
+from structbo.models.values import Value
 
 
 class Partition(StructureSupport):
@@ -251,18 +253,14 @@ class DirichletMultinomialPartition(PartitionPrior):
         return jnp.where(num_blocks <= num_groups, within + log_namings + total, -jnp.inf)
 
 
-def partitions(
-    prior: Callable[[int], dist.Distribution] | None = None, max_size: int | None = None
-) -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class partitions(Value):
     """The structure whose random variable is a partition, site ``labels``.
 
     Args:
         prior: from the number of dimensions to a distribution over partitions; by default
             `UniformPartition`. It may sample sites of its own.
         max_size: the largest block that is valid; None for any.
-
-    Returns:
-        A structure for `AdditiveGP`.
 
     References:
         Gardner et al. 2017.
@@ -273,13 +271,19 @@ def partitions(
         ...     structure(3).members.shape
         (3, 3)
     """
-    _checked_bound(max_size)
 
-    def structure(num_dims: int) -> Decomposition:
-        law = UniformPartition(num_dims, max_size) if prior is None else prior(num_dims)
-        return blocks(numpyro.sample("labels", law), max_size)
+    prior: Callable[[int], dist.Distribution] | None = None
+    max_size: int | None = None
 
-    return structure
+    def __post_init__(self) -> None:
+        _checked_bound(self.max_size)
+
+    def __call__(self, num_dims: int) -> Decomposition:
+        prior = (
+            partial(UniformPartition, max_size=self.max_size) if self.prior is None else self.prior
+        )
+        labels = numpyro.sample("labels", prior(num_dims))
+        return blocks(labels, self.max_size)
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ projected cube, as it is for `NearIdentity`, this wastes little.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.values import Value
 
 
 def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
@@ -55,16 +56,14 @@ def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
     return replace(decomposition, projection=W)
 
 
-def projections(prior: Callable[[int], dist.Distribution], structure: Structure) -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class projections(Value):
     """The structure along random directions, site ``W``.
 
     Args:
         prior: from the number of parameters D to a distribution over matrices of shape (D, P), for
             example `NearIdentity`, or with P < D an embedding into fewer dimensions.
         structure: of the P projections.
-
-    Returns:
-        A structure for `AdditiveGP`.
 
     References:
         Li et al. 2016, section 4.
@@ -78,11 +77,12 @@ def projections(prior: Callable[[int], dist.Distribution], structure: Structure)
         (5, 2)
     """
 
-    def projected_structure(num_dims: int) -> Decomposition:
-        W = numpyro.sample("W", prior(num_dims))
-        return projected(structure(W.shape[1]), W)
+    prior: Callable[[int], dist.Distribution]
+    structure: Structure
 
-    return projected_structure
+    def __call__(self, num_dims: int) -> Decomposition:
+        W = numpyro.sample("W", self.prior(num_dims))
+        return projected(self.structure(W.shape[1]), W)
 
 
 def outer_box_ratio(W: Array) -> Array:

@@ -1,6 +1,7 @@
 """Random trees: a dependency graph that is not learned."""
 
 import math
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -11,9 +12,10 @@ from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
-from structbo.models.decomposition import Decomposition, Structure, cliques
+from structbo.models.decomposition import Decomposition, cliques
 from structbo.models.edges import adjacency
 from structbo.models.supports import StructureSupport
+from structbo.models.values import Value
 
 
 class SpanningTree(StructureSupport):
@@ -96,14 +98,12 @@ def _joined(tree: Array, one: Array, other: Array) -> Array:
     return tree.at[jnp.array([one, other]), jnp.array([other, one])].set(1)
 
 
-def random_tree() -> Structure:
+@dataclass(frozen=True, eq=False, repr=False)
+class random_tree(Value):
     """The structure of one component per edge of a random tree, site ``Z``.
 
     The tree is not learned: `default_sampler` gives the site `PriorDraws`, a fresh tree for every
     draw, and samples the other sites given the tree.
-
-    Returns:
-        A structure for `AdditiveGP`.
 
     References:
         Ziomek and Bou-Ammar 2023, "Are random decompositions all we need in high dimensional
@@ -115,7 +115,5 @@ def random_tree() -> Structure:
         [2, 2, 2]
     """
 
-    def structure(num_dims: int) -> Decomposition:
+    def __call__(self, num_dims: int) -> Decomposition:
         return cliques(numpyro.sample("Z", UniformTree(num_dims)), max_size=2)
-
-    return structure

@@ -22,7 +22,7 @@ from structbo.models import (
     partitions,
 )
 from structbo.models.arguments import check_fraction, check_positive, checked_count
-from structbo.models.edges import Structure
+from structbo.models.decomposition import Structure
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
 

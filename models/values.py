@@ -1,0 +1,177 @@
+"""Values: things that compare, hash and print by what they are made of.
+
+Models, and the structures and priors that they consist of, are values. A fresh but equal model is
+then the same key of every cache of compiled programs. NumPyro's distributions and arrays, which
+compare otherwise, count by their contents; functions, a structure of one's own among them, by
+identity, and `functools.partial` by its parts.
+"""
+
+import dataclasses
+import inspect
+import weakref
+from collections.abc import Hashable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+from numpyro.distributions.constraints import Constraint
+from numpyro.distributions.transforms import Transform
+from numpyro.distributions.util import lazy_property
+
+from structbo.models.arguments import is_concrete
+
+LARGEST_PRINTED = 8
+"""Arrays of more numbers are printed by their shapes."""
+
+
+class Value:
+    """What equals another of its class whose attributes are equal, and prints as the call it is of.
+
+    Attributes have the names of the constructor's arguments and must not change.
+
+    Example:
+        >>> from structbo.models import AdditiveGP, edges
+        >>> AdditiveGP(edges(dist.Beta(1.0, 4.0))) == AdditiveGP(edges(dist.Beta(1.0, 4.0)))
+        True
+        >>> edges(0.2, max_width=1)
+        edges(0.2, max_width=1)
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self is other or content(vars(self)) == content(vars(other))
+
+    def __hash__(self) -> int:
+        return hash((type(self), content(vars(self))))
+
+    def __repr__(self) -> str:
+        return printed_call(self)
+
+
+class _Same:
+    """Stands for something that cannot be hashed: equal to itself alone."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._value is other._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
+
+
+def content(value: Any) -> Hashable:
+    """A stand-in that can be hashed, equal for equal values.
+
+    Args:
+        value: numbers, arrays, distributions, functions, and tuples, lists, mappings and frozen
+            dataclasses of such.
+
+    Returns:
+        Tuples of what counts. Anything else counts as itself, by its own equality if it can be
+        hashed, else by identity.
+
+    Example:
+        >>> content(dist.Normal(0.0, 1.0)) == content(dist.Normal(0.0, 1.0))
+        True
+        >>> content(dist.Normal(0.0, 1.0)) == content(dist.Normal(0.0, 2.0))
+        False
+    """
+    if isinstance(value, float | complex):  # by representation, so that nan equals nan
+        return type(value), repr(value)
+    if is_array(value):
+        array = np.asarray(value)
+        return np.ndarray, array.dtype.str, array.shape, array.tobytes()
+    if isinstance(value, partial):
+        return partial, content(value.func), content(value.args), content(value.keywords)
+    if isinstance(value, tuple | list):
+        return type(value), tuple(map(content, value))
+    if isinstance(value, Mapping):
+        return type(value), tuple((content(k), content(v)) for k, v in value.items())
+    if isinstance(value, dist.Distribution | Constraint | Transform):
+        return type(value), tuple(sorted(_attributes(value)))
+    if _is_plain_dataclass(value):
+        return type(value), tuple(content(getattr(value, f.name)) for f in _fields(value))
+    try:
+        hash(value)
+    except TypeError:
+        return _Same(value)
+    return type(value), value
+
+
+def _attributes(value: Any) -> Iterator[tuple[str, Hashable]]:
+    """What something of NumPyro consists of, without what is computed when it is first needed."""
+    for name, attribute in vars(value).items():
+        is_computed = isinstance(getattr(type(value), name, None), lazy_property)
+        if not is_computed and not isinstance(attribute, weakref.ref):
+            yield name, content(attribute)
+
+
+def _is_plain_dataclass(value: object) -> bool:
+    """Whether it compares field by field."""
+    settings = getattr(type(value), "__dataclass_params__", None)
+    return settings is not None and settings.frozen and settings.eq
+
+
+def _fields(value: Any) -> tuple["dataclasses.Field[Any]", ...]:
+    return tuple(field for field in dataclasses.fields(value) if field.compare)
+
+
+def printed(value: Any) -> str:
+    """How something reads in the call that a value prints as.
+
+    Example:
+        >>> printed([dist.Beta(1.0, 4.0), np.zeros((9, 9)), np.ones(2), content])
+        '[Beta(1.0, 4.0), array(9, 9), [1.0, 1.0], content]'
+    """
+    if is_array(value):
+        array = np.asarray(value)
+        return str(array.tolist()) if array.size <= LARGEST_PRINTED else f"array{array.shape}"
+    if isinstance(value, dist.Distribution | Transform):
+        return printed_call(value, with_defaults=True)
+    if isinstance(value, partial):
+        keywords = [f"{name}={printed(v)}" for name, v in value.keywords.items()]
+        return f"partial({', '.join([*map(printed, (value.func, *value.args)), *keywords])})"
+    if type(value) in (tuple, list):
+        inside = ", ".join(map(printed, value))
+        if isinstance(value, list):
+            return f"[{inside}]"
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{printed(k)}: {printed(v)}" for k, v in value.items()) + "}"
+    if inspect.isroutine(value) or isinstance(value, type):
+        return value.__name__
+    return repr(value)
+
+
+def printed_call(value: Any, *, with_defaults: bool = False) -> str:
+    """The call that makes something whose attributes have the names of its arguments.
+
+    Args:
+        value: an instance of a class.
+        with_defaults: whether to write arguments that have their default.
+    """
+    written, is_positional = [], True
+    for parameter in inspect.signature(type(value)).parameters.values():
+        default = parameter.default
+        given = getattr(value, parameter.name, default)
+        is_default = given is default or content(given) == content(default)
+        is_left_out = given is None or (is_default and not with_defaults)
+        if is_left_out or default is given is parameter.empty or parameter.name == "validate_args":
+            is_positional = False
+            continue
+        is_positional &= parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        name = "" if is_positional else f"{parameter.name}="
+        written.append(name + printed(given))
+    return f"{type(value).__name__}({', '.join(written)})"
+
+
+def is_array(value: object) -> bool:
+    """Whether it is an array, or a number of NumPy, whose contents are known."""
+    if isinstance(value, jax.Array):
+        return is_concrete(value)
+    return isinstance(value, np.ndarray | np.generic)
