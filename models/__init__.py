@@ -1,34 +1,38 @@
 """What we believe about a function: kernels, structure priors and Gaussian processes."""
 
-from structbo.models.active_sets import (
-    ActiveBernoulli,
-    active_set,
-    active_sets,
-    sparse_axis_aligned,
-    subset,
-)
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
-from structbo.models.edges import BoundedTreewidth, EdgeBernoulli, adjacency, edges
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.graphs import elimination_width
 from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
-from structbo.models.known_structures import fully_dependent, main_effects
-from structbo.models.mixtures import FamilyCategorical, mixture
-from structbo.models.near_identity import NearIdentity, least_alpha
-from structbo.models.partitions import (
+from structbo.models.outer_box import OuterBox, outer_box_ratio
+from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
+from structbo.models.structures import (
+    ActiveBernoulli,
+    BoundedTreewidth,
     CRPPartition,
     DirichletMultinomialPartition,
+    EdgeBernoulli,
+    FamilyCategorical,
+    NearIdentity,
     UniformPartition,
+    UniformTree,
+    active_sets,
     blocks,
-    canonical,
-    partition,
+    edges,
+    fully_dependent,
+    least_alpha,
+    main_effects,
+    mixture,
     partitions,
+    projected,
+    projections,
+    random_tree,
+    sparse_axis_aligned,
+    subset,
 )
-from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
-from structbo.models.projections import OuterBox, outer_box_ratio, projected, projections
-from structbo.models.trees import UniformTree, random_tree, spanning_tree
+from structbo.models.supports import active_set, adjacency, canonical, partition, spanning_tree
 
 __all__ = [
     "ActiveBernoulli",

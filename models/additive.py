@@ -13,10 +13,10 @@ from jax.typing import ArrayLike
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
-from structbo.models.edges import edges
 from structbo.models.gp import MarginalGP
 from structbo.models.kernels import Kernel, squared_exponential
 from structbo.models.priors import moderate
+from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
 
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]

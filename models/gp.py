@@ -20,7 +20,7 @@ from structbo.models.marginal import (
     safe_cholesky,
     solve_lower,
 )
-from structbo.models.projections import OuterBox
+from structbo.models.outer_box import OuterBox
 
 
 class MarginalGP(dist.Distribution):

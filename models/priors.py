@@ -10,6 +10,8 @@ from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions import constraints
 
+from structbo.models.supports import FiniteSet
+
 
 def moderate(num_dims: int) -> dist.LogNormal:
     """The default lengthscale prior: a median of half the cube, growing beyond ten dimensions.
@@ -52,25 +54,6 @@ def dimension_scaled(
         1.414
     """
     return dist.LogNormal(loc + 0.5 * np.log(num_dims), scale)
-
-
-class FiniteSet(constraints.Constraint):
-    """Membership of a finite set of numbers."""
-
-    is_discrete = True
-    event_dim = 0
-
-    def __init__(self, values: Array) -> None:
-        self.values = values
-
-    def __call__(self, x: ArrayLike) -> Array:
-        return jnp.isclose(jnp.asarray(x)[..., None], self.values).any(-1)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        return jnp.full_like(jnp.asarray(prototype), self.values[0])
-
-    def tree_flatten(self) -> tuple[tuple[Array], tuple[tuple[str], dict[str, object]]]:
-        return (self.values,), (("values",), {})
 
 
 class FiniteUniform(dist.Distribution):

@@ -6,10 +6,11 @@ from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
-from structbo.samplers.kdpp import greedy_kdpp, sample_kdpp
-from structbo.samplers.kdpp_chains import (
+from structbo.samplers.kdpp import (
+    greedy_kdpp,
     heat_bath_steps,
     metropolis_steps,
+    sample_kdpp,
     sample_kdpp_heat_bath,
     sample_kdpp_mcmc,
 )

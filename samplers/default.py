@@ -12,12 +12,14 @@ from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.models.active_sets import ActiveSet
-from structbo.models.edges import Adjacency
-from structbo.models.mixtures import Family
-from structbo.models.partitions import Partition
-from structbo.models.priors import FiniteSet
-from structbo.models.trees import SpanningTree
+from structbo.models.supports import (
+    ActiveSet,
+    Adjacency,
+    Family,
+    FiniteSet,
+    Partition,
+    SpanningTree,
+)
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs

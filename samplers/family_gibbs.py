@@ -8,10 +8,8 @@ import jax.numpy as jnp
 from jax import Array
 from numpyro.infer.gibbs import prototype_trace
 
-from structbo.models.active_sets import ActiveSet
-from structbo.models.edges import Adjacency
-from structbo.models.mixtures import DIVIDER, Family
-from structbo.models.partitions import Partition
+from structbo.models.structures.families import DIVIDER
+from structbo.models.supports import ActiveSet, Adjacency, Family, Partition
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.conditional import Conditional, marginal_gp_site
 from structbo.samplers.informed_edges import InformedEdges

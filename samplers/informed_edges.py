@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.models.edges import EdgeBernoulli
 from structbo.models.marginal import cho_solve, covariance_gradient, masked, safe_cholesky
+from structbo.models.structures.edge_matrix import EdgeBernoulli
 from structbo.samplers.conditional import Conditional, Point, choose, log_gain
 from structbo.samplers.edge_gibbs import flip_value
 from structbo.samplers.structure_block import Model, StructureBlock

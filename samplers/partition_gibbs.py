@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.models.partitions import block_sizes, canonical
+from structbo.models.structures.partition import block_sizes
+from structbo.models.supports import canonical
 from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.structure_block import Model, StructureBlock
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.models.partitions import block_sizes
+from structbo.models.structures.partition import block_sizes
 from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.partition_gibbs import relabelled, score
 from structbo.samplers.structure_block import Model, StructureBlock

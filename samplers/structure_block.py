@@ -132,7 +132,7 @@ def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[st
     Example:
         >>> from numpyro.handlers import seed, trace
         >>> from structbo.models import AdditiveGP
-        >>> from structbo.models.edges import Adjacency
+        >>> from structbo.models.supports import Adjacency
         >>> run = trace(seed(AdditiveGP(), 0)).get_trace(jnp.zeros((2, 3)))
         >>> sites_with_support(Adjacency)(run)
         ['Z']

@@ -18,7 +18,7 @@ from numpyro import handlers
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.model import Model
 from structbo.models.arrays import FloatArray
-from structbo.models.partitions import Partition, canonical
+from structbo.models.supports import Partition, canonical
 from structbo.samplers.split_merge import propose
 from structbo.samplers.structure_block import sites_with_support
 

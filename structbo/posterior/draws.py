@@ -18,9 +18,7 @@ from structbo.data import Data, checked_data
 from structbo.draws import Model, condition
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
-from structbo.models.edges import Adjacency
-from structbo.models.mixtures import Family
-from structbo.models.partitions import Partition
+from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from structbo.models import FiniteUniform, dimension_scaled
-from structbo.models.priors import FiniteSet
+from structbo.models.supports import FiniteSet
 
 VALUES = [0.4, 0.1, 0.2]
 

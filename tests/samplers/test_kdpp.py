@@ -17,7 +17,7 @@ from structbo.samplers import (
     sample_kdpp_heat_bath,
     sample_kdpp_mcmc,
 )
-from structbo.samplers.kdpp_chains import Chain
+from structbo.samplers.kdpp.chains import Chain
 
 N, K = 8, 3
 SUBSETS = np.array(list(combinations(range(N), K)))

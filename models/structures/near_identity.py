@@ -6,8 +6,6 @@ eq. 7), this ratio falls to 1 as alpha goes to 1; the prior below moves along th
 makes the constraint hold by construction, for gradients as for draws.
 """
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,33 +16,14 @@ from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import Transform
 
 from structbo.models.arguments import check_positive
-from structbo.models.projections import log_outer_box_ratio, outer_box_ratio
+from structbo.models.outer_box import each_matrix, log_outer_box_ratio
+from structbo.models.supports import NearIdentityMatrix
 
 STEP_RATIO = 1.2
 FAR = 1e6
 """A ray that meets no bound up to here, in units of where it would to first order, is endless."""
 NUM_BISECTIONS, NUM_NEWTON_STEPS = 10, 3
 TINY = 1e-30
-
-
-class _NearIdentityMatrix(constraints.Constraint):
-    """Square matrices around the identity whose outer box is at most 1 + delta times too large."""
-
-    event_dim = 2
-
-    def __init__(self, delta: ArrayLike) -> None:
-        self.delta = delta
-
-    def __call__(self, x: ArrayLike) -> Array:
-        ratio = _each(outer_box_ratio, jnp.asarray(x))
-        return ratio <= (1.0 + jnp.asarray(self.delta)) * (1.0 + 1e-9)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        prototype = jnp.asarray(prototype)
-        return jnp.broadcast_to(jnp.eye(prototype.shape[-1]), prototype.shape)
-
-    def tree_flatten(self) -> tuple[tuple[ArrayLike], tuple[tuple[str], dict[str, object]]]:
-        return (self.delta,), (("delta",), {})
 
 
 class NearIdentityTransform(Transform):
@@ -67,21 +46,21 @@ class NearIdentityTransform(Transform):
 
     @property
     def codomain(self) -> constraints.Constraint:
-        return _NearIdentityMatrix(self.delta)
+        return NearIdentityMatrix(self.delta)
 
     def __call__(self, x: Array) -> Array:
         def one(x: Array) -> Array:
             deviation, distance, limit = self._on_ray(x)
             return jnp.eye(len(x)) + deviation / (1.0 + distance / limit)
 
-        return _each(one, x)
+        return each_matrix(one, x)
 
     def _inverse(self, y: Array) -> Array:
         def one(y: Array) -> Array:
             deviation, distance, limit = self._on_ray(y)
             return jnp.eye(len(y)) + deviation / (1.0 - distance / limit)
 
-        return _each(one, y)
+        return each_matrix(one, y)
 
     def log_abs_det_jacobian(
         self, x: Array, y: Array, intermediates: object | None = None
@@ -92,7 +71,7 @@ class NearIdentityTransform(Transform):
             _, distance, limit = self._on_ray(x)
             return -(x.size + 1) * jnp.log1p(distance / limit)
 
-        return _each(one, x)
+        return each_matrix(one, x)
 
     def _on_ray(self, x: Array) -> tuple[Array, Array, Array]:
         """The deviation from the identity, its norm, and the norm at which its ray must end."""
@@ -185,6 +164,7 @@ class NearIdentity(dist.TransformedDistribution):
         Li et al. 2016, section 4.1.
 
     Example:
+        >>> from structbo.models import outer_box_ratio
         >>> W = NearIdentity(4, 0.5, delta=0.1).sample(jax.random.key(0))
         >>> bool(outer_box_ratio(W) <= 1.1)
         True
@@ -204,15 +184,6 @@ class NearIdentity(dist.TransformedDistribution):
         super().__init__(base, NearIdentityTransform(delta), validate_args=validate_args)
 
 
-@biject_to.register(_NearIdentityMatrix)
-def _unconstrained(constraint: _NearIdentityMatrix) -> Transform:
+@biject_to.register(NearIdentityMatrix)
+def _unconstrained(constraint: NearIdentityMatrix) -> Transform:
     return NearIdentityTransform(constraint.delta)
-
-
-def _each(function: Callable[[Array], Array], matrices: Array) -> Array:
-    """A function of every matrix of a batch, shape (..., D, D), one after the other.
-
-    Batched factorizations inside compiled loops can wait for each other forever on a CPU.
-    """
-    values = jax.lax.map(function, matrices.reshape(-1, *matrices.shape[-2:]))
-    return values.reshape(*matrices.shape[:-2], *values.shape[1:])

@@ -16,7 +16,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.arguments import check_fraction, checked_count
-from structbo.samplers.kdpp import checked_kernel, most_probable
+from structbo.samplers.kdpp.exact import checked_kernel, most_probable
 
 
 def sample_kdpp_mcmc(

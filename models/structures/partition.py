@@ -18,47 +18,8 @@ from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import check_positive, checked_count
 from structbo.models.decomposition import Decomposition
-from structbo.models.supports import StructureSupport
+from structbo.models.supports import canonical, partition
 from structbo.models.values import Value
-
-
-class Partition(StructureSupport):
-    """Canonical labels: the first is 0, each is at most one more than all before it."""
-
-    event_dim = 1
-
-    def __call__(self, x: ArrayLike) -> Array:
-        x = jnp.asarray(x)
-        return (x == canonical(x)).all(-1)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        prototype = jnp.asarray(prototype)
-        singletons = jnp.arange(prototype.shape[-1], dtype=prototype.dtype)
-        return jnp.broadcast_to(singletons, prototype.shape)
-
-
-partition = Partition()
-"""The support of partitions; samplers find their sites by it."""
-
-
-def canonical(labels: ArrayLike) -> Array:
-    """Renames the labels of a partition in the order of their first appearance.
-
-    Args:
-        labels: dimensions with the same label share a block, shape (..., D).
-
-    Returns:
-        The restricted growth string of the same partition, int32, shape (..., D).
-
-    Example:
-        >>> canonical([7, 3, 7, 0]).tolist()
-        [0, 1, 0, 2]
-    """
-    labels = jnp.asarray(labels)
-    first = jnp.argmax(labels[..., :, None] == labels[..., None, :], axis=-1)
-    is_first = first == jnp.arange(labels.shape[-1])
-    rank = jnp.cumsum(is_first, axis=-1, dtype=jnp.int32) - 1
-    return jnp.take_along_axis(rank, first, axis=-1)
 
 
 def block_sizes(labels: ArrayLike) -> Array:

@@ -6,12 +6,10 @@ projected cube, as it is for `NearIdentity`, this wastes little.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.decomposition import Decomposition, Structure
@@ -83,72 +81,3 @@ class projections(Value):
     def __call__(self, num_dims: int) -> Decomposition:
         W = numpyro.sample("W", self.prior(num_dims))
         return projected(self.structure(W.shape[1]), W)
-
-
-def outer_box_ratio(W: Array) -> Array:
-    """Volume of the smallest box around the projected unit cube, over the volume of that.
-
-    Args:
-        W: square, shape (D, D).
-
-    Returns:
-        ``prod_d |w_d|_1 / |det W|`` with w_d the columns of W, a scalar of at least 1.
-
-    References:
-        Li et al. 2016, eq. (8).
-
-    Example:
-        >>> float(outer_box_ratio(jnp.array([[1.0, 0.0], [1.0, 1.0]])))
-        2.0
-    """
-    return jnp.exp(log_outer_box_ratio(W))
-
-
-def log_outer_box_ratio(W: Array) -> Array:
-    """The logarithm of `outer_box_ratio`, a scalar of at least 0."""
-    return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
-
-
-class OuterBox(NamedTuple):
-    """The smallest box around the projected unit cube, scaled to a unit cube of its own.
-
-    Args:
-        W: the directions, shape (D, P).
-
-    References:
-        Li et al. 2016, section 4.1 and figure 2.
-    """
-
-    W: Array
-
-    @property
-    def low(self) -> Array:
-        """The least value of every projection, shape (P,)."""
-        return jnp.minimum(self.W, 0.0).sum(0)
-
-    @property
-    def width(self) -> Array:
-        """The range of every projection, shape (P,)."""
-        return jnp.abs(self.W).sum(0)
-
-    def to_unit(self, x: Array) -> Array:
-        """Coordinates in the box of points of the unit cube, shape (n, D) to (n, P)."""
-        return (x @ self.W - self.low) / self.width
-
-    def from_unit(self, u: Array) -> tuple[Array, Array]:
-        """Points of the unit cube near those of the box.
-
-        Of all points with the same projections, that nearest to the center of the cube is taken,
-        and clipped into the cube.
-
-        Args:
-            u: coordinates in the box, shape (n, P).
-
-        Returns:
-            Points, shape (n, D), and by how much clipping moved each of them, shape (n,).
-        """
-        center = jnp.full(self.W.shape[0], 0.5)
-        z = self.low + u * self.width
-        free = center + (z - center @ self.W) @ jnp.linalg.pinv(self.W)
-        x = jnp.clip(free, 0.0, 1.0)
-        return x, jnp.linalg.norm(x - free, axis=-1)

@@ -24,23 +24,13 @@ from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
 from structbo.models.decomposition import Decomposition
-from structbo.models.indicators import checked_probabilities, log_probability, probability_site
-from structbo.models.supports import StructureSupport
+from structbo.models.structures.indicators import (
+    checked_probabilities,
+    log_probability,
+    probability_site,
+)
+from structbo.models.supports import active_set
 from structbo.models.values import Value
-
-
-class ActiveSet(StructureSupport):
-    """Vectors of zeros and ones."""
-
-    event_dim = 1
-
-    def __call__(self, x: ArrayLike) -> Array:
-        x = jnp.asarray(x)
-        return ((x == 0) | (x == 1)).all(-1)
-
-
-active_set = ActiveSet()
-"""The support of active sets; samplers find their sites by it."""
 
 
 class ActiveBernoulli(dist.Distribution):

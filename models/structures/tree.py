@@ -13,34 +13,8 @@ from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
 from structbo.models.decomposition import Decomposition, cliques
-from structbo.models.edges import adjacency
-from structbo.models.supports import StructureSupport
+from structbo.models.supports import spanning_tree
 from structbo.models.values import Value
-
-
-class SpanningTree(StructureSupport):
-    """Edge matrices of trees that connect all dimensions."""
-
-    event_dim = 2
-
-    def __call__(self, x: ArrayLike) -> Array:
-        x = jnp.asarray(x)
-        num_dims = x.shape[-1]
-        # A connected graph with D - 1 edges is a tree; paths have at most D - 1 of them.
-        reach, length = x + jnp.eye(num_dims, dtype=x.dtype) > 0, 1
-        while length < num_dims - 1:
-            reach, length = (reach.astype(float) @ reach.astype(float)) > 0.0, 2 * length
-        has_edges = x.sum((-2, -1)) == 2 * (num_dims - 1)
-        return adjacency(x) & has_edges & reach.all((-2, -1))
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        prototype = jnp.asarray(prototype)
-        path = jnp.eye(prototype.shape[-1], k=1, dtype=prototype.dtype)
-        return jnp.broadcast_to(path + path.T, prototype.shape)
-
-
-spanning_tree = SpanningTree()
-"""The support of random trees; `PriorDraws` finds its sites by it."""
 
 
 class UniformTree(dist.Distribution):

@@ -18,30 +18,11 @@ from numpyro.handlers import scope
 
 from structbo.models.arguments import is_concrete
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.supports import Family
 from structbo.models.values import Value
 
 DIVIDER = "."
 """Between the name of a family and those of its sites; a slash is a path in ArviZ."""
-
-
-class Family(constraints.Constraint):
-    """Numbers of the families of a mixture: 0 to K - 1."""
-
-    is_discrete = True
-    event_dim = 0
-
-    def __init__(self, num_families: int) -> None:
-        self.num_families = num_families
-
-    def __call__(self, x: ArrayLike) -> Array:
-        x = jnp.asarray(x)
-        return (x == jnp.floor(x)) & (x >= 0) & (x < self.num_families)
-
-    def feasible_like(self, prototype: ArrayLike) -> Array:
-        return jnp.zeros_like(jnp.asarray(prototype))
-
-    def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
-        return (), ((), {"num_families": self.num_families})
 
 
 class FamilyCategorical(dist.CategoricalProbs):

@@ -19,25 +19,13 @@ from numpyro.distributions.util import validate_sample
 from structbo.models.arguments import checked_count, is_concrete
 from structbo.models.decomposition import Decomposition, flip_edge, pairs
 from structbo.models.graphs import elimination_width
-from structbo.models.indicators import checked_probabilities, log_probability, probability_site
-from structbo.models.supports import StructureSupport
+from structbo.models.structures.indicators import (
+    checked_probabilities,
+    log_probability,
+    probability_site,
+)
+from structbo.models.supports import adjacency
 from structbo.models.values import Value
-
-
-class Adjacency(StructureSupport):
-    """Symmetric 0/1 matrices with an empty diagonal."""
-
-    event_dim = 2
-
-    def __call__(self, x: ArrayLike) -> Array:
-        x = jnp.asarray(x)
-        binary = ((x == 0) | (x == 1)).all((-2, -1))
-        symmetric = (x == jnp.swapaxes(x, -2, -1)).all((-2, -1))
-        return binary & symmetric & (jnp.diagonal(x, axis1=-2, axis2=-1) == 0).all(-1)
-
-
-adjacency = Adjacency()
-"""The support of edge matrices; samplers find their sites by it."""
 
 
 class EdgeBernoulli(dist.Distribution):
