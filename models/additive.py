@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import TypeAlias
 
-import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
@@ -15,6 +14,7 @@ from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
 from structbo.models.gp import MarginalGP
 from structbo.models.kernels import Kernel, squared_exponential
+from structbo.models.precision import is_double
 from structbo.models.priors import moderate
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
@@ -99,7 +99,7 @@ class AdditiveGP(Value):
         Returns:
             The observations, shape (n,).
         """
-        if not jax.config.read("jax_enable_x64"):
+        if not is_double():
             raise RuntimeError(
                 "AdditiveGP needs 64-bit floats and jax_enable_x64 is off: call "
                 "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."

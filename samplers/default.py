@@ -12,6 +12,7 @@ from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.precision import double_precision
 from structbo.models.supports import (
     ActiveSet,
     Adjacency,
@@ -69,7 +70,7 @@ def default_sampler(
         >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
         ['InformedEdges', 'HMC']
     """
-    with jax.enable_x64(True):
+    with double_precision():
         points, y = np.full((2, num_dims), 0.5), np.zeros(2)
         trace = prototype_trace(model, jax.random.key(0), (points, y), None)
     known = [

@@ -16,6 +16,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.arguments import check_fraction, checked_count
+from structbo.models.precision import double_precision
 from structbo.samplers.kdpp.exact import checked_kernel, most_probable
 
 
@@ -212,7 +213,7 @@ def _sample(
     steps_for: Callable[[int, int, float], int],
     step: Step,
 ) -> Array:
-    with jax.enable_x64(True):
+    with double_precision():
         L = checked_kernel(L, k)
         start = most_probable(L, k)
         if k in (0, len(L)):

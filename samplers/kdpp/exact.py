@@ -16,6 +16,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from structbo.models.arguments import is_concrete, is_integer
+from structbo.models.precision import double_precision
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 
@@ -49,7 +50,7 @@ def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
         >>> sample_kdpp(jax.random.key(0), jnp.diag(jnp.array([1.0, 0.0, 2.0])), 2).tolist()
         [0, 2]
     """
-    with jax.enable_x64(True):
+    with double_precision():
         L = checked_kernel(L, k)
         if k == 0:
             return jnp.zeros(0, int)
@@ -122,7 +123,7 @@ def greedy_kdpp(L: ArrayLike, k: int) -> Array:
         >>> greedy_kdpp(jnp.array([[2.0, 1.9, 0.0], [1.9, 1.9, 0.0], [0.0, 0.0, 1.0]]), 2).tolist()
         [0, 2]
     """
-    with jax.enable_x64(True):
+    with double_precision():
         return most_probable(checked_kernel(L, k), k)
 
 

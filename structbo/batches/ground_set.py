@@ -21,6 +21,7 @@ from jax import Array
 from structbo.data import padded_size
 from structbo.models import ConditionedGP
 from structbo.models.arrays import BoolArray, FloatArray
+from structbo.models.precision import double_precision
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class GroundSet:
         """
         padded = np.zeros((padded_size(len(points)), points.shape[1]))
         padded[: len(points)] = points
-        with jax.enable_x64(True):
+        with double_precision():
             moments = jax.tree.map(np.asarray, _moments(posteriors, jnp.asarray(padded)))
         mean, covariance, noise = moments
         available = np.zeros(len(points), bool)

@@ -13,6 +13,7 @@ from structbo.batches.problem import BatchProblem
 from structbo.models import ConditionedGP
 from structbo.models.arguments import check_positive
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float)
 
 def lipschitz_constant(posteriors: ConditionedGP, points: FloatArray) -> float:
     """The largest gradient of the posterior mean, averaged over draws, at points (m, D)."""
-    with jax.enable_x64(True):
+    with double_precision():
         return max(float(_largest_slope(posteriors, jnp.asarray(points))), 1e-7)
 
 

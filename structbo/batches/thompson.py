@@ -9,6 +9,7 @@ from jax import Array
 
 from structbo.batches.problem import BatchProblem
 from structbo.models import ConditionedGP
+from structbo.models.precision import double_precision
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Thompson:
         if problem.opening is not None:
             chosen.append(problem.opening)
             ground = ground.without(problem.opening)
-        with jax.enable_x64(True):
+        with double_precision():
             num_draws = len(problem.posteriors.noise)
             key_order, key_paths = jax.random.split(key)
             order = jax.random.permutation(key_order, num_draws)

@@ -20,6 +20,7 @@ from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.partition_search import random_groups
 from structbo.models import AdditiveGP, least_alpha, partitions, projections
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 
 
 class RestrictedProjection(NamedTuple):
@@ -98,7 +99,7 @@ def restricted_projection_pursuit(
             probable = maximum_likelihood(model, X, y, {"labels": singles}, with_priors=True)
             learned = probable.values["W"]
         free = np.asarray(learned, float)
-        with jax.enable_x64(True):
+        with double_precision():
             alphas = np.linspace(float(least_alpha(free, delta)), 1.0, num_alphas)
 
     restricted = [(1.0 - alpha) * free + alpha * identity for alpha in alphas]

@@ -20,11 +20,11 @@ from numpyro.distributions import biject_to
 from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.util import compute_log_probs
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from structbo.data import Data, checked_data
 from structbo.draws.model import Model
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 
 REACH = 10.0
 """How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.
@@ -108,7 +108,7 @@ def maximum_likelihood(
     """
     X, y = checked_data(X, y)
     data = Data.padded(X, y)
-    with jax.enable_x64(True), threadpool_limits(1, "blas"):
+    with double_precision():
         given = {name: jnp.asarray(value) for name, value in structure.items()}
         problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 

@@ -18,6 +18,7 @@ from numpyro import handlers
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.model import Model
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 from structbo.models.supports import Partition, canonical
 from structbo.samplers.split_merge import propose
 from structbo.samplers.structure_block import sites_with_support
@@ -84,7 +85,7 @@ def model_mcmc(
     rng, keys = np.random.default_rng(seed), jax.random.split(jax.random.key(seed), num_models)
     visited = []
     for key in keys if num_dims > 1 else ():
-        with jax.enable_x64(True):
+        with double_precision():
             proposal, log_ratio = map(np.asarray, _propose(key, jnp.asarray(labels)))
         here = space.log_density(labels)
         log_accept = space.log_density(proposal) - here + log_ratio if np.isfinite(here) else 0.0
@@ -126,7 +127,7 @@ def bag_of_models(
     """
     space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
     keys = jax.random.split(jax.random.key(seed), num_models)
-    with jax.enable_x64(True):
+    with double_precision():
         bag = (
             np.asarray(jax.vmap(space.prior.sample)(keys))
             if group_size is None
@@ -165,7 +166,7 @@ class _Partitions:
     def __init__(self, model: Model, X: FloatArray, y: FloatArray) -> None:
         self.model, self.X, self.y = model, X, y
         self._fits: dict[bytes, Fit] = {}
-        with jax.enable_x64(True):
+        with double_precision():
             trace = handlers.trace(handlers.seed(model, 0)).get_trace(X[:1], y[:1])
         sites = sites_with_support(Partition)(trace)
         if len(sites) != 1:

@@ -30,6 +30,7 @@ from structbo.maximizers.message_passing import (
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
+from structbo.models.precision import double_precision
 from structbo.space import Levels
 
 # Finest first. More points cost time and bring nothing once refined; fewer may miss the best basin.
@@ -133,7 +134,7 @@ def maximize_additive(
             "the size of the components."
         )
 
-    with jax.enable_x64(True):
+    with double_precision():
         legal = Levels.of(levels)
         resolution = 1.0 / max([1000, *(len(values) for values in levels if values is not None)])
 

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from scipy.stats import qmc
-from threadpoolctl import threadpool_limits
 
 from structbo.acquisition import Acquisition, Criterion, as_criterion
 from structbo.batches import BatchStrategy, Hallucination, as_strategy
@@ -16,6 +15,7 @@ from structbo.draws import Chain, Inference, default_model, step_seed
 from structbo.models import AdditiveGP
 from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 from structbo.proposal import is_new, propose, propose_batch
 from structbo.space import Levels, Space
 
@@ -86,8 +86,7 @@ class Engine:
         self._check_room(known, n)
         if np.isfinite(y).sum() < max(self.num_initial, 1):
             return self._new_points(known, n)
-        # Threads of a linear algebra library wait for each other longer than they compute here.
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        with double_precision():
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
             seed = step_seed(self._seed, len(known))
@@ -116,7 +115,7 @@ class Engine:
                 "there are no scores yet: the points so far are quasi-random. Ask for a point when "
                 f"{max(self.num_initial, 1)} values are told."
             )
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        with double_precision():
             values, errors = _values_and_errors(self._acquisition, x)
             return np.asarray(values), np.asarray(errors)
 
@@ -146,7 +145,7 @@ class Engine:
         """Legal points of a scrambled Sobol sequence."""
         sequence = qmc.Sobol(self.space.num_dims, seed=self._seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
-        with jax.enable_x64(True):
+        with double_precision():
             return self.space.snap(np.asarray(Levels.of(self.space.levels).even(start)))
 
 

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
-from threadpoolctl import threadpool_limits
 
 from structbo.data import Data, checked_data
 from structbo.draws import Model, condition
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
 from structbo.samplers.family_gibbs import family_sites
@@ -108,7 +108,7 @@ class PosteriorDraws:
         def one(draw: dict[str, Array]) -> Array:
             return log_density(handlers.seed(self.model, 0), (X, y), {"mask": mask}, draw)[0]
 
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        with double_precision():
             return np.asarray(jax.lax.map(one, self._flat)).reshape(self.num_chains, -1)
 
     def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
@@ -146,7 +146,7 @@ class PosteriorDraws:
             batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), data)
             return function(jax.tree.map(lambda v: v[0], batch), draw_key)
 
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        with double_precision():
             keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
             draws = {name: value[kept] for name, value in self._flat.items()}
             found: Values = jax.tree.map(np.asarray, jax.lax.map(one, (draws, keys)))
@@ -167,7 +167,7 @@ class PosteriorDraws:
     def trace(self) -> dict[str, Any]:
         """One run of the model, for what is the same in all draws."""
         points = _no_data(len(self.names)).x
-        with jax.enable_x64(True), threadpool_limits(1, "blas"):
+        with double_precision():
             found: dict[str, Any] = prototype_trace(self.model, jax.random.key(0), (points,), None)
             return found
 

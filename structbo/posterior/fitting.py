@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from numpyro.infer import HMC, MCMC, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
-from threadpoolctl import threadpool_limits
 
 from structbo.data import checked_data
 from structbo.draws import Model
+from structbo.models.precision import double_precision
 from structbo.posterior.posterior import Posterior
 from structbo.samplers import ParallelTempering, default_sampler
 from structbo.samplers.structure_block import Block
@@ -68,7 +68,7 @@ def fit(
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
     kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
     statistics = dict(_statistics(kernel))
-    with jax.enable_x64(True), threadpool_limits(1, "blas"):
+    with double_precision():
         mcmc = MCMC(
             kernel,
             num_warmup=num_warmup,

@@ -9,7 +9,8 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
-from threadpoolctl import threadpool_limits
+
+from structbo.models.precision import double_precision
 
 
 def prior_draws(
@@ -36,6 +37,6 @@ def prior_draws(
         }
         return values, trace["y"]["fn"].covariance.decomposition.is_inside
 
-    with jax.enable_x64(True), threadpool_limits(1, "blas"):
+    with double_precision():
         values, valid = jax.lax.map(one, jax.random.split(jax.random.key(seed), num_draws))
     return {name: np.asarray(value)[None, np.asarray(valid)] for name, value in values.items()}

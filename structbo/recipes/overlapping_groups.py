@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +22,7 @@ from structbo.models import (
 )
 from structbo.models.arguments import check_fraction, check_positive, checked_count
 from structbo.models.decomposition import Structure
+from structbo.models.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
 
@@ -124,7 +124,7 @@ def _model(
     categorical: tuple[int, ...],
 ) -> AdditiveGP:
     """The same arguments give the same object, whose compiled samplers are then shared."""
-    with jax.enable_x64(True):
+    with double_precision():
         sets = (FiniteUniform(np.array(values)) for values in (lengthscales, [1.0], noises))
         lengthscale, outputscale, noise = sets
     return AdditiveGP(

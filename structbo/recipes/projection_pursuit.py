@@ -22,6 +22,7 @@ from structbo.draws.direction_search import projection_pursuit
 from structbo.models import AdditiveGP, fully_dependent, projections
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import Values, dependent_model, partition_model, refitted
 from structbo.space import Space, SpaceLike
@@ -256,7 +257,7 @@ def rembo(
     if num_directions is None:
         num_directions = max(1, space.num_dims // 4)
     num_directions = checked_count("num_directions", num_directions)
-    with jax.enable_x64(True):
+    with double_precision():
         W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
     return refitted(
         space,

@@ -1,0 +1,75 @@
+"""Double precision, and one thread of linear algebra, for as long as something is computed.
+
+JAX's switch is one per thread. The number of threads of a linear algebra library is one for the
+whole process, so the computations that want it low are counted, and the last of them restores it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+import jax
+import jax.numpy as jnp
+import threadpoolctl
+from threadpoolctl import threadpool_limits
+
+
+class _OneThread:
+    """Limits linear algebra to one thread while somebody is inside.
+
+    Threads of such a library wait for each other longer than they compute with matrices of the
+    sizes that occur here.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._num_inside = 0
+        self._limits: threadpool_limits | None = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._limits is None:
+                self._limits = threadpool_limits(1, "blas")
+            self._num_inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._num_inside -= 1
+            if self._num_inside == 0 and self._limits is not None:
+                self._limits.restore_original_limits()
+                self._limits = None
+            self._give_up_control()
+
+    @staticmethod
+    def _give_up_control() -> None:
+        """Lets other threads set OpenBLAS, as threadpoolctl 3.8 lets only one at a time."""
+        controller = threadpoolctl.OpenBLASController
+        if hasattr(controller, "clear_controlling_thread"):
+            controller.clear_controlling_thread()
+
+
+_one_thread = _OneThread()
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """Computes with 64-bit floats in this thread, and with one thread of linear algebra.
+
+    Contexts may be nested and overlap in threads; afterwards everything is as it was before.
+
+    Example:
+        >>> with double_precision():
+        ...     jnp.zeros(1).dtype
+        dtype('float64')
+    """
+    _one_thread.enter()
+    try:
+        with jax.enable_x64(True):
+            yield
+    finally:
+        _one_thread.leave()
+
+
+def is_double() -> bool:
+    """Whether floats have 64 bits in this thread."""
+    return jnp.result_type(float) == jnp.float64
