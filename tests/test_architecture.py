@@ -49,6 +49,11 @@ def test_imports_name_the_installed_package(path: Path):
     assert not firsts & {"", "models", "samplers", "tests"}
 
 
+def test_tests_mirror_the_rooms():
+    folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("*.py")}
+    assert {folder.parts[0] for folder in folders if folder.parts} <= set(ROOMS)
+
+
 def test_files_are_named_after_what_they_do():
     assert [path for path in FILES if path.stem in VAGUE_NAMES] == []
 
