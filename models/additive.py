@@ -16,10 +16,14 @@ from structbo.models.gp import MarginalGP
 from structbo.models.kernels import Kernel, squared_exponential
 from structbo.models.precision import is_double
 from structbo.models.priors import moderate
+from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
 
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
+
+OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y")
+"""Names of the sites of `AdditiveGP`, which a structure may not use."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,6 +65,12 @@ class AdditiveGP(Value):
         residual: priors of the residual component, or None for none.
         categorical: indices of categorical dimensions.
 
+    Raises:
+        TypeError: if the structure is not a function of one argument; when the model runs, if it
+            returns anything but a `Decomposition`.
+        ValueError: when the model runs, if its decomposition is not one of D dimensions or is
+            inconsistent.
+
     References:
         Rolland et al. 2018, sections 2, 4 and 5.
 
@@ -85,6 +95,7 @@ class AdditiveGP(Value):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categorical", tuple(self.categorical))
+        check_structure(self.structure)
 
     def __call__(
         self, X: ArrayLike, y: ArrayLike | None = None, mask: ArrayLike | None = None
@@ -107,7 +118,7 @@ class AdditiveGP(Value):
         X = jnp.asarray(X, float)
         if X.ndim != 2:
             raise ValueError(f"X must have shape (n, D), got {X.shape}.")
-        decomposition = self.structure(X.shape[1])
+        decomposition = run_structure(self.structure, X.shape[1], taken=OWN_SITES)
         num_dims = decomposition.members.shape[1]
         if self.categorical and decomposition.projection is not None:
             raise ValueError(

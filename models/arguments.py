@@ -4,7 +4,9 @@ import inspect
 from collections.abc import Collection, Mapping
 from typing import Any, TypeGuard, TypeVar
 
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from jax.core import Tracer
 from jax.typing import ArrayLike
 
@@ -48,6 +50,39 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     if not ((numbers > 0.0) & (numbers <= largest)).all():
         kind = "positive" if largest == np.inf else "positive and finite"
         raise ValueError(f"{name} must be {kind}, got {value}.")
+
+
+def checked_edges(edges: ArrayLike) -> Array:
+    """An edge matrix as an array of truth values.
+
+    Raises:
+        ValueError: if it is not a square matrix, or (where its values are known) not one of zeros
+            and ones that is symmetric with an empty diagonal.
+    """
+    matrix = jnp.asarray(edges)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"edges must be a matrix of shape (D, D), got shape {matrix.shape}.")
+    if is_concrete(matrix):
+        known = np.asarray(matrix)
+        if not np.isin(known, (0, 1)).all():
+            raise ValueError(f"edges must be 0 or 1, got {known}.")
+        if (known != known.T).any() or known.diagonal().any():
+            raise ValueError(
+                "edges must be symmetric, with zeros on the diagonal: an edge matrix has Z[i, j] "
+                f"and Z[j, i], as EdgeBernoulli draws them; got {known.astype(int)}."
+            )
+    return matrix.astype(bool)
+
+
+def check_vector(name: str, value: Array, size: int | None = None) -> None:
+    """Checks the shape of an array of one number per dimension.
+
+    Raises:
+        ValueError: if it is no vector, or not one of this size.
+    """
+    if jnp.ndim(value) != 1 or size not in (None, len(value)):
+        shape = f"({'D' if size is None else size},)"
+        raise ValueError(f"{name} must have shape {shape}, got {jnp.shape(value)}.")
 
 
 def check_name(name: str, value: object, known: Collection[str]) -> None:

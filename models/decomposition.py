@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from structbo.models.arguments import check_vector, checked_count, checked_edges
 from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 
 Carry = TypeVar("Carry")
@@ -71,7 +72,13 @@ class Decomposition:
 
         With these weights the share of a component is ``d_c / sum_j d_j`` (Rolland et al. 2018,
         section 5).
+
+        Raises:
+            ValueError: if the members are no matrix.
         """
+        members = jnp.asarray(members)
+        if members.ndim != 2:
+            raise ValueError(f"members must have shape (C, D), got {members.shape}.")
         return cls(members, _size(members), jnp.array(True))
 
     @property
@@ -144,6 +151,9 @@ def cliques(
     Returns:
         A decomposition with one component per maximal clique.
 
+    Raises:
+        ValueError: if this is no edge matrix, or a bound is less than 1.
+
     References:
         Rolland et al. 2018, section 2.
 
@@ -152,8 +162,12 @@ def cliques(
         >>> cliques(triangle_and_one).members[:2].astype(int).tolist()
         [[1, 1, 1, 0], [0, 0, 0, 1]]
     """
-    edges = edges.astype(bool)
-    capacity = capacity or _triangular(edges.shape[0])
+    edges = checked_edges(edges)
+    if max_size is not None:
+        checked_count("max_size", max_size)
+    if capacity is None:
+        capacity = _triangular(edges.shape[0])
+    checked_count("capacity", capacity)
     members, count = maximal_cliques(edges, capacity)
     return Decomposition(
         members,
@@ -177,14 +191,19 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
     Returns:
         A decomposition with components of one and two members; a constant if nothing is active.
 
+    Raises:
+        ValueError: if this is no edge matrix, or the shape of the active set is another one.
+
     Example:
         >>> pairs(jnp.array([[0, 1], [1, 0]])).members.astype(int).tolist()
         [[1, 0], [0, 1], [1, 1]]
     """
+    edges = checked_edges(edges)
     num_dims = edges.shape[0]
     main = jnp.eye(num_dims, dtype=bool)
-    terms = edges.astype(bool) | main
+    terms = edges | main
     if active is not None:
+        check_vector("active", active, num_dims)
         is_active = active.astype(bool)
         terms &= is_active[:, None] & is_active
     rows, columns = (

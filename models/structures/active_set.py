@@ -22,7 +22,7 @@ from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import check_vector, checked_count
 from structbo.models.decomposition import Decomposition
 from structbo.models.structures.indicators import (
     checked_probabilities,
@@ -82,10 +82,14 @@ def subset(active: Array) -> Decomposition:
     Returns:
         A decomposition of one component.
 
+    Raises:
+        ValueError: if this is no vector.
+
     Example:
         >>> subset(jnp.array([1, 0, 1])).members.astype(int).tolist()
         [[1, 0, 1]]
     """
+    check_vector("active", active)
     return Decomposition.of(active.astype(bool)[None])
 
 

@@ -36,7 +36,8 @@ class EdgeBernoulli(dist.Distribution):
         probs: probability of an edge, a scalar or a symmetric matrix of shape (D, D).
 
     Raises:
-        ValueError: if the probabilities have the wrong shape, or (where known) are not in [0, 1].
+        ValueError: if the probabilities have the wrong shape, or (where known) are not in [0, 1] or
+            not symmetric.
 
     References:
         Rolland et al. 2018, section 4.
@@ -56,6 +57,8 @@ class EdgeBernoulli(dist.Distribution):
     ) -> None:
         self.num_dims = checked_count("num_dims", num_dims)
         self.probs = checked_probabilities(probs, (num_dims, num_dims))
+        if is_concrete(self.probs) and self.probs.ndim == 2:
+            _check_symmetric(np.asarray(self.probs))
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
     @property
@@ -198,6 +201,16 @@ class BoundedTreewidth(EdgeBernoulli):
         fits = jnp.zeros(self.event_shape, bool).at[rows, columns].set(self._fits(flipped))
         may_go = fits | fits.T | ~self._fits(value)
         return jnp.where(may_go, super().flip_log_odds(value), -jnp.inf)
+
+
+def _check_symmetric(probs: NDArray[np.float64]) -> None:
+    different = np.argwhere(probs != probs.T)
+    if len(different):
+        i, j = different[0]
+        raise ValueError(
+            f"probs must be symmetric, got probs[{i}, {j}] = {probs[i, j]} and probs[{j}, {i}] = "
+            f"{probs[j, i]}: an edge has one probability, in both places."
+        )
 
 
 MAX_TRIES = 1000

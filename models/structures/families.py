@@ -18,6 +18,7 @@ from numpyro.handlers import scope
 
 from structbo.models.arguments import is_concrete
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.supports import Family
 from structbo.models.values import Value
 
@@ -88,6 +89,7 @@ class mixture(Value):
 
     Raises:
         ValueError: as `FamilyCategorical` does; the structure itself, if a family is projected.
+        TypeError: if a family is no structure.
 
     References:
         Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods".
@@ -106,13 +108,15 @@ class mixture(Value):
     def __post_init__(self) -> None:
         object.__setattr__(self, "families", dict(self.families))
         FamilyCategorical(tuple(self.families), self.probs)  # checks both
+        for member in self.families.values():
+            check_structure(member)
 
     def __call__(self, num_dims: int) -> Decomposition:
         family = numpyro.sample("family", FamilyCategorical(tuple(self.families), self.probs))
         members = []
         for name, member in self.families.items():
             with scope(prefix=name, divider=DIVIDER):
-                members.append(member(num_dims))
+                members.append(run_structure(member, num_dims))
             if members[-1].projection is not None:
                 raise ValueError(
                     f"the family {name!r} is projected, and families must share their dimensions: "

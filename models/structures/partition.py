@@ -16,7 +16,7 @@ from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
 from numpyro.distributions.util import validate_sample
 
-from structbo.models.arguments import check_positive, checked_count
+from structbo.models.arguments import check_positive, check_vector, checked_count
 from structbo.models.decomposition import Decomposition
 from structbo.models.supports import canonical, partition
 from structbo.models.values import Value
@@ -38,11 +38,15 @@ def blocks(labels: Array, max_size: int | None = None) -> Decomposition:
     Returns:
         A decomposition with one component per block, in the order of the canonical labels.
 
+    Raises:
+        ValueError: if labels are no vector, or the bound is less than 1.
+
     Example:
         >>> blocks(jnp.array([0, 1, 0])).members.astype(int).tolist()
         [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
     """
     max_size = _checked_bound(max_size)
+    check_vector("labels", labels)
     members = canonical(labels) == jnp.arange(labels.shape[0])[:, None]
     sizes = members.sum(1)
     valid = jnp.array(True) if max_size is None else sizes.max() <= max_size

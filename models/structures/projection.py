@@ -13,6 +13,7 @@ import numpyro.distributions as dist
 from jax.typing import ArrayLike
 
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.values import Value
 
 
@@ -63,6 +64,9 @@ class projections(Value):
             example `NearIdentity`, or with P < D an embedding into fewer dimensions.
         structure: of the P projections.
 
+    Raises:
+        TypeError: if the structure is none.
+
     References:
         Li et al. 2016, section 4.
 
@@ -78,6 +82,11 @@ class projections(Value):
     prior: Callable[[int], dist.Distribution]
     structure: Structure
 
+    def __post_init__(self) -> None:
+        check_structure(self.structure)
+
     def __call__(self, num_dims: int) -> Decomposition:
         W = numpyro.sample("W", self.prior(num_dims))
-        return projected(self.structure(W.shape[1]), W)
+        if W.ndim != 2:
+            raise ValueError(f"W must be a matrix of shape (D, P), got shape {W.shape}.")
+        return projected(run_structure(self.structure, W.shape[1]), W)
