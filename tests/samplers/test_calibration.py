@@ -1,4 +1,4 @@
-"""Simulation-based calibration (Talts et al. 2018), by the functions of examples/calibration.py."""
+"""Simulation-based calibration (Talts et al. 2018), by the functions of the study."""
 
 import jax.numpy as jnp
 import pytest

@@ -1,6 +1,6 @@
 """Batch methods on finite sets of candidates, as in Kathuria, Deshpande and Kohli 2016, section 4.
 
-    python examples/study_batches.py --abalone ../shared/data/abalone/abalone.data
+    python examples/studies/batches.py --abalone ../shared/data/abalone/abalone.data
 
 Methods are the seven of the paper, and random batches. Candidates are those of batch_problems.py.
 Kernel parameters maximize the marginal likelihood of 100 of their values. Values are standardized

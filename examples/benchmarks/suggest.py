@@ -1,6 +1,6 @@
 """Time of one suggestion, and of a batch: warm, and as the first call of a fresh process.
 
-python examples/bench_suggest.py
+python examples/benchmarks/suggest.py
 """
 
 import argparse

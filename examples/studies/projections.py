@@ -1,6 +1,6 @@
 """What directions are worth: the synthetic function of Li et al. 2016, section 5.1.
 
-    python examples/study_projections.py
+    python examples/studies/projections.py
 
 Two functions of D / 2 projections each, whose matrix is the identity and uniform noise. Held-out
 log densities and errors of the additive model (delta = 0), the restricted one (delta = 0.1) and

@@ -1,4 +1,4 @@
-"""Finite sets of candidates with values: the problems of study_batches.py.
+"""Finite sets of candidates with values: the problems of batches.py.
 
 Branin-Hoo (Lizotte 2008), a mixture of cosines (Anderson, Moore and Cohn 2000) and Hartmann-6
 (Lizotte 2008) at quasi-random points; the rings of the snails of the Abalone data (UCI), of which a

@@ -1,6 +1,6 @@
 """How fast is the graph learned? Correct connections and separations against the number of data.
 
-    pip install -e ".[plots]" && python examples/study_graph_learning.py
+    pip install -e ".[plots]" && python examples/studies/graph_learning.py
 
 Functions are drawn from Gaussian processes over the star and the grid of Rolland et al. 2018,
 observed at random points (theirs: where it optimized). As in their figures 5 and 6, CC is the share

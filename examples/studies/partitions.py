@@ -1,6 +1,6 @@
 """Does a chain over partitions find the true one? Gardner et al. 2017, section 6.1, repeated.
 
-    python examples/study_partitions.py
+    python examples/studies/partitions.py
 
 Functions are drawn from additive processes of random partitions of ten dimensions and observed at
 50 points of a scrambled Halton sequence. Three methods look for the partition: ours (partitions and

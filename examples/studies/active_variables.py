@@ -1,6 +1,6 @@
 """Evaluations and recovery rates of variable selection, as in Chen, Castro and Krause (2012).
 
-    python examples/bench_active.py --seeds 20
+    python examples/studies/active_variables.py --seeds 20
 
 First samples of a Gaussian process for growing D (their figure 2), then functions hidden among 200
 parameters (their table 1). Coordinate-wise sampling (CWS) is told how many parameters matter and

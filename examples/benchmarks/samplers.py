@@ -1,6 +1,6 @@
 """Time of edge moves and of the evidence's gradient, in units of one Cholesky of the same size.
 
-    python examples/bench_samplers.py
+    python examples/benchmarks/samplers.py
 
 One thread; best of several repeats; ratios are taken inside one run.
 """

@@ -1,6 +1,6 @@
 """How well samplers of edges mix: effective draws of edge inclusions per second of processor time.
 
-    python examples/bench_mixing.py [--seconds 10] [--cases 10,100 20,200 50,300]
+    python examples/benchmarks/mixing.py [--seconds 10] [--cases 10,100 20,200 50,300]
 
 Every sampler has the same block for the continuous sites and the same time per chain, half of which
 is thrown away. Four chains start from draws of the prior. One thread; compilation is not counted.

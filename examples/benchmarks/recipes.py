@@ -1,6 +1,6 @@
 """Simple regret of published methods, as the recipes of structbo put them together.
 
-    python examples/bench_recipes.py --bench ../shared/bench
+    python examples/benchmarks/recipes.py --bench ../shared/bench
 
 The folder holds ``problems.py`` (functions to maximize over the unit cube). All start from the same
 20 Sobol points and see the same noise. Every run is written to results/recipes.csv as it ends, and
@@ -17,7 +17,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from bench_regret import run
+from regret import run
 from runs import Runs, parser
 
 import structbo as sb

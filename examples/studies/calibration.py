@@ -1,6 +1,6 @@
 """Are the samplers right? Simulation-based calibration of every block and every composition.
 
-    pip install -e ".[plots]" && python examples/calibration.py
+    pip install -e ".[plots]" && python examples/studies/calibration.py
 
 `ranks.py` says how. Blocks are tested alone, where all else is known, and composed by
 `default_sampler`, where nothing is. Writes a row for every quantity, with the numbers of its ranks,

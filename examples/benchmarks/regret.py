@@ -1,6 +1,6 @@
 """Simple regret of structbo's default beside recorded peers, with the same seeds and noise.
 
-    python examples/bench_regret.py --bench ../shared/bench
+    python examples/benchmarks/regret.py --bench ../shared/bench
 
 The folder holds ``problems.py`` (functions to maximize over the unit cube) and
 ``results.jsonl`` (runs of other libraries). Every run starts from the same 20 Sobol points

@@ -1,6 +1,6 @@
 """How much maximization on the union graph of several posterior draws can have missed.
 
-    python examples/bench_certificates.py
+    python examples/benchmarks/certificates.py
 
 Functions of random graphs with D edges are observed at random points. Six draws of the default
 model without its residual, or of one with edges of prior probability 1/2, have graphs of their own;

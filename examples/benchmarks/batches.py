@@ -1,6 +1,6 @@
 """Batches of several sizes: what waiting for values costs, and how far apart the points are.
 
-    python examples/bench_batches.py --bench ../shared/bench
+    python examples/benchmarks/batches.py --bench ../shared/bench
 
 Simple regret at equal numbers of evaluations, 100 with the 20 Sobol points that all share. Every
 run is written to results/batch_sizes.csv as it ends, and is skipped the next time; the table has
@@ -12,7 +12,7 @@ import sys
 import time
 
 import numpy as np
-from bench_regret import run
+from regret import run
 from runs import Runs, parser
 from scipy.spatial.distance import pdist
 

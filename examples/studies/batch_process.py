@@ -1,4 +1,4 @@
-"""The process of study_batches.py: fully dependent, squared exponential, of maximum likelihood."""
+"""The process of batches.py: fully dependent, squared exponential, of maximum likelihood."""
 
 import jax
 import jax.numpy as jnp

@@ -1,6 +1,6 @@
 """Message passing on the graphs of Rolland et al. 2018: CPU seconds, and gap to the best known.
 
-    python examples/bench_message_passing.py
+    python examples/benchmarks/message_passing.py
 
 The functions are sums of Gaussian-process samples of lengthscale 0.2 (random Fourier features), one
 per edge. The gap, the largest of three functions, is in percent of the range: the best value known

@@ -1,6 +1,6 @@
 """Beale's function, on which screening fails: what the evaluations after it make good.
 
-    python examples/study_beale.py --seeds 0 1 2
+    python examples/studies/beale.py --seeds 0 1 2
 
 Two of 50 parameters matter, and hardly but near two corners. Hierarchical Diagonal Sampling with
 known kernel parameters, as in Chen, Castro and Krause (2012), decides too early. An `Optimizer`

@@ -1,6 +1,6 @@
 """CPU seconds of the k-DPP samplers and of the greedy search, one thread.
 
-    python examples/bench_kdpp.py
+    python examples/benchmarks/kdpp.py
 
 The kernel is that of a batch: the identity plus 100 times a squared-exponential Gram matrix of
 random points of the unit square, of lengthscale 0.2. The chains run as long as their bounds ask for
