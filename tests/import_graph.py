@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 FLOORS = ("models", "samplers", "structbo")
 ROOMS = (
     "models",
+    "samplers.kdpp",
     "samplers",
     "space",
     "data",
@@ -67,8 +68,9 @@ def module_graph() -> Graph:
 
 def room(module: str) -> str:
     """The folder of a module; "structbo" for the top of the package."""
-    parts = module.split(".")
-    return parts[1] if len(parts) > 1 else "structbo"
+    _, *inside = module.split(".")
+    nested = ".".join(inside[:2])
+    return nested if nested in ROOMS else ".".join(inside[:1]) or "structbo"
 
 
 def room_graph() -> Graph:
@@ -80,7 +82,7 @@ def room_graph() -> Graph:
 
 
 def circles(graph: Graph) -> set[str]:
-    """What is left when all that imports nothing that is left is taken away, again and again."""
+    """Those in circles of imports, and those above them; none if there is no circle."""
     left = dict(graph)
     while leaves := [name for name in left if not left[name] & left.keys()]:
         for name in leaves:
@@ -91,7 +93,7 @@ def circles(graph: Graph) -> set[str]:
 def main() -> None:
     graph = room_graph()
     for name in ROOMS:
-        print(f"{name:12}", *sorted(graph[name], key=ROOMS.index))
+        print(f"{name:13}", *sorted(graph[name], key=ROOMS.index))
     arrows = [(a, b) for a in ROOMS for b in graph[a]]
     upward = [(a, b) for a, b in arrows if ROOMS.index(b) > ROOMS.index(a)]
     print(f"{len(ROOMS)} rooms, {len(arrows)} arrows, {len(upward)} upward", *upward)

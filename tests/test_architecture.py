@@ -38,6 +38,14 @@ def test_imports_point_downwards(name: str):
     assert upward == set()
 
 
+def test_structures_know_nothing_of_processes():
+    """Processes are built on them: decompositions, supports and checks are all they need."""
+    processes = {f"structbo.models.{name}" for name in ("additive", "covariance", "gp", "marginal")}
+    structures = "structbo.models.structures"
+    graph = module_graph()
+    assert not processes & {other for m in graph if m.startswith(structures) for other in graph[m]}
+
+
 def test_no_module_imports_itself_in_a_circle():
     assert circles(module_graph()) == set()
 
