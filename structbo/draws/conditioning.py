@@ -12,6 +12,7 @@ from numpyro import handlers
 from structbo.data import Data
 from structbo.draws.model import Draws
 from structbo.models.gp import ConditionedGP, MarginalGP
+from structbo.models.likelihood import likelihood_site
 
 
 def condition(model: Callable[..., Any], draws: Draws, data: Data) -> ConditionedGP:
@@ -46,7 +47,6 @@ def _compiled_likelihoods(model: Callable[..., Any]) -> Callable[[Draws, Data], 
 
 def _likelihood(model: Callable[..., Any], draw: Draws, data: Data) -> MarginalGP:
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
-    for site in run.get_trace(data.x, data.y, mask=data.mask).values():
-        if site["type"] == "sample" and isinstance(site["fn"], MarginalGP):
-            return site["fn"]
-    raise ValueError("the model has no observed site with a MarginalGP distribution")
+    trace = run.get_trace(data.x, data.y, mask=data.mask)
+    likelihood: MarginalGP = trace[likelihood_site(trace)]["fn"]
+    return likelihood

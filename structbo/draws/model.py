@@ -4,9 +4,14 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import jax
+import numpy as np
 from jax import Array
+from numpyro.infer.gibbs import prototype_trace
 
 from structbo.models import AdditiveGP, Residual
+from structbo.models.likelihood import likelihood_site
+from structbo.models.precision import double_precision
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""
@@ -34,3 +39,23 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
 @lru_cache(maxsize=32)
 def _default_model(categorical: tuple[int, ...], has_residual: bool) -> AdditiveGP:
     return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
+
+
+@lru_cache(maxsize=16)
+def check_run(model: Model, num_dims: int) -> None:
+    """Traces a model, which compiles nothing, to see early what is wrong with it.
+
+    Args:
+        model: a NumPyro model.
+        num_dims: the number of dimensions D.
+
+    Raises:
+        ValueError: if it has no `MarginalGP`, or several. Errors of its own go on.
+    """
+
+    def run(key: Array) -> None:
+        points, y, mask = np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool)
+        likelihood_site(prototype_trace(model, key, (points, y), {"mask": mask}))
+
+    with double_precision():
+        jax.eval_shape(run, jax.random.key(0))

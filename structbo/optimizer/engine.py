@@ -11,7 +11,7 @@ from scipy.stats import qmc
 from structbo.acquisition import Acquisition, Criterion, as_criterion
 from structbo.batches import BatchStrategy, Hallucination, as_strategy
 from structbo.data import Data, standardized
-from structbo.draws import Chain, Inference, default_model, step_seed
+from structbo.draws import Chain, Inference, check_run, default_model, step_seed
 from structbo.models import AdditiveGP
 from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
@@ -54,6 +54,8 @@ class Engine:
         self.space = space
         self.model = default_model(space.categorical) if model is None else model
         check_model(self.model)
+        if model is not None:
+            check_run(model, space.num_dims)
         if num_initial is None:
             num_initial = int(np.clip(2 * space.num_dims, 4, 20))
         self.num_initial = checked_count("num_initial", num_initial, least=0)

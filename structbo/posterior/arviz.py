@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jax import Array
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from structbo.models import ConditionedGP
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
-from structbo.posterior.prior import prior_draws
+from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import pair_labels
 
 Names = Mapping[str, Sequence[str]]
@@ -25,12 +24,12 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     def of_each(gp: ConditionedGP, key: Array) -> tuple[Array, Array]:
         return leave_one_out_densities(gp, jnp.asarray(y)), replicate(gp, jnp.asarray(y), key)
 
-    key = jax.random.fold_in(jax.random.key(seed), 1)
+    keys = Keys.of(seed)
     log_likelihood, replicated = (
         values.reshape(posterior.num_chains, -1, len(y))
-        for values in posterior.map_draws(of_each, key=key)
+        for values in posterior.map_draws(of_each, key=keys.predictive)
     )
-    before = prior_draws(posterior.model, posterior.X, seed, num_prior_draws)
+    before, prior_y = prior_draws(posterior.model, posterior.X, keys.prior, num_prior_draws)
     prior = posterior.without_data(before)
     groups: dict[str, dict[str, Any]] = {
         "posterior": posterior.draws | _structures(posterior),
@@ -38,7 +37,7 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
         "log_likelihood": {"y": log_likelihood},
         "posterior_predictive": {"y": replicated},
         "prior": prior.draws | _structures(prior),
-        "prior_predictive": {"y": before["y"]},
+        "prior_predictive": {"y": prior_y},
         "observed_data": {"y": y},
     }
     _, pairs = posterior.structures.pairs_together()

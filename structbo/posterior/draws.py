@@ -31,8 +31,7 @@ class PosteriorDraws:
     """Draws from the posterior of a model, and the data that they are conditioned on.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
-            `MarginalGP`.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
         X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
@@ -113,8 +112,7 @@ class PosteriorDraws:
 
     def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
         """Draws of the latent sites that are conditioned on nothing."""
-        latent = {name: value for name, value in draws.items() if name != "y"}
-        return replace(self, X=self.X[:0], y=self.y[:0], draws=latent, sample_stats={})
+        return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={})
 
     def map_draws(
         self,

@@ -18,6 +18,7 @@ from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.models.gram import component_product
 from structbo.models.kernels import correlation_factors
+from structbo.models.likelihood import likelihood_site
 from structbo.posterior.draws import PosteriorDraws
 
 NUM_NODES = 64
@@ -182,7 +183,7 @@ def average(
 
 def _categorical(posterior: PosteriorDraws) -> tuple[int, ...]:
     """The categorical dimensions of the model, which must not have a projection."""
-    covariance = posterior.trace["y"]["fn"].covariance
+    covariance = posterior.trace[likelihood_site(posterior.trace)]["fn"].covariance
     if covariance.decomposition.projection is not None:
         raise ValueError(
             "effects need a model without a projection, whose averages do not factorize; average "

@@ -13,7 +13,7 @@ from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect, posterior_effects
-from structbo.posterior.prior import prior_draws
+from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
 from structbo.posterior.summary import summary_table
 
@@ -28,8 +28,7 @@ class Posterior(PosteriorDraws):
     """Draws from the posterior of a model, and what they tell.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``, whose observed site ``y`` is a
-            `MarginalGP`.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
         X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
@@ -96,8 +95,9 @@ class Posterior(PosteriorDraws):
             >>> bool(abs(prior - 0.25) < 0.06), float(posterior.edge_probabilities().mean[0, 1])
             (True, 1.0)
         """
-        values = prior_draws(self.model, np.zeros((1, len(self.names))), seed, num_draws)
-        if values["y"].shape[1] == 0:
+        points = np.zeros((1, len(self.names)))
+        values, y = prior_draws(self.model, points, Keys.of(seed).prior, num_draws)
+        if y.shape[1] == 0:
             raise ValueError(
                 f"all {num_draws} prior draws are outside of the structure's hard bounds: raise "
                 "num_draws, or make the prior sparser."

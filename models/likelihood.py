@@ -1,0 +1,34 @@
+"""The likelihood of a model: its one site that is a `MarginalGP`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from structbo.models.gp import MarginalGP
+
+
+def likelihood_site(trace: Mapping[str, Any]) -> str:
+    """The name of the site that is a `MarginalGP`.
+
+    Args:
+        trace: of the model, with or without observations.
+
+    Raises:
+        ValueError: if there is no such site, or there are several.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from numpyro.handlers import seed, trace
+        >>> from structbo.models import AdditiveGP
+        >>> likelihood_site(trace(seed(AdditiveGP(), 0)).get_trace(jnp.zeros((2, 3))))
+        'y'
+    """
+    kinds = {name: type(site["fn"]) for name, site in trace.items() if site["type"] == "sample"}
+    found = [name for name, kind in kinds.items() if issubclass(kind, MarginalGP)]
+    if len(found) != 1:
+        sites = ", ".join(f"{name} ({kind.__name__})" for name, kind in kinds.items()) or "none"
+        raise ValueError(
+            f"the model must have one site that is a MarginalGP, got {len(found)} of them among "
+            f"its sites: {sites}. The site of AdditiveGP is numpyro.sample('y', "
+            "MarginalGP(covariance, X, noise, mask), obs=y)."
+        )
+    return found[0]

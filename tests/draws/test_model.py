@@ -1,0 +1,105 @@
+"""What is wrong with a model is seen before anything is evaluated or compiled."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+import structbo as sb
+from structbo.draws import check_run
+from structbo.models import AdditiveGP, Decomposition, EdgeBernoulli, edges, pairs
+from structbo.posterior import Posterior
+from structbo.samplers import default_sampler
+
+SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)}
+X = np.random.default_rng(0).random((6, 3))
+
+
+def forgets_to_return(num_dims):
+    numpyro.sample("Z", EdgeBernoulli(num_dims))
+
+
+def branches(num_dims):
+    Z = numpyro.sample("Z", EdgeBernoulli(num_dims))
+    return pairs(Z if Z.sum() > 2 else 0 * Z)
+
+
+def too_many(num_dims):
+    return pairs(numpyro.sample("Z", EdgeBernoulli(num_dims + 1)))
+
+
+def negative(num_dims):
+    decomposition = Decomposition.of(jnp.eye(num_dims, dtype=bool))
+    return replace(decomposition, weights=jnp.array([-1.0, 1.0, 1.0]))
+
+
+TRACED = [forgets_to_return, branches, too_many]
+
+
+@pytest.mark.parametrize("structure", TRACED)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: sb.Optimizer(SPACE, "minimize", model=model),
+        lambda model: sb.suggest(SPACE, X[:1], [0.0], model=model, direction="minimize"),
+        lambda model: sb.minimize(pytest.fail, SPACE, model=model, n_trials=1),
+    ],
+    ids=["Optimizer", "suggest", "minimize"],
+)
+def test_wrong_structures_are_seen_before_the_first_evaluation(structure, use):
+    with pytest.raises((TypeError, ValueError), match=f"structure {structure.__name__} "):
+        use(AdditiveGP(structure))
+
+
+@pytest.mark.parametrize("structure", [forgets_to_return, too_many, negative])
+def test_wrong_structures_are_seen_by_the_sampler(structure):
+    with pytest.raises((TypeError, ValueError), match=f"structure {structure.__name__} "):
+        default_sampler(AdditiveGP(structure), num_dims=3)
+
+
+@pytest.mark.parametrize("structure", [forgets_to_return, branches, too_many, negative])
+def test_wrong_structures_are_seen_by_fit(structure):
+    with pytest.raises((TypeError, ValueError), match=f"structure {structure.__name__} "):
+        sb.fit(AdditiveGP(structure), X, X[:, 0], num_samples=1, progress_bar=False)
+
+
+def without_likelihood(X, y=None, mask=None):
+    numpyro.sample("y", dist.Normal(X.sum(1), 1.0).to_event(1), obs=y)
+
+
+def with_two_likelihoods(X, y=None, mask=None):
+    AdditiveGP()(X, y, mask)
+    with numpyro.handlers.scope(prefix="other"):
+        AdditiveGP()(X, y, mask)
+
+
+@pytest.mark.parametrize(
+    ("model", "number", "site"),
+    [(without_likelihood, 0, "y \\(Independent\\)"), (with_two_likelihoods, 2, "other/y")],
+)
+def test_a_model_has_one_marginal_gp(model, number, site):
+    message = f"one site that is a MarginalGP, got {number} of them among its sites: .*{site}"
+    with pytest.raises(ValueError, match=message):
+        sb.Optimizer(SPACE, "minimize", model=model)
+    values = np.ones((1, 2))
+    posterior = Posterior(model, X, X[:, 0], {"outputscale": values})
+    with pytest.raises(ValueError, match=message):
+        posterior.prior(num_draws=2)
+    with pytest.raises(ValueError, match=message):
+        posterior.effect("x0")
+
+
+def test_its_name_is_free():
+    model = numpyro.handlers.scope(AdditiveGP(edges(0.4)), prefix="gp", divider="_")
+    draws = {"gp_Z": np.zeros((1, 4, 3, 3), int), "gp_lengthscale": np.ones((1, 4, 3))}
+    draws |= {"gp_outputscale": np.ones((1, 4)), "gp_noise": np.ones((1, 4))}
+    posterior = Posterior(model, X, X[:, 0], draws)
+    check_run(model, 3)
+    prior = posterior.prior(num_draws=200)
+    assert set(prior.draws) == set(draws)
+    assert abs(prior.edge_probabilities().mean[0, 1] - 0.4) < 4.0 * np.sqrt(0.24 / 200)
+    assert posterior.effect("x0").mean.shape == (33,)
+    assert np.isfinite(posterior.predict(X)).all()
