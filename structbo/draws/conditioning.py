@@ -1,7 +1,6 @@
 """Gaussian processes and likelihoods of draws, given data."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -11,6 +10,7 @@ from numpyro import handlers
 
 from structbo.data import Data
 from structbo.draws.model import Draws
+from structbo.models.compilation import compiled
 from structbo.models.gp import ConditionedGP, MarginalGP
 from structbo.models.likelihood import likelihood_site
 
@@ -30,19 +30,11 @@ def condition(model: Callable[..., Any], draws: Draws, data: Data) -> Conditione
     return jax.lax.map(lambda draw: _likelihood(model, draw, data).condition(y), draws)
 
 
+@compiled("model")
 def log_likelihoods(model: Callable[..., Any], draws: Draws, data: Data) -> Array:
     """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
-    return _compiled_likelihoods(model)(draws, data)
-
-
-@lru_cache(maxsize=16)
-def _compiled_likelihoods(model: Callable[..., Any]) -> Callable[[Draws, Data], Array]:
-    @jax.jit
-    def likelihoods(draws: Draws, data: Data) -> Array:
-        y = jnp.asarray(data.y)
-        return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
-
-    return likelihoods
+    y = jnp.asarray(data.y)
+    return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
 
 
 def _likelihood(model: Callable[..., Any], draw: Draws, data: Data) -> MarginalGP:

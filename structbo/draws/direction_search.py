@@ -5,7 +5,7 @@ directions are learned without the constraint, and then pulled towards the ident
 it.
 """
 
-from functools import lru_cache
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -112,17 +112,14 @@ def restricted_projection_pursuit(
     return RestrictedProjection(W, free, float(alphas[best]), labels, fit, model)
 
 
-@lru_cache(maxsize=16)
 def projection_pursuit(scale: float) -> AdditiveGP:
     """The model that is fitted: groups of directions, which have a normal prior.
-
-    The same scale gives the same object, whose likelihood is then compiled once.
 
     Args:
         scale: standard deviation of the elements of W around the identity.
     """
+    return AdditiveGP(projections(partial(_near_identity, scale=scale), partitions()))
 
-    def near_identity(num_dims: int) -> dist.Distribution:
-        return dist.Normal(jnp.eye(num_dims), scale).to_event(2)
 
-    return AdditiveGP(projections(near_identity, partitions()))
+def _near_identity(num_dims: int, scale: float) -> dist.Distribution:
+    return dist.Normal(jnp.eye(num_dims), scale).to_event(2)

@@ -22,22 +22,15 @@ Model = Callable[..., Any]
 def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:
     """The model of `suggest`: main effects, a random graph of pairs, and a residual.
 
-    The same arguments give the same object, whose compiled samplers are then shared.
-
     Args:
         categorical: indices of categorical dimensions.
         has_residual: whether there is one more component over all dimensions, which explains what
             main effects and pairs do not.
 
     Example:
-        >>> default_model() is default_model(categorical=())
-        True
+        >>> default_model()
+        AdditiveGP(residual=Residual())
     """
-    return _default_model(tuple(categorical), bool(has_residual))
-
-
-@lru_cache(maxsize=32)
-def _default_model(categorical: tuple[int, ...], has_residual: bool) -> AdditiveGP:
     return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 from jax import Array
 from numpy.typing import NDArray
 
@@ -20,16 +19,12 @@ TOGETHER = "structure_together"
 def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> Any:
     """All groups of `Posterior.to_arviz`."""
     y = posterior.y
-
-    def of_each(gp: ConditionedGP, key: Array) -> tuple[Array, Array]:
-        return leave_one_out_densities(gp, jnp.asarray(y)), replicate(gp, jnp.asarray(y), key)
-
     keys = Keys.of(seed)
     log_likelihood, replicated = (
-        values.reshape(posterior.num_chains, -1, len(y))
-        for values in posterior.map_draws(of_each, key=keys.predictive)
+        values[:, : len(y)].reshape(posterior.num_chains, -1, len(y))
+        for values in posterior.map_draws(_of_observations, posterior.data.y, key=keys.predictive)
     )
-    before, prior_y = prior_draws(posterior.model, posterior.X, keys.prior, num_prior_draws)
+    before, prior_y = prior_draws(posterior.model, posterior.data, keys.prior, num_prior_draws)
     prior = posterior.without_data(before)
     groups: dict[str, dict[str, Any]] = {
         "posterior": posterior.draws | _structures(posterior),
@@ -37,12 +32,16 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
         "log_likelihood": {"y": log_likelihood},
         "posterior_predictive": {"y": replicated},
         "prior": prior.draws | _structures(prior),
-        "prior_predictive": {"y": prior_y},
+        "prior_predictive": {"y": prior_y[:, :, : len(y)]},
         "observed_data": {"y": y},
     }
     _, pairs = posterior.structures.pairs_together()
     labels = {TOGETHER: pair_labels(posterior.directions, pairs)}
     return to_container(groups, *named(groups["posterior"], posterior.names, labels))
+
+
+def _of_observations(gp: ConditionedGP, key: Array, y: Array) -> tuple[Array, Array]:
+    return leave_one_out_densities(gp, y), replicate(gp, y, key)
 
 
 def _structures(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:

@@ -14,9 +14,10 @@ from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 
 from structbo.data import Data, checked_data
-from structbo.draws import Model, condition
+from structbo.draws import Draws, Model, condition
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
+from structbo.models.compilation import compiled
 from structbo.models.precision import double_precision
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
@@ -88,9 +89,7 @@ class PosteriorDraws:
     @cached_property
     def structures(self) -> Structures:
         """What the components of every draw have in common, whatever structure they are of."""
-        found = self.map_draws(
-            lambda gp, _: Structures.of(gp.covariance), data=_no_data(len(self.names))
-        )
+        found = self.map_draws(_structures, data=no_data(len(self.names)))
         return Structures(*(v.reshape(self.num_chains, -1, *v.shape[1:]) for v in found))
 
     @property
@@ -102,13 +101,9 @@ class PosteriorDraws:
     @cached_property
     def log_density(self) -> FloatArray:
         """Joint log density of the latent sites and the observations, shape (chains, draws)."""
-        X, y, mask = self._data
-
-        def one(draw: dict[str, Array]) -> Array:
-            return log_density(handlers.seed(self.model, 0), (X, y), {"mask": mask}, draw)[0]
-
         with double_precision():
-            return np.asarray(jax.lax.map(one, self._flat)).reshape(self.num_chains, -1)
+            found = _log_densities(self.model, self._flat, self.data)
+        return np.asarray(found).reshape(self.num_chains, -1)
 
     def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
         """Draws of the latent sites that are conditioned on nothing."""
@@ -116,38 +111,36 @@ class PosteriorDraws:
 
     def map_draws(
         self,
-        function: Callable[[ConditionedGP, Array], Values],
-        *,
+        function: Callable[..., Values],
+        *arguments: Any,
         max_draws: int | None = None,
         key: Array | None = None,
         data: Data | None = None,
     ) -> Values:
         """Applies a function of the conditioned process to the draws, one after the other.
 
-        One at a time because the factors of all of them together may not fit into memory.
+        One at a time because the factors of all of them together may not fit into memory. It
+        compiles once per function and model, and shapes of arguments and padded observations; a
+        lambda is another function at every call.
 
         Args:
-            function: maps a process and a random key to arrays; traceable.
+            function: maps a process, a random key and the arguments to arrays; traceable.
+            *arguments: pytrees of arrays.
             max_draws: to how many draws; more are thinned evenly. Default: all.
             key: a JAX random key.
-            data: what to condition on, by default the observations.
+            data: what to condition on, by default the padded observations.
 
         Returns:
             What the function returns, with the draws along the first axis.
         """
         size = self.num_draws if max_draws is None else min(max_draws, self.num_draws)
         kept = np.linspace(0, self.num_draws - 1, size).astype(int)
-        data = self._data if data is None else data
-
-        def one(draw_and_key: tuple[dict[str, Array], Array]) -> Values:
-            draw, draw_key = draw_and_key
-            batch = condition(self.model, jax.tree.map(lambda v: v[None], draw), data)
-            return function(jax.tree.map(lambda v: v[0], batch), draw_key)
-
+        data = self.data if data is None else data
         with double_precision():
             keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
             draws = {name: value[kept] for name, value in self._flat.items()}
-            found: Values = jax.tree.map(np.asarray, jax.lax.map(one, (draws, keys)))
+            mapped = _mapped(function, self.model, draws, keys, data, arguments)
+            found: Values = jax.tree.map(np.asarray, mapped)
             return found
 
     @property
@@ -156,15 +149,14 @@ class PosteriorDraws:
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
 
     @property
-    def _data(self) -> Data:
-        if self.y.size == 0:
-            return _no_data(len(self.names))
-        return Data(self.X, self.y, np.ones(len(self.y), bool))
+    def data(self) -> Data:
+        """The observations, padded; one row of padding if there are none."""
+        return Data.padded(self.X, self.y) if self.y.size else no_data(len(self.names))
 
     @cached_property
     def trace(self) -> dict[str, Any]:
         """One run of the model, for what is the same in all draws."""
-        points = _no_data(len(self.names)).x
+        points = no_data(len(self.names)).x
         with double_precision():
             found: dict[str, Any] = prototype_trace(self.model, jax.random.key(0), (points,), None)
             return found
@@ -207,6 +199,38 @@ class PosteriorDraws:
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
 
 
-def _no_data(num_dims: int) -> Data:
+@compiled("function", "model")
+def _mapped(
+    function: Callable[..., Values],
+    model: Model,
+    draws: Draws,
+    keys: Array,
+    data: Data,
+    arguments: tuple[Any, ...],
+) -> Values:
+    """The function of the process of every draw, with its key."""
+
+    def one(draw_and_key: tuple[Draws, Array]) -> Values:
+        draw, key = draw_and_key
+        batch = condition(model, jax.tree.map(lambda v: v[None], draw), data)
+        return function(jax.tree.map(lambda v: v[0], batch), key, *arguments)
+
+    return jax.lax.map(one, (draws, keys))
+
+
+@compiled("model")
+def _log_densities(model: Model, draws: Draws, data: Data) -> Array:
+    def one(draw: Draws) -> Array:
+        run = handlers.seed(model, 0)
+        return log_density(run, (data.x, data.y), {"mask": data.mask}, draw)[0]
+
+    return jax.lax.map(one, draws)
+
+
+def _structures(gp: ConditionedGP, key: Array) -> Structures:
+    return Structures.of(gp.covariance)
+
+
+def no_data(num_dims: int) -> Data:
     """One row of padding."""
     return Data(np.zeros((1, num_dims)), np.zeros(1), np.zeros(1, bool))

@@ -117,9 +117,7 @@ def posterior_effects(
         grids.append((tuple(d in categorical for d in dims), grid))
     quadrature = Quadrature.of(posterior.X, categorical)
     everywhere = np.concatenate(points), np.concatenate(is_kept)
-    means, variances = posterior.map_draws(
-        lambda gp, _: average(gp, *everywhere, quadrature), max_draws=max_draws
-    )
+    means, variances = posterior.map_draws(_average, *everywhere, quadrature, max_draws=max_draws)
     ends = np.cumsum([len(p) for p in points])[:-1]
     mean = np.split(means.mean(0), ends)
     deviation = np.split(np.sqrt(variances.mean(0) + means.var(0)), ends)
@@ -131,8 +129,17 @@ def posterior_effects(
     )
 
 
+def _average(
+    gp: ConditionedGP, key: Array, points: Array, is_kept: Array, quadrature: Quadrature
+) -> tuple[Array, Array]:
+    return average(gp, points, is_kept, quadrature)
+
+
 def average(
-    gp: ConditionedGP, points: FloatArray, is_kept: NDArray[np.bool_], quadrature: Quadrature
+    gp: ConditionedGP,
+    points: Array | FloatArray,
+    is_kept: Array | NDArray[np.bool_],
+    quadrature: Quadrature,
 ) -> tuple[Array, Array]:
     """Mean and variance of averages of the function over some of its dimensions; traceable.
 

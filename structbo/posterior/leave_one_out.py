@@ -4,10 +4,11 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import ArrayLike
 
+from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import to_container
 from structbo.posterior.draws import PosteriorDraws
@@ -89,8 +90,9 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """Expected log predictive density of every observation, and its Pareto k, shape (n,)."""
     import arviz as az
 
-    found = posterior.map_draws(lambda gp, _: leave_one_out_densities(gp, jnp.asarray(posterior.y)))
-    densities = np.asarray(found).reshape(posterior.num_chains, -1, len(posterior.y))
+    found = posterior.map_draws(_densities, posterior.data.y)
+    kept = found[:, : len(posterior.y)]
+    densities = kept.reshape(posterior.num_chains, -1, len(posterior.y))
     effective = az.ess(az.convert_to_dataset({"y": np.exp(densities)}), method="mean")["y"]
     sites = {"y": densities}
     data = to_container({"posterior": sites, "log_likelihood": sites}, {}, {})
@@ -101,6 +103,10 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     # Where one draw has all the weight, ArviZ 0.23 says infinity and ArviZ 1.x not a number.
     k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf)
     return np.asarray(elpd, float), k
+
+
+def _densities(gp: ConditionedGP, key: Array, y: Array) -> Array:
+    return leave_one_out_densities(gp, y)
 
 
 def stacking_weights(log_densities: ArrayLike) -> FloatArray:

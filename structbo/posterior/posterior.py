@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import ArrayLike
 
-from structbo.data import checked_points
+from structbo.data import Data, checked_points
+from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
-from structbo.posterior.draws import PosteriorDraws
+from structbo.posterior.draws import PosteriorDraws, no_data
 from structbo.posterior.effects import Effect, posterior_effects
 from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
@@ -95,7 +96,7 @@ class Posterior(PosteriorDraws):
             >>> bool(abs(prior - 0.25) < 0.06), float(posterior.edge_probabilities().mean[0, 1])
             (True, 1.0)
         """
-        points = np.zeros((1, len(self.names)))
+        points = no_data(len(self.names))
         values, y = prior_draws(self.model, points, Keys.of(seed).prior, num_draws)
         if y.shape[1] == 0:
             raise ValueError(
@@ -128,8 +129,9 @@ class Posterior(PosteriorDraws):
             Two arrays of shape (m,), on the scale of y.
         """
         points = checked_points("x", x, len(self.names))
-        found = self.map_draws(lambda gp, _: gp.predict(jnp.asarray(points)), max_draws=max_draws)
-        means, variances = (np.asarray(value) for value in found)
+        padded = Data.padded(points, np.zeros(len(points))).x
+        found = self.map_draws(_predict, padded, max_draws=max_draws)
+        means, variances = (value[:, : len(points)] for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)
 
     def effect(
@@ -187,3 +189,7 @@ class Posterior(PosteriorDraws):
             Student-t models".
         """
         return arviz_groups(self, num_prior_draws, seed)
+
+
+def _predict(gp: ConditionedGP, key: Array, x: Array) -> tuple[Array, Array]:
+    return gp.predict(x)

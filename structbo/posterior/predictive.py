@@ -5,11 +5,15 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.models import ConditionedGP
-from structbo.models.marginal import LOG_2PI, safe_cholesky, solve_lower
+from structbo.models.marginal import LOG_2PI, masked, safe_cholesky, solve_lower
 
 
 def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
     """``log p(y_i | y_-i)``, the log density of every observation given all others, shape (n,).
+
+    Args:
+        gp: the posterior.
+        y: the observations that it is conditioned on, shape (n,), with padding of any value.
 
     References:
         Rasmussen and Williams 2006, eq. (5.10)-(5.12).
@@ -22,6 +26,6 @@ def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
 def replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:
     """New observations of the same function at the same points, shape (n,)."""
     identity = jnp.eye(y.shape[0], dtype=y.dtype)
-    covariance = gp.covariance_between(gp.x, gp.x) + gp.noise * identity
+    covariance = masked(gp.covariance_between(gp.x, gp.x) + gp.noise * identity, gp.mask)
     white = jax.random.normal(key, y.shape, y.dtype)
     return y - gp.noise * gp.alpha + safe_cholesky(covariance) @ white

@@ -7,9 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from numpyro import handlers
 
+from structbo.data import Data
+from structbo.models.compilation import compiled
 from structbo.models.likelihood import likelihood_site
 from structbo.models.precision import double_precision
 
@@ -32,14 +34,14 @@ class Keys(NamedTuple):
 
 
 def prior_draws(
-    model: Callable[..., Any], X: ArrayLike, key: Array, num_draws: int
+    model: Callable[..., Any], data: Data, key: Array, num_draws: int
 ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     """Draws of all sites from the prior inside its hard bounds.
 
     Args:
-        model: a NumPyro model, ``model(X)``, with one `MarginalGP`.
-        X: points of the unit cube, shape (n, D).
-        key: a JAX random key; draws of the latent sites do not depend on X.
+        model: a NumPyro model, ``model(X, mask=mask)``, with one `MarginalGP`.
+        data: points of the unit cube, padded; their values do not count.
+        key: a JAX random key; draws of the latent sites do not depend on the data.
         num_draws: how many draws to try.
 
     Returns:
@@ -48,9 +50,20 @@ def prior_draws(
     Raises:
         ValueError: if the model has no `MarginalGP`, or several.
     """
+    with double_precision():
+        values, y, is_inside = _drawn(model, data, jax.random.split(key, num_draws))
+        latent, replicated, kept = jax.tree.map(np.asarray, (values, y, is_inside))
+    return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
+
+
+@compiled("model")
+def _drawn(
+    model: Callable[..., Any], data: Data, keys: Array
+) -> tuple[dict[str, Array], Array, Array]:
+    """Values of all latent sites, observations, and whether they are inside the hard bounds."""
 
     def one(key: Array) -> tuple[dict[str, Array], Array, Array]:
-        trace = handlers.trace(handlers.seed(model, key)).get_trace(jnp.asarray(X))
+        trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x, mask=data.mask)
         values = {
             name: jnp.asarray(site["value"])
             for name, site in trace.items()
@@ -60,7 +73,4 @@ def prior_draws(
         y = values.pop(site)
         return values, y, trace[site]["fn"].covariance.decomposition.is_inside
 
-    with double_precision():
-        values, y, is_inside = jax.lax.map(one, jax.random.split(key, num_draws))
-        latent, replicated, kept = jax.tree.map(np.asarray, (values, y, is_inside))
-    return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
+    return jax.lax.map(one, keys)

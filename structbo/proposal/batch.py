@@ -7,7 +7,6 @@ those of `candidate_points`.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -35,7 +34,7 @@ from structbo.batches import (
 from structbo.batches.criteria import Width
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.models import ConditionedGP
+from structbo.models.compilation import compiled
 from structbo.proposal.candidates import candidate_points, is_new
 from structbo.proposal.one_by_one import Proposal, propose
 from structbo.proposal.search import NUM_PARENTS
@@ -82,7 +81,7 @@ def propose_batch(
     if num_points == 1 and not len(pending):
         return single
     key_candidates, key_strategy = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
-    posteriors = _conditioned(model)(draws, data)
+    posteriors = _conditioned(model, draws, data)
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
     if not union.is_projected:
         beta = HalfLog()(num_observed, num_dims)
@@ -134,6 +133,4 @@ def _width(criterion: Criterion, t: float, num_dims: int, best: float) -> Width:
     return width
 
 
-@lru_cache(maxsize=16)
-def _conditioned(model: Callable[..., Any]) -> Callable[[Draws, Data], ConditionedGP]:
-    return jax.jit(lambda draws, data: condition(model, draws, data))
+_conditioned = compiled("model")(condition)

@@ -1,7 +1,7 @@
 """The next points, one after the other: each counts those before it as observed."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +21,8 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import maximize_additive
 from structbo.maximizers.ascent import gradient_ascent
-from structbo.proposal.search import compiled_search
+from structbo.models.compilation import compiled
+from structbo.proposal.search import search_starts
 from structbo.proposal.union import Union, structure_of
 from structbo.space import Levels
 
@@ -64,7 +65,7 @@ def propose(
     union = structure_of(model, draws, data) if union is None else union
     num_observed = float(np.sum(data.mask))
     is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
-    search = compiled_search(model, criterion, is_seen)
+    search = partial(search_starts, model, criterion, is_seen)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
@@ -118,18 +119,13 @@ def _with_fantasies(
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
     if lie is None:
         padded = Data.padded(points, np.zeros(len(points)))
-        values = np.asarray(_mean(model)(draws, data, padded.x))[: len(points)]
+        values = np.asarray(_mean(model, draws, data, jnp.asarray(padded.x)))[: len(points)]
     else:
         values = np.full(len(points), lie(y))
     return Data.padded(np.concatenate([x, points]), np.concatenate([y, values]))
 
 
-@lru_cache(maxsize=16)
-def _mean(model: Callable[..., Any]) -> Callable[..., Array]:
+@compiled("model")
+def _mean(model: Callable[..., Any], draws: Draws, data: Data, x: Array) -> Array:
     """The posterior mean at points, averaged over draws."""
-
-    @jax.jit
-    def mean(draws: Draws, data: Data, x: Array) -> Array:
-        return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)
-
-    return mean
+    return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)

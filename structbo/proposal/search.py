@@ -10,7 +10,6 @@ projections, whose components share no axes.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -32,6 +31,7 @@ from structbo.draws import Draws, condition
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.ascent import coordinate_ascent
 from structbo.models import OuterBox
+from structbo.models.compilation import compiled
 from structbo.proposal.candidates import perturbed
 from structbo.proposal.union import NUM_GRID
 from structbo.space import Levels
@@ -44,61 +44,72 @@ NUM_COORDINATE_STARTS = 3
 NUM_GRADIENT_STARTS = 8
 
 
-@lru_cache(maxsize=16)
-def compiled_search(
-    model: Callable[..., Any], criterion: Criterion, is_seen: bool
-) -> Callable[..., tuple[Acquisition, Array]]:
-    """The compiled search for points from which a gradient is worth following.
+@compiled("model", "criterion", "is_seen")
+def search_starts(
+    model: Callable[..., Any],
+    criterion: Criterion,
+    is_seen: bool,
+    draws: Draws,
+    data: Data,
+    components: Components,
+    layouts: tuple[Layout, Layout],
+    levels: Levels,
+    num_observed: Array | float,
+    key: Array,
+) -> tuple[Acquisition, Array]:
+    """The criterion's acquisition, and points from which its gradient is worth following.
 
     Where message passing sees everything, its maxima, best first.
+
+    Args:
+        model: the NumPyro model.
+        criterion: what makes a point worth evaluating.
+        is_seen: whether message passing sees everything.
+        draws: posterior draws of the model's sites.
+        data: padded observations.
+        components: those of all draws.
+        layouts: the junction tree of all of them, and of those of each draw, stacked.
+        levels: the legal coordinates.
+        num_observed: how many observations there are.
+        key: a JAX random key.
+
+    Returns:
+        The acquisition, and points, shape (K, D).
     """
+    key_random, key_parents, key_line = jax.random.split(key, 3)
+    posteriors = condition(model, draws, data)
+    top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
+    parents = jnp.asarray(data.x)[top]
+    spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
+    children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
 
-    @jax.jit
-    def starts(
-        draws: Draws,
-        data: Data,
-        components: Components,
-        layouts: tuple[Layout, Layout],
-        levels: Levels,
-        num_observed: Array,
-        key: Array,
-    ) -> tuple[Acquisition, Array]:
-        key_random, key_parents, key_line = jax.random.split(key, 3)
-        posteriors = condition(model, draws, data)
-        top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
-        parents = jnp.asarray(data.x)[top]
-        spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
-        children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
-
-        union, single = layouts
-        search = Search(
-            levels=levels,
-            candidates=jnp.concatenate([spread, children, parents]),
-            best=parents[0],
-            num_observed=num_observed,
-            components=components,
-            layouts=single,
-            key=jax.random.fold_in(key, 3),
-        )
-        is_projected = posteriors.covariance.decomposition.projection is not None
-        is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
-        guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
-        num_starts = len(guide.which) if is_seen else NUM_DRAW_STARTS
-        global_maxima = _message_passing_maxima(guide, search, union, num_starts)
-        # What is known of the function's maximum depends on how far up the candidates reach.
-        search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
-        acquisition = guide if is_guide else criterion.of(posteriors, search)
-        if is_seen:
-            values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
-            return acquisition, global_maxima[jnp.argsort(-values)]
-        order = jnp.argsort(-acquisition(search.candidates))
-        ranked = search.candidates[order[:NUM_GRADIENT_STARTS]]
-        moved = coordinate_ascent(
-            acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
-        )
-        return acquisition, jnp.concatenate([moved, ranked])
-
-    return starts
+    union, single = layouts
+    search = Search(
+        levels=levels,
+        candidates=jnp.concatenate([spread, children, parents]),
+        best=parents[0],
+        num_observed=num_observed,
+        components=components,
+        layouts=single,
+        key=jax.random.fold_in(key, 3),
+    )
+    is_projected = posteriors.covariance.decomposition.projection is not None
+    is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
+    guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
+    num_starts = len(guide.which) if is_seen else NUM_DRAW_STARTS
+    global_maxima = _message_passing_maxima(guide, search, union, num_starts)
+    # What is known of the function's maximum depends on how far up the candidates reach.
+    search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
+    acquisition = guide if is_guide else criterion.of(posteriors, search)
+    if is_seen:
+        values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
+        return acquisition, global_maxima[jnp.argsort(-values)]
+    order = jnp.argsort(-acquisition(search.candidates))
+    ranked = search.candidates[order[:NUM_GRADIENT_STARTS]]
+    moved = coordinate_ascent(
+        acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
+    )
+    return acquisition, jnp.concatenate([moved, ranked])
 
 
 def _message_passing_maxima(

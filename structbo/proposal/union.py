@@ -1,7 +1,7 @@
 """The components of all draws together, and junction trees of their graph."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -13,6 +13,7 @@ from structbo.acquisition import Components
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
+from structbo.models.compilation import compiled
 
 NUM_GRID = 17
 MAX_WIDTH = 2
@@ -37,7 +38,7 @@ class Union(NamedTuple):
 
 def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> Union:
     """The components of all draws together; arguments are those of `propose`."""
-    stacked, (residual, projection) = _members(model)(draws, data.x[:1])
+    stacked, (residual, projection) = _members(model, draws, data.x[:1])
     members = np.asarray(stacked)
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     is_wide = members.sum(2).max() > MAX_WIDTH + 1
@@ -49,18 +50,15 @@ def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> Union:
     )
 
 
-@lru_cache(maxsize=16)
-def _members(model: Callable[..., Any]) -> Callable[..., tuple[Array, tuple[Any, Any]]]:
+@compiled("model")
+def _members(
+    model: Callable[..., Any], draws: Draws, x: Array | np.ndarray
+) -> tuple[Array, tuple[Any, Any]]:
     """The components of all draws, bool, shape (S, C, D); residual and projection, if any."""
-
-    @jax.jit
-    def members(draws: Draws, x: Array) -> tuple[Array, tuple[Any, Any]]:
-        one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
-        covariance = condition(model, draws, one).covariance
-        decomposition = covariance.decomposition
-        return decomposition.members, (covariance.rho, decomposition.projection)
-
-    return members
+    one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
+    covariance = condition(model, draws, one).covariance
+    decomposition = covariance.decomposition
+    return decomposition.members, (covariance.rho, decomposition.projection)
 
 
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:

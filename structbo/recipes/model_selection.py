@@ -1,15 +1,23 @@
 """Expected improvement averaged over partitions, and baselines (Gardner et al. 2017)."""
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.data import Direction
-from structbo.draws import Model, maximum_likelihood, partition_search
+from structbo.draws import Model, partition_search
 from structbo.models import canonical
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer
-from structbo.recipes.refitting import Values, partition_model, refitted
+from structbo.recipes.refitting import (
+    Values,
+    best_of_bag,
+    most_likely,
+    partition_model,
+    refitted,
+)
 from structbo.space import Space, SpaceLike
 
 
@@ -89,18 +97,13 @@ def bag_of_models(
         Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
     """
     space, num_models = Space(space), checked_count("num_models", num_models)
-
-    def best_of_bag(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        bag = partition_search.bag_of_models(model, X, y, num_models=num_models, seed=seed)
-        return [bag.best.values]
-
     return refitted(
         space,
         direction,
         seed=seed,
         model=partition_model(space.categorical),
         criterion="log_ei",
-        fitter=best_of_bag,
+        fitter=partial(best_of_bag, num_models=num_models),
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -143,17 +146,13 @@ def known_partition(
         raise ValueError(f"labels must have shape ({space.num_dims},), got {blocks.shape}.")
     # Labels can be of any kind, such as names of the blocks.
     structure = {"labels": canonical(np.unique(blocks, return_inverse=True)[1])}
-
-    def fitted(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        return [maximum_likelihood(model, X, y, structure).values]
-
     return refitted(
         space,
         direction,
         seed=seed,
         model=partition_model(space.categorical),
         criterion="log_ei",
-        fitter=fitted,
+        fitter=partial(most_likely, given=structure),
         num_initial=num_initial,
         cycle=cycle,
     )

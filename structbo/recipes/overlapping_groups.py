@@ -1,7 +1,7 @@
 """Additive upper confidence bounds over dependency graphs (Rolland et al. 2018)."""
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import partial
 from typing import Literal, get_args
 
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.data import Direction
-from structbo.draws import BestDraw, Chain, Cycle, sweeps_per_draw
+from structbo.draws import BestDraw, Chain, Cycle, Model, sweeps_per_draw
 from structbo.models import (
     AdditiveGP,
     DirichletMultinomialPartition,
@@ -21,7 +21,7 @@ from structbo.models import (
     partitions,
 )
 from structbo.models.arguments import check_fraction, check_positive, checked_count
-from structbo.models.decomposition import Structure
+from structbo.models.decomposition import Decomposition, Structure
 from structbo.models.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
@@ -99,7 +99,7 @@ def g_add_gp_ucb(
         ),
         num_initial=num_initial,
         criterion=AdditiveUCB(beta),
-        inference=lambda model, seed: Cycle(BestDraw(model, Chain(model, num_draws, seed)), cycle),
+        inference=partial(_best_draw, num_draws=num_draws, cycle=cycle),
     )
 
 
@@ -115,7 +115,6 @@ def _checked(graph: str | ArrayLike, num_dims: int) -> str | tuple[tuple[int, ..
     return tuple(tuple(map(int, row)) for row in matrix)
 
 
-@lru_cache(maxsize=16)
 def _model(
     graph: str | tuple[tuple[int, ...], ...],
     edge_probability: float,
@@ -123,7 +122,6 @@ def _model(
     noises: tuple[float, ...],
     categorical: tuple[int, ...],
 ) -> AdditiveGP:
-    """The same arguments give the same object, whose compiled samplers are then shared."""
     with double_precision():
         sets = (FiniteUniform(np.array(values)) for values in (lengthscales, [1.0], noises))
         lengthscale, outputscale, noise = sets
@@ -140,5 +138,17 @@ def _structure(graph: str | tuple[tuple[int, ...], ...], edge_probability: float
     if graph == "overlap":
         return edges(edge_probability, cliques)
     if graph == "no overlap":
-        return partitions(lambda num_dims: DirichletMultinomialPartition(num_dims, num_dims))
-    return lambda num_dims: cliques(jnp.array(graph))
+        return partitions(_as_many_groups_as_dimensions)
+    return partial(_known_graph, edges=graph)
+
+
+def _as_many_groups_as_dimensions(num_dims: int) -> DirichletMultinomialPartition:
+    return DirichletMultinomialPartition(num_dims, num_dims)
+
+
+def _known_graph(num_dims: int, edges: tuple[tuple[int, ...], ...]) -> Decomposition:
+    return cliques(jnp.array(edges))
+
+
+def _best_draw(model: Model, seed: int, *, num_draws: int, cycle: int) -> Cycle:
+    return Cycle(BestDraw(model, Chain(model, num_draws, seed)), cycle)

@@ -4,7 +4,8 @@ All of them maximize hyper-parameters by likelihood after every ``N_cyc`` observ
 share one lengthscale among all dimensions, here there is one for each.
 """
 
-from functools import lru_cache
+from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +15,6 @@ from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.data import Direction
 from structbo.draws import (
     Model,
-    maximum_likelihood,
-    partition_search,
     restricted_projection_pursuit,
 )
 from structbo.draws.direction_search import projection_pursuit
@@ -24,7 +23,14 @@ from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
 from structbo.optimizer import Optimizer
-from structbo.recipes.refitting import Values, dependent_model, partition_model, refitted
+from structbo.recipes.refitting import (
+    Values,
+    best_of_bag,
+    dependent_model,
+    most_likely,
+    partition_model,
+    refitted,
+)
 from structbo.space import Space, SpaceLike
 
 SCALE = 0.3
@@ -77,23 +83,22 @@ def rpp_gp_ucb(
         raise ValueError(f"delta must be at least 0, got {delta}.")
     group_size = checked_count("group_size", group_size)
     num_alphas = checked_count("num_alphas", num_alphas)
-
-    def learned(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        found = restricted_projection_pursuit(
-            X, y, group_size=group_size, delta=delta, scale=SCALE, num_alphas=num_alphas, seed=seed
-        )
-        return [found.fit.values]
-
+    settings = {"group_size": group_size, "delta": delta, "num_alphas": num_alphas}
     return refitted(
         _ordered(space),
         direction,
         seed=seed,
         model=projection_pursuit(SCALE),
         criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
-        fitter=learned,
+        fitter=partial(_restricted, **settings),
         num_initial=num_initial,
         cycle=cycle,
     )
+
+
+def _restricted(model: Model, X: FloatArray, y: FloatArray, seed: int, **settings: Any) -> Values:
+    found = restricted_projection_pursuit(X, y, scale=SCALE, seed=seed, **settings)
+    return [found.fit.values]
 
 
 def pp_gp_ucb(
@@ -160,20 +165,13 @@ def add_gp_ucb(
     if num_groupings is None:
         num_groupings = -(-space.num_dims // group_size)
     num_models = checked_count("num_groupings", num_groupings)
-
-    def best_grouping(model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
-        bag = partition_search.bag_of_models(
-            model, X, y, num_models=num_models, group_size=group_size, seed=seed
-        )
-        return [bag.best.values]
-
     return refitted(
         space,
         direction,
         seed=seed,
         model=partition_model(space.categorical),
         criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
-        fitter=best_grouping,
+        fitter=partial(best_of_bag, num_models=num_models, group_size=group_size),
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -212,7 +210,7 @@ def gp_ucb(
         seed=seed,
         model=dependent_model(space.categorical),
         criterion=UCB(GroupLog() if beta is None else beta),
-        fitter=lambda model, X, y, seed: [maximum_likelihood(model, X, y, {}).values],
+        fitter=most_likely,
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -263,20 +261,18 @@ def rembo(
         space,
         direction,
         seed=seed,
-        model=_embedding(num_directions),
+        model=AdditiveGP(
+            projections(partial(_standard_normal, num_directions=num_directions), fully_dependent())
+        ),
         criterion=UCB(GroupLog(num_directions) if beta is None else beta),
-        fitter=lambda model, X, y, seed: [maximum_likelihood(model, X, y, {"W": W}).values],
+        fitter=partial(most_likely, given={"W": W}),
         num_initial=num_initial,
         cycle=cycle,
     )
 
 
-@lru_cache(maxsize=16)
-def _embedding(num_directions: int) -> AdditiveGP:
-    def standard_normal(num_dims: int) -> dist.Distribution:
-        return dist.Normal(jnp.zeros((num_dims, num_directions)), 1.0).to_event(2)
-
-    return AdditiveGP(projections(standard_normal, fully_dependent()))
+def _standard_normal(num_dims: int, num_directions: int) -> dist.Distribution:
+    return dist.Normal(jnp.zeros((num_dims, num_directions)), 1.0).to_event(2)
 
 
 def _ordered(space: SpaceLike) -> Space:

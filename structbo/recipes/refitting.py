@@ -1,15 +1,16 @@
 """What the recipes share whose values are found by a function of the data, not drawn."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import partial
 
 from jax.typing import ArrayLike
 
 from structbo.acquisition import Criterion
 from structbo.data import Direction
-from structbo.draws import Cycle, Fitted, Fitter
+from structbo.draws import Cycle, Fitted, Fitter, Model, maximum_likelihood, partition_search
 from structbo.models import AdditiveGP, fully_dependent, partitions
 from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer
 from structbo.space import SpaceLike
 
@@ -37,17 +38,48 @@ def refitted(
         model=model,
         num_initial=num_initial,
         criterion=criterion,
-        inference=lambda model, seed: Cycle(Fitted(model, seed, fitter), cycle),
+        inference=partial(_source, fitter=fitter, cycle=cycle),
     )
 
 
-@lru_cache(maxsize=16)
+def _source(model: Model, seed: int, *, fitter: Fitter, cycle: int) -> Cycle:
+    return Cycle(Fitted(model, seed, fitter), cycle)
+
+
+def most_likely(
+    model: Model,
+    X: FloatArray,
+    y: FloatArray,
+    seed: int,
+    *,
+    given: Mapping[str, ArrayLike] | None = None,
+    with_priors: bool = False,
+) -> Values:
+    """A `Fitter`: the hyper-parameters of `maximum_likelihood`, whatever the seed."""
+    return [maximum_likelihood(model, X, y, given or {}, with_priors=with_priors).values]
+
+
+def best_of_bag(
+    model: Model,
+    X: FloatArray,
+    y: FloatArray,
+    seed: int,
+    *,
+    num_models: int,
+    group_size: int | None = None,
+) -> Values:
+    """A `Fitter`: the best of some random partitions, its hyper-parameters maximized."""
+    bag = partition_search.bag_of_models(
+        model, X, y, num_models=num_models, group_size=group_size, seed=seed
+    )
+    return [bag.best.values]
+
+
 def dependent_model(categorical: tuple[int, ...]) -> AdditiveGP:
-    """One component; the same arguments give the same object, so that it is compiled once."""
+    """One component over all dimensions."""
     return AdditiveGP(fully_dependent(), categorical=categorical)
 
 
-@lru_cache(maxsize=16)
 def partition_model(categorical: tuple[int, ...]) -> AdditiveGP:
-    """One component per block of a partition, likewise."""
+    """One component per block of a partition."""
     return AdditiveGP(partitions(), categorical=categorical)

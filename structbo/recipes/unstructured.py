@@ -1,11 +1,11 @@
 """Methods that learn no decomposition: what those that do have to beat."""
 
 import sys
-from functools import lru_cache
+from functools import partial
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.data import Direction
-from structbo.draws import Chain, maximum_likelihood
+from structbo.draws import Chain, Model
 from structbo.models import (
     AdditiveGP,
     dimension_scaled,
@@ -16,7 +16,7 @@ from structbo.models import (
 )
 from structbo.models.arguments import check_positive, checked_count
 from structbo.optimizer import Optimizer
-from structbo.recipes.refitting import refitted
+from structbo.recipes.refitting import most_likely, refitted
 from structbo.space import Space, SpaceLike
 
 
@@ -53,10 +53,10 @@ def random_trees(
         space,
         direction,
         seed=seed,
-        model=_tree_model(space.categorical),
+        model=AdditiveGP(random_tree(), categorical=space.categorical),
         num_initial=num_initial,
         criterion=AdditiveUCB(beta),
-        inference=lambda model, seed: Chain(model, num_trees, seed),
+        inference=partial(_chain, num_draws=num_trees),
     )
 
 
@@ -91,11 +91,11 @@ def vanilla(
         space,
         direction,
         seed=seed,
-        model=_vanilla_model(space.categorical),
+        model=AdditiveGP(
+            fully_dependent(), lengthscale=dimension_scaled, categorical=space.categorical
+        ),
         criterion="log_ei",
-        fitter=lambda model, X, y, seed: [
-            maximum_likelihood(model, X, y, {}, with_priors=True).values
-        ],
+        fitter=partial(most_likely, with_priors=True),
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -135,9 +135,14 @@ def saas(
         space,
         direction,
         seed=seed,
-        model=_sparse_model(scale, space.categorical),
+        model=AdditiveGP(
+            fully_dependent(),
+            matern52,
+            lengthscale=sparse_axis_aligned(scale),
+            categorical=space.categorical,
+        ),
         num_initial=num_initial,
-        inference=lambda model, seed: Chain(model, num_draws, seed),
+        inference=partial(_chain, num_draws=num_draws),
     )
 
 
@@ -155,17 +160,5 @@ def random(space: SpaceLike, direction: Direction = "minimize", *, seed: int = 0
     return Optimizer(space, direction, seed=seed, num_initial=sys.maxsize)
 
 
-@lru_cache(maxsize=16)
-def _tree_model(categorical: tuple[int, ...]) -> AdditiveGP:
-    return AdditiveGP(random_tree(), categorical=categorical)
-
-
-@lru_cache(maxsize=16)
-def _vanilla_model(categorical: tuple[int, ...]) -> AdditiveGP:
-    return AdditiveGP(fully_dependent(), lengthscale=dimension_scaled, categorical=categorical)
-
-
-@lru_cache(maxsize=16)
-def _sparse_model(scale: float, categorical: tuple[int, ...]) -> AdditiveGP:
-    prior = sparse_axis_aligned(scale)
-    return AdditiveGP(fully_dependent(), matern52, lengthscale=prior, categorical=categorical)
+def _chain(model: Model, seed: int, *, num_draws: int) -> Chain:
+    return Chain(model, num_draws, seed)
