@@ -203,7 +203,7 @@ class PosteriorDraws:
 def _mapped(
     function: Callable[..., Values],
     model: Model,
-    draws: Draws,
+    draws: dict[str, Any],
     keys: Array,
     data: Data,
     arguments: tuple[Any, ...],
@@ -219,7 +219,7 @@ def _mapped(
 
 
 @compiled("model")
-def _log_densities(model: Model, draws: Draws, data: Data) -> Array:
+def _log_densities(model: Model, draws: dict[str, Any], data: Data) -> Array:
     def one(draw: Draws) -> Array:
         run = handlers.seed(model, 0)
         return log_density(run, (data.x, data.y), {"mask": data.mask}, draw)[0]

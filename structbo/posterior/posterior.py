@@ -131,7 +131,7 @@ class Posterior(PosteriorDraws):
         points = checked_points("x", x, len(self.names))
         padded = Data.padded(points, np.zeros(len(points))).x
         found = self.map_draws(_predict, padded, max_draws=max_draws)
-        means, variances = (value[:, : len(points)] for value in found)
+        means, variances = (np.asarray(value)[:, : len(points)] for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)
 
     def effect(

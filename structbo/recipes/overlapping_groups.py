@@ -135,11 +135,11 @@ def _model(
 
 
 def _structure(graph: str | tuple[tuple[int, ...], ...], edge_probability: float) -> Structure:
+    if isinstance(graph, tuple):
+        return partial(_known_graph, edges=graph)
     if graph == "overlap":
         return edges(edge_probability, cliques)
-    if graph == "no overlap":
-        return partitions(_as_many_groups_as_dimensions)
-    return partial(_known_graph, edges=graph)
+    return partitions(_as_many_groups_as_dimensions)
 
 
 def _as_many_groups_as_dimensions(num_dims: int) -> DirichletMultinomialPartition:

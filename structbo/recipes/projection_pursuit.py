@@ -83,7 +83,7 @@ def rpp_gp_ucb(
         raise ValueError(f"delta must be at least 0, got {delta}.")
     group_size = checked_count("group_size", group_size)
     num_alphas = checked_count("num_alphas", num_alphas)
-    settings = {"group_size": group_size, "delta": delta, "num_alphas": num_alphas}
+    settings: dict[str, Any] = {"group_size": group_size, "delta": delta, "num_alphas": num_alphas}
     return refitted(
         _ordered(space),
         direction,

@@ -267,7 +267,7 @@ def test_the_posterior_is_that_of_everything_told(
     monkeypatch.setattr(importlib.import_module("structbo.optimizer.optimizer"), "fit", recorded)
     assert [finished.posterior, finished.posterior] == ["posterior 1", "posterior 1"]
     ((model, X, y, options),) = calls
-    assert model is default_model(())
+    assert model == default_model(())
     told = [t.value for t in finished.trials]
     expected = standardized(np.array([np.nan if v is None else -v for v in told]))
     assert np.allclose(y, expected)
