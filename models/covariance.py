@@ -65,7 +65,9 @@ class AdditiveCovariance:
     @property
     def shares(self) -> Array:
         """Every component's share of the shared variance, shape (C,)."""
-        weights = self.relative_weight(self.decomposition.members, self.decomposition.weights)
+        table = self.decomposition
+        weights = self.relative_weight(table.members, table.weights)
+        weights = jnp.where(table.is_component, weights, 0.0)
         return weights / weights.sum()
 
     @property

@@ -21,14 +21,43 @@ from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 Carry = TypeVar("Carry")
 Visit = Callable[[Carry, Array, Array, Array], Carry]
 """Maps (carry, sign, members, weight) to carry: one component is added (1) or removed (-1)."""
-FlipRule = Callable[[Array, Array, Array, Visit[Any], Any], Any]
+Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 """Folds a visit over the components that change when edge (i, j) of an edge matrix is flipped."""
 
 
 @partial(
     register_dataclass,
-    data_fields=["members", "weights", "valid", "edges", "projection", "is_complete"],
-    meta_fields=["max_size", "flip_rule", "has_main_effects"],
+    data_fields=["edges", "members", "weights", "is_complete"],
+    meta_fields=["flip"],
+)
+@dataclass(frozen=True)
+class FlipRule:
+    """How the components that follow from an edge matrix change when one edge is flipped.
+
+    It is right for the very table that was made together with it, which it therefore keeps. Where
+    members or weights were replaced afterwards, they follow a rule that nobody wrote down, and the
+    tables are compared instead.
+
+    Args:
+        flip: folds a visit over the components that change.
+        edges: the edge matrix, bool, shape (D, D). An entry on its diagonal is a component of one
+            dimension.
+        members: of the components, bool, shape (C, D).
+        weights: of the components, shape (C,).
+        is_complete: whether the table has a row for every component, if that is in question.
+    """
+
+    flip: Flip
+    edges: Array
+    members: Array
+    weights: Array
+    is_complete: Array | None = None
+
+
+@partial(
+    register_dataclass,
+    data_fields=["members", "weights", "valid", "projection", "is_complete", "flip_rule"],
+    meta_fields=["max_size", "has_main_effects"],
 )
 @dataclass(frozen=True)
 class Decomposition:
@@ -36,20 +65,19 @@ class Decomposition:
 
     Args:
         members: which dimensions belong to each component, bool, shape (C, D); rows without members
-            are padding and come last. Where no row has members, the first stands for a constant,
-            the product over no dimensions, so that the variance is what it always is.
-        weights: relative prior variances, shape (C,), zero for padding.
+            are padding. Where no row has members, the first stands for a constant, the product over
+            no dimensions, so that the variance is what it always is.
+        weights: relative prior variances, shape (C,); those of padding have no meaning.
         valid: whether the structure is inside bounds of its own; the likelihood is zero where it is
             not. A bound of yours on any decomposition is ``replace(decomposition, valid=...)``.
-        edges: the edge matrix that the components follow from, if there is one. An entry on its
-            diagonal is a component of one dimension.
         max_size: the largest number of members of a component; the likelihood is zero beyond it.
-        flip_rule: how the components change when one edge is flipped, if there are edges.
         has_main_effects: whether components of single dimensions stay, whatever the edges.
         projection: directions, shape (P, D), if the D dimensions of the components are projections
             ``z = W^T x`` of P parameters.
         is_complete: whether the table has a row for every component, if that is in question; the
             likelihood is zero where it has not.
+        flip_rule: how the components change when one edge is flipped, if they follow from an edge
+            matrix. It speeds moves up, and is ignored where members or weights are not its own.
 
     Example:
         >>> Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 1]], bool)).weights.tolist()
@@ -59,12 +87,11 @@ class Decomposition:
     members: Array
     weights: Array
     valid: Array
-    edges: Array | None = None
     max_size: int | None = None
-    flip_rule: FlipRule | None = None
     has_main_effects: bool = False
     projection: Array | None = None
     is_complete: Array | None = None
+    flip_rule: FlipRule | None = None
 
     @classmethod
     def of(cls, members: Array) -> "Decomposition":
@@ -92,18 +119,34 @@ class Decomposition:
     @property
     def is_component(self) -> Array:
         """Which rows are components and not padding, bool, shape (C,)."""
-        return self.members.any(1).at[0].set(True)
+        return is_component(self.members)
+
+    @property
+    def rows(self) -> Array:
+        """The rows that are components, these first, shape (C,)."""
+        return jnp.nonzero(self.is_component, size=len(self.members), fill_value=0)[0]
 
     @property
     def count(self) -> Array:
         """How many components there are."""
         return self.is_component.sum()
 
+    @property
+    def valid_flip_rule(self) -> FlipRule | None:
+        """The flip rule, if the table is the one that it was made with."""
+        rule = self.flip_rule
+        if rule is None:
+            return None
+        own = (rule.members, rule.weights, rule.is_complete)
+        table = (self.members, self.weights, self.is_complete)
+        return rule if all(a is b for a, b in zip(own, table, strict=True)) else None
+
     def fold(self, visit: Visit[Carry], init: Carry) -> Carry:
         """Folds a function over all components, each added once."""
+        rows = self.rows
 
-        def step(c: Array, carry: Carry) -> Carry:
-            return visit(carry, jnp.array(1.0), self.members[c], self.weights[c])
+        def step(k: Array, carry: Carry) -> Carry:
+            return visit(carry, jnp.array(1.0), self.members[rows[k]], self.weights[rows[k]])
 
         return jax.lax.fori_loop(0, self.count, step, init)
 
@@ -119,18 +162,19 @@ class Decomposition:
         Returns:
             The last carry.
         """
-        if self.flip_rule is None or self.edges is None or new.edges is None:
+        rule, new_rule = self.valid_flip_rule, new.valid_flip_rule
+        if rule is None or new_rule is None:
             return _fold_table_changes(self, new, visit, init)
-        rule, num_dims = self.flip_rule, self.edges.shape[0]
+        num_dims = rule.edges.shape[0]
 
         def step(state: tuple[Array, Array, Carry]) -> tuple[Array, Array, Carry]:
             differ, edges, carry = state
             i, j = jnp.divmod(jnp.argmax(differ), num_dims)
-            carry = rule(edges, i, j, visit, carry)
+            carry = rule.flip(edges, i, j, visit, carry)
             return differ.at[i, j].set(False), flip_edge(edges, i, j), carry
 
-        differ = jnp.triu(self.edges != new.edges)
-        return jax.lax.while_loop(lambda s: s[0].any(), step, (differ, self.edges, init))[2]
+        differ = jnp.triu(rule.edges != new_rule.edges)
+        return jax.lax.while_loop(lambda s: s[0].any(), step, (differ, rule.edges, init))[2]
 
 
 Structure = Callable[[int], Decomposition]
@@ -169,14 +213,13 @@ def cliques(
         capacity = _triangular(edges.shape[0])
     checked_count("capacity", capacity)
     members, count = maximal_cliques(edges, capacity)
+    table = (members, _size(members), count <= capacity)
     return Decomposition(
-        members,
-        _size(members),
+        *table[:2],
         jnp.array(True),
-        edges,
         max_size,
-        _flip_cliques,
-        is_complete=count <= capacity,
+        is_complete=table[2],
+        flip_rule=FlipRule(_flip_cliques, edges, *table),
     )
 
 
@@ -213,14 +256,22 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
     ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
     either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
     members = either[ends[0]] | either[ends[1]]
+    table, flip = (members, _size(members)), _flip_pairs if active is None else _flip_active_pairs
     return Decomposition(
-        members,
-        _size(members),
+        *table,
         jnp.array(True),
-        terms,
-        flip_rule=_flip_pairs if active is None else _flip_active_pairs,
         has_main_effects=True,
+        flip_rule=FlipRule(flip, terms, *table),
     )
+
+
+def is_component(members: Array) -> Array:
+    """Which rows of a table, bool (C, D), are components and not padding, shape (C,).
+
+    Those with members, or the first where no row has any.
+    """
+    has_members = members.any(1)
+    return has_members.at[0].set(has_members[0] | ~has_members.any())
 
 
 def flip_edge(edges: Array, i: Array, j: Array) -> Array:

@@ -267,8 +267,10 @@ class SamplePath(NamedTuple):
     def __call__(self, x: Array) -> Array:
         """The function at points, shape (m, D): shape (m,)."""
 
-        def add(component: Array, total: Array) -> Array:
-            return total + self.component(component, x)
+        decomposition = self.posterior.covariance.decomposition
+        rows = decomposition.rows
 
-        count = self.posterior.covariance.decomposition.count
-        return jax.lax.fori_loop(0, count, add, self.residual(x))
+        def add(k: Array, total: Array) -> Array:
+            return total + self.component(rows[k], x)
+
+        return jax.lax.fori_loop(0, decomposition.count, add, self.residual(x))

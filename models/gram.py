@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from structbo.models.decomposition import is_component
 from structbo.models.kernels import Distances, Kernel, correlation_factors, total
 
 TILE = 64
@@ -61,8 +62,7 @@ class ComponentTable(NamedTuple):
     @classmethod
     def of(cls, members: Array) -> "ComponentTable":
         """The table of components with these members, bool (C, D)."""
-        size = members.sum(1)
-        is_joint = (size > 1).at[0].set(size[0] != 1)
+        is_joint = is_component(members) & (members.sum(1) != 1)
         (joint,) = jnp.nonzero(is_joint, size=len(members), fill_value=0)
         return cls(members, joint, is_joint.sum())
 

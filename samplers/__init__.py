@@ -14,19 +14,23 @@ from structbo.samplers.kdpp import (
     sample_kdpp_heat_bath,
     sample_kdpp_mcmc,
 )
+from structbo.samplers.metropolis import Metropolis
 from structbo.samplers.parallel_tempering import ParallelTempering
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.prior_draws import PriorDraws
+from structbo.samplers.registry import BLOCKS
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
 __all__ = [
+    "BLOCKS",
     "ActiveGibbs",
     "EdgeGibbs",
     "FamilyGibbs",
     "GridGibbs",
     "InformedEdges",
+    "Metropolis",
     "ParallelTempering",
     "PartitionGibbs",
     "PartitionMoves",

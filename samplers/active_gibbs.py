@@ -4,11 +4,12 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.samplers.conditional import Conditional, Point, choose, log_gain
-from structbo.samplers.structure_block import Model, StructureBlock
+from structbo.models.supports import ActiveSet
+from structbo.samplers.conditional import Conditional, Point
+from structbo.samplers.metropolis import Metropolis
 
 
-class ActiveGibbs(StructureBlock):
+class ActiveGibbs(Metropolis):
     """Draws the indicators of randomly chosen variables from their full conditionals.
 
     Every other visit, on average, is a swap: a random active variable and a random inactive one
@@ -18,32 +19,23 @@ class ActiveGibbs(StructureBlock):
 
     Args:
         model: the NumPyro model.
-        num_visits: visits per step; by default twice the number of dimensions.
+        num_moves: visits per step; by default twice the number of dimensions.
     """
 
-    def __init__(self, model: Model, num_visits: int | None = None) -> None:
-        super().__init__(model)
-        self._num_visits = num_visits
+    support = ActiveSet
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        num_visits = 2 * value.shape[0] if self._num_visits is None else self._num_visits
-        keys = jax.random.split(key, num_visits)
+    def moves_per_step(self, value: Array) -> int:
+        return 2 * len(value)
 
-        def visit(k: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
-            point, moved = state
-            key_kind, key_value, key_accept = jax.random.split(keys[k], 3)
-            is_swap = jax.random.bernoulli(key_kind)
-            other = jnp.where(
-                is_swap, _swapped(key_value, point.value), _flipped(key_value, point.value)
-            )
-            new = conditional.move(point, other)
-            prob = jax.nn.sigmoid(log_gain(new, point))
-            changed = prob * (other != point.value).any()
-            return choose(jax.random.uniform(key_accept) < prob, new, point), moved + changed
+    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+        key_kind, key_swap, key_flip = jax.random.split(key, 3)
+        is_swap = jax.random.bernoulli(key_kind)
+        swapped, flipped = _swapped(key_swap, point.value), _flipped(key_flip, point.value)
+        return conditional.move(point, jnp.where(is_swap, swapped, flipped)), jnp.array(0.0)
 
-        init = (conditional.start(value), jnp.array(0.0))
-        point, moved = jax.lax.fori_loop(0, num_visits, visit, init)
-        return point.value, moved / num_visits
+    def acceptance(self, log_ratio: Array) -> Array:
+        """Of two values, each in proportion to its density."""
+        return jax.nn.sigmoid(log_ratio)
 
 
 def _flipped(key: Array, active: Array) -> Array:

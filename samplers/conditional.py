@@ -1,25 +1,49 @@
 """The log density of a model as a function of one structure site, everything else held fixed.
 
-Every structure sampler moves through this one engine. Where the likelihood is a `MarginalGP` a move
-re-runs only the structure part of the model, adds and subtracts the products of the components that
-changed, and takes one Cholesky. Where it is not, the full log density is evaluated. A scale of the
-likelihood, as `numpyro.handlers.scale` gives it, multiplies its logarithm.
+Every structure sampler moves through this one engine. Where a move can change nothing of the
+likelihood but the set of components, it adds and subtracts the products of those that changed, and
+takes one Cholesky. Whether that is so is seen in the model's trace: projections and
+hyper-parameters may depend on a structure site too. Where they do, and where the likelihood is not
+a `MarginalGP`, the full log density is evaluated. A scale of the likelihood, as
+`numpyro.handlers.scale` gives it, multiplies its logarithm.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpyro import handlers
 
+from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.gp import MarginalGP
 from structbo.models.gram import component_product
 from structbo.models.marginal import log_marginal
+from structbo.samplers.dependence import dependence
 
 Trace = dict[str, dict[str, Any]]
+
+
+class Components(NamedTuple):
+    """Sums over the components of one value, which a move updates.
+
+    Args:
+        gram: weighted sum of component products before normalization, shape (n, n).
+        total: sum of the relative weights, a scalar.
+        count: how many components there are.
+        num_oversized: how many of them have more members than the structure allows.
+        is_complete: whether these are all components of the value.
+    """
+
+    gram: Array
+    total: Array
+    count: Array
+    num_oversized: Array
+    is_complete: Array
 
 
 class Point(NamedTuple):
@@ -28,16 +52,14 @@ class Point(NamedTuple):
     Args:
         value: of the structure site.
         log_density: log joint density of the model.
-        gram: weighted sum of component products before normalization, shape (n, n).
-        total: sum of the relative weights, a scalar.
-        num_components: how many components there are.
+        components: what incremental moves go on from; None where there are none.
+        guide: what a block wants to remember of the point.
     """
 
     value: Array
     log_density: Array
-    gram: Array
-    total: Array
-    num_components: Array
+    components: Components | None = None
+    guide: Any = None
 
 
 class Conditional:
@@ -69,56 +91,98 @@ class Conditional:
         trace = self._run(value)
         self.prior = trace[site]["fn"]
         self._likelihood_site = marginal_gp_site(trace)
-        if self._likelihood_site is not None:
-            likelihood: MarginalGP = trace[self._likelihood_site]["fn"]
-            self.likelihood = likelihood
-            scale = trace[self._likelihood_site]["scale"]
-            self.power = power if scale is None else power * scale
-            self.y: Array = trace[self._likelihood_site]["value"]
-            covariance = likelihood.covariance
-            self.covariance = covariance
-            self.factors = covariance.factors(likelihood.x, likelihood.x)
-            residual = covariance.residual_gram(likelihood.x, likelihood.x)
-            self._fixed = likelihood.with_noise(
-                jnp.zeros_like(self.factors[0]) if residual is None else residual
-            )
+        self.is_incremental = self._changes_only_components(trace, value)
+        """Whether moves touch only the components that change."""
+        self.has_flip_rule = False
+        """Whether the components are known to change as a `FlipRule` says."""
+        if not self.is_incremental:
+            return
+        observed = trace[self._likelihood_site or ""]
+        likelihood: MarginalGP = observed["fn"]
+        self.likelihood = likelihood
+        self.y: Array = observed["value"]
+        self.covariance = likelihood.covariance
+        self.evidence_power = power if observed["scale"] is None else power * observed["scale"]
+        self.factors = self.covariance.factors(likelihood.x, likelihood.x)
+        self.lower_factors = lower_triangles(self.factors)
+        residual = self.covariance.residual_gram(likelihood.x, likelihood.x)
+        self.has_flip_rule = self.covariance.decomposition.valid_flip_rule is not None
+        self._fixed = likelihood.with_noise(
+            jnp.zeros_like(self.factors[0]) if residual is None else residual
+        )
 
-    @property
-    def is_incremental(self) -> bool:
-        """Whether the likelihood is a `MarginalGP`, so that moves touch only what changes."""
-        return self._likelihood_site is not None
+    def _changes_only_components(self, trace: Trace, value: Array) -> bool:
+        """Whether nothing of the likelihood but its components can depend on the site."""
+        name = self._likelihood_site
+        if name is None:
+            return False
+        # A class of the user's own may compute something else from the same parts.
+        likelihood = trace[name]["fn"]
+        kinds = type(likelihood), type(likelihood.covariance)
+        if kinds != (MarginalGP, AdditiveCovariance):
+            return False
+
+        def everything_else(value: Array) -> Any:
+            site = self._run(value)[name]
+            gp: MarginalGP = site["fn"]
+            projection = gp.covariance.decomposition.projection
+            covariance = replace(gp.covariance, decomposition=projection)
+            return covariance, gp.x, gp.noise, gp.rows, site["value"], site["scale"]
+
+        return not any(jax.tree.leaves(dependence(everything_else, value)))
 
     def log_density(self, value: Array) -> Array:
         """Log joint density of the model at a value, from scratch."""
-        return trace_log_density(self._run(value))
+        trace = self._run(value)
+        if self._likelihood_site is None:
+            return trace_log_density(trace)
+        likelihood = {"y": trace[self._likelihood_site]}
+        return self._with_prior(trace, self.power, trace_log_density(likelihood))
 
-    def covariance_matrix(self, point: Point) -> Array:
-        """Covariance of the observations at a point, shape (n, n)."""
-        return self._fixed + self.covariance.shared_variance / point.total * point.gram
+    def _with_prior(self, trace: Trace, power: Array | float, log_likelihood: Array) -> Array:
+        """The power of a likelihood times the density of all other sites."""
+        rest = {name: site for name, site in trace.items() if name != self._likelihood_site}
+        evidence = jnp.where(power == 0, 0.0, power * log_likelihood)
+        return evidence + trace_log_density(rest)
+
+    def covariance_matrix(self, components: Components) -> Array:
+        """Covariance of the observations, shape (n, n)."""
+        return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
     def start(self, value: Array) -> Point:
         """Evaluates a value from scratch."""
         if not self.is_incremental:
-            none = jnp.zeros(())
-            return Point(value, self.log_density(value), none, none, none)
+            return Point(value, self.log_density(value))
         trace = self._run(value)
         decomposition = self._decomposition(trace)
-        inside = decomposition.is_inside
-        nothing = (jnp.zeros_like(self._fixed), jnp.array(0.0), jnp.array(0), inside)
-        state = decomposition.fold(self._visit(decomposition), nothing)
-        return self._point(value, trace, state)
+        none, is_complete = jnp.array(0), decomposition.is_complete
+        nothing = Components(
+            jnp.zeros_like(self._fixed),
+            jnp.array(0.0),
+            none,
+            none,
+            jnp.array(True) if is_complete is None else is_complete,
+        )
+        components = decomposition.fold(self._visit(decomposition), nothing)
+        return self._point(value, trace, components)
 
     def move(self, point: Point, value: Array) -> Point:
         """Evaluates a value near a point that is already evaluated."""
         if not self.is_incremental:
             return self.start(value)
+        before: Components = point.components
         trace = self._run(value)
         old, new = self.decomposition(point.value), self._decomposition(trace)
-        # With a flip rule the size and the number of components are checked on what changes: the
-        # table, which may take long to list, is not needed.
-        inside = new.is_inside if new.flip_rule is None else new.valid
-        state = (point.gram, point.total, point.num_components, inside)
-        return self._point(value, trace, old.fold_changes(new, self._visit(new), state))
+        components = old.fold_changes(new, self._visit(new), before)
+        if new.is_complete is None:
+            return self._point(value, trace, components)
+        if new.valid_flip_rule is None:
+            is_complete = new.is_complete
+        else:
+            # The table, which may take long to list, is not needed to see that its rows suffice.
+            is_complete = components.count <= len(new.members)
+        moved = self._point(value, trace, components._replace(is_complete=is_complete))
+        return jax.lax.cond(before.is_complete, lambda: moved, lambda: self.start(value))
 
     def decomposition(self, value: Array) -> Decomposition:
         """The components at a value of the site."""
@@ -128,39 +192,40 @@ class Conditional:
         likelihood: MarginalGP = trace[self._likelihood_site or ""]["fn"]
         return likelihood.covariance.decomposition
 
-    def _visit(self, decomposition: Decomposition) -> Callable[..., Any]:
-        def visit(
-            state: tuple[Array, Array, Array, Array], sign: Array, members: Array, weight: Array
-        ) -> tuple[Array, Array, Array, Array]:
-            gram, total, count, inside = state
+    def _visit(self, decomposition: Decomposition) -> Callable[..., Components]:
+        largest = decomposition.max_size
+
+        def visit(sums: Components, sign: Array, members: Array, weight: Array) -> Components:
             weight = sign * self.covariance.relative_weight(members, weight)
-            if decomposition.max_size is not None:
-                inside &= (sign < 0) | (members.sum() <= decomposition.max_size)
-            gram = gram + weight * component_product(self.factors, members)
-            return gram, total + weight, count + sign.astype(count.dtype), inside
+            one = sign.astype(sums.count.dtype)
+            is_oversized = False if largest is None else members.sum() > largest
+            return Components(
+                sums.gram + weight * component_product(self.factors, members),
+                sums.total + weight,
+                sums.count + one,
+                sums.num_oversized + jnp.where(is_oversized, one, 0),
+                sums.is_complete,
+            )
 
         return visit
 
-    def _point(self, value: Array, trace: Trace, state: tuple[Array, Array, Array, Array]) -> Point:
-        gram, total, count, inside = state
-        point = Point(value, jnp.array(0.0), gram, total, count)
-        capacity = self._decomposition(trace).members.shape[0]
-        marginal = log_marginal(self.covariance_matrix(point), self.y, self.likelihood.rows)
-        inside &= count <= capacity
-        rest = trace_log_density({k: s for k, s in trace.items() if k != self._likelihood_site})
-        evidence = self.power * jnp.where(inside, marginal, -jnp.inf)
-        return point._replace(log_density=jnp.where(self.power == 0, 0.0, evidence) + rest)
+    def _point(self, value: Array, trace: Trace, components: Components) -> Point:
+        decomposition = self._decomposition(trace)
+        inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
+        covariance = self.covariance_matrix(components)
+        evidence = log_marginal(covariance, self.y, self.likelihood.rows)
+        evidence = jnp.where(inside, evidence, -jnp.inf)
+        log_density = self._with_prior(trace, self.evidence_power, evidence)
+        return Point(value, log_density, components)
 
 
-def log_gain(new: Point, old: Point) -> Array:
-    """Log ratio of two densities; where both are zero, the smaller structure is better.
+def lower_triangles(factors: Array) -> Array:
+    """Lower triangles of correlation factors (D, n, n) in 32 bits, shape (D, n (n + 1) / 2).
 
-    So a chain that starts outside the bounds of its structure walks towards the empty one, of no
-    edges or of no active variables.
+    A quarter of the memory traffic of the matrices, for scores that only steer proposals.
     """
-    both_outside = jnp.isneginf(new.log_density) & jnp.isneginf(old.log_density)
-    towards_empty = jnp.where(new.value.sum() < old.value.sum(), jnp.inf, -jnp.inf)
-    return jnp.where(both_outside, towards_empty, new.log_density - old.log_density)
+    rows, columns = np.tril_indices(factors.shape[-1])
+    return factors[:, rows, columns].astype(jnp.float32)
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:

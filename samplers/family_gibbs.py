@@ -6,14 +6,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
-from numpyro.infer.gibbs import prototype_trace
+from numpyro.infer.gibbs import latent_sample_sites, prototype_trace
 
 from structbo.models.structures.families import DIVIDER
-from structbo.models.supports import ActiveSet, Adjacency, Family, Partition
-from structbo.samplers.active_gibbs import ActiveGibbs
+from structbo.models.supports import Family
 from structbo.samplers.conditional import Conditional, marginal_gp_site
-from structbo.samplers.informed_edges import InformedEdges
-from structbo.samplers.split_merge import SplitMerge
+from structbo.samplers.registry import BLOCKS, Blocks, block_of, is_reversible
 from structbo.samplers.structure_block import (
     Block,
     BlockState,
@@ -24,13 +22,6 @@ from structbo.samplers.structure_block import (
 )
 
 Sites = dict[str, Array]
-
-REVERSIBLE_BLOCKS: dict[type, type[StructureBlock]] = {
-    Adjacency: InformedEdges,
-    Partition: SplitMerge,
-    ActiveSet: ActiveGibbs,
-}
-"""Which block moves the sites of which support; each satisfies detailed balance."""
 
 
 class FamilyGibbs(Block):
@@ -50,6 +41,8 @@ class FamilyGibbs(Block):
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.
         num_temperatures: steps of each path, with a few moves at each of them.
+        blocks: which blocks move the structures, each satisfying detailed balance; by default those
+            of `BLOCKS`.
 
     References:
         Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods"; Neal
@@ -57,9 +50,10 @@ class FamilyGibbs(Block):
         sampling reversible jump MCMC algorithms".
     """
 
-    def __init__(self, model: Model, num_temperatures: int = 8) -> None:
+    def __init__(self, model: Model, num_temperatures: int = 8, blocks: Blocks = BLOCKS) -> None:
         super().__init__(model)
         self._num_temperatures = num_temperatures
+        self._blocks = blocks
 
     def sample(
         self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
@@ -125,11 +119,10 @@ class FamilyGibbs(Block):
         if not start:
             return start, start, log_likelihood(start)
         trace = prototype_trace(model, key, *call)
-        blocks = [
-            (block(model), site)
-            for support, block in REVERSIBLE_BLOCKS.items()
-            for site in sites_with_support(support)(trace)
-        ]
+        blocks: list[tuple[StructureBlock, str]] = []
+        for site in start:
+            block = block_of(site, trace[site]["fn"].support, self._blocks)(model)
+            blocks.append((block, site))
 
         def moves(key: Array, values: Sites, power: Array) -> Sites:
             """All blocks in turn and back again, which is as reversible as each of them."""
@@ -155,8 +148,12 @@ class FamilyGibbs(Block):
         return near, far, log_ratios.sum()
 
 
-def family_sites(trace: Any) -> Sequence[str]:
+def family_sites(trace: Any, blocks: Blocks = BLOCKS) -> Sequence[str]:
     """The sites that `FamilyGibbs` owns: the family's, and structure sites inside the families.
+
+    Args:
+        trace: of the model.
+        blocks: those that move sites. A site inside a family is owned if its block is reversible.
 
     Raises:
         ValueError: if there are several mixtures.
@@ -170,10 +167,9 @@ def family_sites(trace: Any) -> Sequence[str]:
             "families in one mixture."
         )
     prefixes = tuple(name + DIVIDER for name in trace[families[0]]["fn"].names)
-    inside = [
-        site
-        for support in REVERSIBLE_BLOCKS
-        for site in sites_with_support(support)(trace)
-        if site.startswith(prefixes)
-    ]
-    return [*families, *inside]
+
+    def is_owned(site: str) -> bool:
+        block = block_of(site, trace[site]["fn"].support, blocks)
+        return site.startswith(prefixes) and block is not None and is_reversible(block)
+
+    return [*families, *(site for site in latent_sample_sites(trace) if is_owned(site))]

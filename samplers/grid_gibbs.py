@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
 
+from structbo.models.supports import FiniteSet
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.structure_block import StructureBlock
 
@@ -21,6 +22,9 @@ class GridGibbs(StructureBlock):
     References:
         Rolland et al. 2018, eq. (8).
     """
+
+    support = FiniteSet
+    is_reversible = False
 
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
         prior = conditional.prior

@@ -7,12 +7,13 @@ from jax import Array
 
 from structbo.models.marginal import cho_solve, covariance_gradient, masked, safe_cholesky
 from structbo.models.structures.edge_matrix import EdgeBernoulli
-from structbo.samplers.conditional import Conditional, Point, choose, log_gain
-from structbo.samplers.edge_gibbs import flip_value
-from structbo.samplers.structure_block import Model, StructureBlock
+from structbo.models.supports import Adjacency
+from structbo.samplers.conditional import Components, Conditional, Point, lower_triangles
+from structbo.samplers.edge_gibbs import flipped, num_pairs
+from structbo.samplers.metropolis import Metropolis
 
 
-class InformedEdges(StructureBlock):
+class InformedEdges(Metropolis):
     """Metropolis-Hastings on edges with proposals weighted by their first-order gain.
 
     With ``G`` the derivative of the log evidence by the covariance, ``<G, k_i k_j>`` for all pairs
@@ -21,87 +22,65 @@ class InformedEdges(StructureBlock):
     change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at
     the proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
 
+    Where more than the components depends on the edges, or the likelihood is not a `MarginalGP`,
+    the scores are those of the prior alone. Where the components are not those of `pairs` or
+    `cliques`, what a flip changes is a guess, and every other proposal, on average, is uniform.
+
     Args:
-        model: the NumPyro model; its likelihood must be a `MarginalGP`.
-        num_moves: proposals per step.
+        model: the NumPyro model.
+        num_moves: proposals per step; by default 10.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces".
     """
 
-    def __init__(self, model: Model, num_moves: int = 10) -> None:
-        super().__init__(model)
-        self._num_moves = num_moves
+    support = Adjacency
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        if not conditional.is_incremental:
-            raise ValueError(
-                "InformedEdges needs a model whose observed site is a MarginalGP, such as "
-                "AdditiveGP; use EdgeGibbs for other likelihoods."
-            )
-        rows, columns = (jnp.asarray(side) for side in np.triu_indices(value.shape[0], 1))
-        if len(rows) == 0:
-            return value, jnp.array(0.0)
-        keys = jax.random.split(key, self._num_moves)
-        factors = lower_triangles(conditional.factors)
+    def moves_per_step(self, value: Array) -> int:
+        return 10 if num_pairs(value) else 0
 
-        def proposals(point: Point) -> Array:
-            gains = first_order_gains(conditional, point, factors)[rows, columns]
-            return jax.nn.log_softmax(jax.nn.log_sigmoid(gains))
+    def start(self, conditional: Conditional, value: Array) -> Point:
+        return self._guided(conditional, super().start(conditional, value))
 
-        def move(k: Array, state: tuple[Point, Array, Array]) -> tuple[Point, Array, Array]:
-            point, log_probs, accepted = state
-            key_pair, key_accept = jax.random.split(keys[k])
-            pair = jax.random.categorical(key_pair, log_probs)
-            new = conditional.move(point, flip_value(point.value, rows[pair], columns[pair]))
-            new_log_probs = proposals(new)
-            log_ratio = log_gain(new, point) + new_log_probs[pair] - log_probs[pair]
-            prob = jnp.exp(jnp.minimum(jnp.nan_to_num(log_ratio, nan=-jnp.inf), 0.0))
-            accept = jax.random.uniform(key_accept) < prob
-            log_probs = jnp.where(accept, new_log_probs, log_probs)
-            return choose(accept, new, point), log_probs, accepted + prob
+    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+        pair = jax.random.categorical(key, point.guide)
+        new = conditional.move(point, flipped(point.value, pair))
+        new = self._guided(conditional, new)
+        return new, new.guide[pair] - point.guide[pair]
 
-        start = conditional.start(value)
-        init = (start, proposals(start), jnp.array(0.0))
-        point, _, accepted = jax.lax.fori_loop(0, self._num_moves, move, init)
-        return point.value, accepted / self._num_moves
+    def _guided(self, conditional: Conditional, point: Point) -> Point:
+        """The point with the log probabilities of its flips, shape (D (D - 1) / 2,)."""
+        gains = first_order_gains(conditional, point)[np.triu_indices(len(point.value), 1)]
+        log_probs = jax.nn.log_softmax(jax.nn.log_sigmoid(gains))
+        if not conditional.has_flip_rule:
+            log_probs = jnp.logaddexp(log_probs, -jnp.log(len(log_probs))) - jnp.log(2.0)
+        return point._replace(guide=log_probs)
 
 
-def lower_triangles(factors: Array) -> Array:
-    """Lower triangles of correlation factors (D, n, n) in 32 bits, shape (D, n (n + 1) / 2).
-
-    A quarter of the memory traffic of the matrices. The scores only steer proposals, and the ratio
-    corrects for the very scores that were used, so their precision costs no exactness.
-    """
-    rows, columns = np.tril_indices(factors.shape[-1])
-    return factors[:, rows, columns].astype(jnp.float32)
-
-
-def first_order_gains(
-    conditional: Conditional, point: Point, factors: Array | None = None
-) -> Array:
-    """First-order change of the log density under the flip of each edge.
+def first_order_gains(conditional: Conditional, point: Point) -> Array:
+    """First-order change of the log density under the flip of each edge, (D, D) and symmetric.
 
     The components of a flip are taken to be the pair itself and, where main effects are not kept,
     those of its ends that have no other edge. That is exact for `pairs`, where edges of inactive
     variables gain nothing; for `cliques` it ignores common neighbors, which makes a proposal less
-    informed but not less right.
-
-    Args:
-        conditional: the model as a function of its edge matrix.
-        point: the current graph.
-        factors: `lower_triangles` of the model's factors, where they are at hand.
-
-    Returns:
-        Shape (D, D), symmetric.
+    informed but not less right: the ratio corrects for the very scores that were used.
     """
+    prior = conditional.prior
+    log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
+    if not conditional.is_incremental:
+        return jnp.broadcast_to(log_odds, point.value.shape)
+    return conditional.evidence_power * _evidence_gains(conditional, point) + log_odds
+
+
+def _evidence_gains(conditional: Conditional, point: Point) -> Array:
+    """The part of the log evidence, shape (D, D)."""
+    components: Components = point.components
     covariance, rows = conditional.covariance, conditional.likelihood.rows
-    cholesky = safe_cholesky(masked(conditional.covariance_matrix(point), rows))
+    cholesky = safe_cholesky(masked(conditional.covariance_matrix(components), rows))
     alpha = cho_solve(cholesky, jnp.where(rows, conditional.y, 0.0))
     gradient = covariance_gradient(cholesky, alpha, rows)
 
-    if factors is None:
-        factors = lower_triangles(conditional.factors)
+    factors = conditional.lower_factors
     twice = gradient * (2.0 - jnp.eye(len(gradient)))
     weighted = factors * lower_triangles(twice[None])
     relevance = jnp.ones(len(factors)) if covariance.relevance is None else covariance.relevance
@@ -116,13 +95,12 @@ def first_order_gains(
         inner = inner - is_lone * main[:, None] - is_lone.T * main
 
     sign = jnp.where(edges, -1.0, 1.0)
-    change, total = sign * weight, jnp.maximum(point.total + sign * weight, 1e-6)
-    overall = (gradient * point.gram).sum() / point.total
+    change, total = sign * weight, jnp.maximum(components.total + sign * weight, 1e-6)
+    overall = (gradient * components.gram).sum() / components.total
     gain = covariance.shared_variance / total * (sign * inner - change * overall)
     decomposition = conditional.decomposition(point.value)
-    if decomposition.has_main_effects and decomposition.edges is not None:
-        is_active = jnp.diagonal(decomposition.edges)
+    rule = decomposition.valid_flip_rule
+    if decomposition.has_main_effects and rule is not None:
+        is_active = jnp.diagonal(rule.edges)
         gain *= is_active[:, None] & is_active
-    prior = conditional.prior
-    log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
-    return conditional.power * gain + log_odds
+    return gain

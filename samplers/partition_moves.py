@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.supports import Partition
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.split_merge import SplitMerge
@@ -11,18 +12,23 @@ from structbo.samplers.structure_block import StructureBlock
 
 
 class PartitionMoves(StructureBlock):
-    """Gibbs visits to half of the dimensions, then as many splits and merges as dimensions.
+    """Gibbs visits to half of the dimensions, with as many splits and merges as dimensions between.
 
     Gibbs moves explore one mode several times faster than splits and merges, which are cheaper and
-    change several dimensions at once: together they rely on neither alone.
+    change several dimensions at once: together they rely on neither alone. Half of the visits come
+    before and half after, so a step is as reversible as each of its moves.
 
     Args:
         model: the NumPyro model.
     """
 
+    support = Partition
+
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        key_gibbs, key_split_merge = jax.random.split(key)
-        gibbs = PartitionGibbs(self.model, num_visits=-(-value.shape[0] // 2))
-        value, moved = gibbs.update(key_gibbs, conditional, value)
-        value, accepted = SplitMerge(self.model).update(key_split_merge, conditional, value)
-        return value, jnp.array([moved, accepted]).mean()
+        visits = PartitionGibbs(self.model, num_moves=-(-len(value) // 4))
+        blocks = (visits, SplitMerge(self.model), visits)
+        moved = []
+        for block, key_block in zip(blocks, jax.random.split(key, len(blocks)), strict=True):
+            value, prob = block.update(key_block, conditional, value)
+            moved.append(prob)
+        return value, jnp.stack(moved).mean()

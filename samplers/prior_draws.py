@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.supports import SpanningTree
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.structure_block import StructureBlock
 
@@ -19,6 +20,9 @@ class PriorDraws(StructureBlock):
     References:
         Ziomek and Bou-Ammar 2023, for random trees.
     """
+
+    support = SpanningTree
+    is_reversible = False
 
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
         return conditional.prior.sample(key).astype(value.dtype), jnp.array(1.0)

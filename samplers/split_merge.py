@@ -1,7 +1,5 @@
 """Split and merge moves over partitions, by Metropolis-Hastings."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -10,11 +8,11 @@ from jax import Array
 
 from structbo.models.structures.partition import block_sizes
 from structbo.samplers.conditional import Conditional, Point, choose
-from structbo.samplers.partition_gibbs import relabelled, score
-from structbo.samplers.structure_block import Model, StructureBlock
+from structbo.samplers.partition_gibbs import PartitionBlock, relabelled
+from structbo.samplers.structure_block import Model
 
 
-class SplitMerge(StructureBlock):
+class SplitMerge(PartitionBlock):
     """Splits a random block at random, or merges two random blocks.
 
     A split and a merge are equally probable where both are possible; each costs one Cholesky.
@@ -29,18 +27,12 @@ class SplitMerge(StructureBlock):
         or a merge is impossible the other one is certain.
     """
 
-    def __init__(self, model: Model, num_moves: int | None = None) -> None:
-        super().__init__(model)
-        self._num_moves = num_moves
+    def moves_per_step(self, value: Array) -> int:
+        return len(value) if len(value) > 1 else 0
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        num_moves = value.shape[0] if self._num_moves is None else self._num_moves
-
-        def suggest(key: Array, point: Point) -> tuple[Point, Array]:
-            labels, log_ratio = propose(key, point.value)
-            return conditional.move(point, labels), log_ratio
-
-        return _metropolis(key, conditional, value, suggest, num_moves)
+    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+        labels, log_ratio = propose(key, point.value)
+        return conditional.move(point, labels), log_ratio
 
 
 class Proposals(NamedTuple):
@@ -115,7 +107,7 @@ def _proper_subset(key: Array, members: Array) -> Array:
     return jax.lax.while_loop(lambda s: others.any() & ~s[1].any(), throw, init)[1]
 
 
-class RestrictedSplitMerge(StructureBlock):
+class RestrictedSplitMerge(PartitionBlock):
     """Splits a block where the evidence suggests it, or merges two blocks.
 
     Two random dimensions stay apart; the others of their blocks are first divided at random, then
@@ -125,7 +117,7 @@ class RestrictedSplitMerge(StructureBlock):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step.
+        num_moves: proposals per step; by default one.
         num_scans: how many scans over the dimensions come before the last.
 
     References:
@@ -133,17 +125,14 @@ class RestrictedSplitMerge(StructureBlock):
         process mixture model", section 4.2.
     """
 
-    def __init__(self, model: Model, num_moves: int = 1, num_scans: int = 1) -> None:
-        super().__init__(model)
-        self._num_moves = num_moves
+    def __init__(self, model: Model, num_moves: int | None = None, num_scans: int = 1) -> None:
+        super().__init__(model, num_moves)
         self._num_scans = num_scans
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        suggest = partial(self._suggest, conditional)
-        return _metropolis(key, conditional, value, suggest, self._num_moves)
+    def moves_per_step(self, value: Array) -> int:
+        return 1 if len(value) > 1 else 0
 
-    def _suggest(self, conditional: Conditional, key: Array, point: Point) -> tuple[Point, Array]:
-        """The proposed point, and the log probability of the way back minus the way there."""
+    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
         labels, num_dims = point.value, point.value.shape[0]
         key_pair, key_launch, key_scans = jax.random.split(key, 3)
         i, j = jax.random.choice(key_pair, num_dims, (2,), replace=False)
@@ -168,7 +157,7 @@ class RestrictedSplitMerge(StructureBlock):
                 rest, point, sides, log_prob = state
                 dim = jnp.argmax(rest)
                 new = conditional.move(point, divided(sides.at[dim].set(~sides[dim])))
-                gain = score(new) - score(point)
+                gain = self.height(new) - self.height(point)
                 flip = thresholds[dim] < jax.nn.sigmoid(gain)
                 if wanted is not None:
                     flip = jnp.where(is_split, flip, wanted[dim] != sides[dim])
@@ -190,28 +179,3 @@ class RestrictedSplitMerge(StructureBlock):
         merged = relabelled(labels, jnp.where(union, num_dims, labels))
         new = jax.lax.cond(is_split, lambda: split, lambda: conditional.move(point, merged))
         return new, jnp.where(is_split, -log_prob, log_prob)
-
-
-def _metropolis(
-    key: Array,
-    conditional: Conditional,
-    value: Array,
-    suggest: Callable[[Array, Point], tuple[Point, Array]],
-    num_moves: int,
-) -> tuple[Array, Array]:
-    """Metropolis-Hastings moves: the last value, and the mean acceptance probability."""
-    if value.shape[0] == 1:
-        return value, jnp.array(0.0)
-
-    def move(key: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
-        point, accepted = state
-        key_suggest, key_accept = jax.random.split(key)
-        new, log_ratio = suggest(key_suggest, point)
-        prob = jnp.exp(jnp.minimum(score(new) - score(point) + log_ratio, 0.0))
-        accept = jax.random.uniform(key_accept) < prob
-        return choose(accept, new, point), accepted + prob
-
-    keys = jax.random.split(key, num_moves)
-    init = (conditional.start(value), jnp.array(0.0))
-    point, accepted = jax.lax.fori_loop(0, num_moves, lambda k, s: move(keys[k], s), init)
-    return point.value, accepted / num_moves

@@ -3,7 +3,7 @@
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,11 @@ class Block(MCMCKernel):
     @property
     def model(self) -> Model:
         return self._model
+
+    @property
+    def statistics(self) -> dict[str, str]:
+        """What is worth keeping of every step: names, and the fields of the state."""
+        return {f"acceptance_rate_{type(self).__name__}": "accept_prob"}
 
     @property
     def sample_field(self) -> str:
@@ -94,11 +99,16 @@ class Block(MCMCKernel):
 class StructureBlock(Block):
     """A block kernel that updates structure sites one at a time, given all others.
 
-    Subclasses say which support they sample and how to update one site.
+    Subclasses say which support they sample and how to update one site. Most are `Metropolis`.
 
     Args:
         model: the NumPyro model.
     """
+
+    support: ClassVar[type[Constraint]]
+    """The class of the supports of sites that the block can move."""
+    is_reversible: ClassVar[bool] = True
+    """Whether an update satisfies detailed balance; `FamilyGibbs` runs it both ways."""
 
     @abstractmethod
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
@@ -142,13 +152,14 @@ def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[st
         return [
             name
             for name in latent_sample_sites(trace)
-            if isinstance(_of_element(trace[name]["fn"].support), support)
+            if isinstance(element_support(trace[name]["fn"].support), support)
         ]
 
     return select
 
 
-def _of_element(support: Constraint) -> Constraint:
+def element_support(support: Constraint) -> Constraint:
+    """The support of one of several independent elements."""
     return getattr(support, "base_constraint", support)
 
 

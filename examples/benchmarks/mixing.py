@@ -58,7 +58,7 @@ def composed(block: Callable[..., Any], model: Any) -> Gibbs:
 
 def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:
     """D flips of EdgeGibbs take about as long as ten informed moves."""
-    yield "EdgeGibbs", composed(partial(EdgeGibbs, num_flips=num_dims), model)
+    yield "EdgeGibbs", composed(partial(EdgeGibbs, num_moves=num_dims), model)
     yield "InformedEdges", composed(InformedEdges, model)
     if num_dims <= 10:
         yield "ParallelTempering", ParallelTempering(model, partial(composed, InformedEdges))

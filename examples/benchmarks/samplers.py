@@ -72,9 +72,9 @@ def flips(num_dims: int, n: int, components: Any) -> None:
     model = handlers.condition(AdditiveGP(edges(None, components)), values)
 
     @partial(jax.jit, static_argnums=1)
-    def sweep(graph: Any, num_flips: int) -> Any:
+    def sweep(graph: Any, num_moves: int) -> Any:
         conditional = Conditional(model, "Z", graph, (x, y), {})
-        return EdgeGibbs(model, num_flips).update(jax.random.key(0), conditional, graph)
+        return EdgeGibbs(model, num_moves).update(jax.random.key(0), conditional, graph)
 
     @jax.jit
     def scores(graph: Any) -> Any:

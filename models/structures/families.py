@@ -134,7 +134,7 @@ def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
 
     tables = [(padded(m.members), padded(m.weights), m.is_inside) for m in members]
     chosen = jax.tree.map(lambda *rows: jnp.stack(rows)[family], *tables)
-    main_effects = [m.has_main_effects for m in members if m.edges is not None]
+    main_effects = [m.has_main_effects for m in members if m.flip_rule is not None]
     return replace(
         Decomposition(*chosen), has_main_effects=bool(main_effects) and all(main_effects)
     )

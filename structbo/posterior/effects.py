@@ -173,11 +173,12 @@ def average(
         return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
 
     decomposition, variances = covariance.decomposition, covariance.variances
+    rows = decomposition.rows
     to_data, own = factors(covariance.lengthscale)
 
-    def add(component: Array, total: Array) -> Array:
-        product = component_product(to_data, decomposition.members[component])
-        return total + variances[component] * product
+    def add(k: Array, total: Array) -> Array:
+        product = component_product(to_data, decomposition.members[rows[k]])
+        return total + variances[rows[k]] * product
 
     gram = jax.lax.fori_loop(0, decomposition.count, add, jnp.zeros(to_data.shape[1:]))
     prior = variances @ jnp.exp(decomposition.members @ jnp.log(own))

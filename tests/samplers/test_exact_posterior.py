@@ -43,9 +43,9 @@ def edge_model(components, options):
 @pytest.mark.parametrize(
     ("case", "block"),
     [
-        ("pairs", partial(EdgeGibbs, num_flips=3)),
+        ("pairs", partial(EdgeGibbs, num_moves=3)),
         ("pairs", partial(InformedEdges, num_moves=2)),
-        ("cliques", partial(EdgeGibbs, num_flips=3)),
+        ("cliques", partial(EdgeGibbs, num_moves=3)),
         ("cliques", partial(InformedEdges, num_moves=2)),
         ("bounded cliques", partial(InformedEdges, num_moves=2)),
         ("unequal weights", partial(InformedEdges, num_moves=2)),
@@ -67,7 +67,7 @@ def test_frequencies_of_graphs(
 @pytest.mark.parametrize(
     ("max_width", "block"),
     [
-        (1, partial(EdgeGibbs, num_flips=3)),
+        (1, partial(EdgeGibbs, num_moves=3)),
         (1, partial(InformedEdges, num_moves=2)),
         (2, partial(InformedEdges, num_moves=2)),
     ],
@@ -96,7 +96,7 @@ def test_frequencies_through_mcmc(data, all_graphs, posterior_over, check_freque
     """The same comparison through NumPyro's own interface."""
     graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
     model = edge_model(pairs, {})
-    kernel = Gibbs([(EdgeGibbs(model, num_flips=3), ["Z"])])
+    kernel = Gibbs([(EdgeGibbs(model, num_moves=3), ["Z"])])
     mcmc = MCMC(
         kernel,
         num_warmup=50,

@@ -98,7 +98,7 @@ def tempered_posterior(model, args, site: str, values, beta: float) -> np.ndarra
         ),
         (
             partitions_with_two_modes,
-            partial(PartitionGibbs, num_visits=2),
+            partial(PartitionGibbs, num_moves=2),
             np.geomspace(1, 0.01, 7),
         ),
     ],

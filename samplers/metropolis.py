@@ -1,0 +1,92 @@
+"""Metropolis-Hastings over one structure site: blocks propose, the loop that accepts is here."""
+
+from abc import abstractmethod
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.samplers.conditional import Conditional, Point, choose
+from structbo.samplers.structure_block import Model, StructureBlock
+
+OUTSIDE = -1e12
+"""Stands for a log density of minus infinity: below all others, with room for differences."""
+
+
+class Metropolis(StructureBlock):
+    """A block that proposes a value, and takes it with the probability that leaves the model right.
+
+    A subclass states its `support`, how it proposes, and the ratio of the two proposal
+    probabilities:
+
+    Args:
+        model: the NumPyro model.
+        num_moves: proposals per step; by default what `moves_per_step` says.
+
+    References:
+        Hastings 1970, "Monte Carlo sampling methods using Markov chains and their applications".
+    """
+
+    def __init__(self, model: Model, num_moves: int | None = None) -> None:
+        super().__init__(model)
+        self._num_moves = num_moves
+
+    @abstractmethod
+    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+        """Proposes another value.
+
+        Args:
+            key: a JAX random key.
+            conditional: the model as a function of the site; ``conditional.move(point, value)``
+                evaluates a proposed value.
+            point: where the chain is.
+
+        Returns:
+            The proposed point, and the log probability of the way back minus that of the way there.
+        """
+
+    def moves_per_step(self, value: Array) -> int:
+        """How many moves a step has by default; 0 where there is nothing to move."""
+        return 1
+
+    def start(self, conditional: Conditional, value: Array) -> Point:
+        """The point to start from; a block may add a ``guide``, which its proposals must renew."""
+        return conditional.start(value)
+
+    def acceptance(self, log_ratio: Array) -> Array:
+        """The probability to accept; any function with ``a(r) / a(-r) = exp(r)`` is exact."""
+        return jnp.exp(jnp.minimum(log_ratio, 0.0))
+
+    def excess(self, value: Array) -> Array:
+        """How far a value is from those that are inside any bounds, in units of log density.
+
+        A prior does not know the bounds of a decomposition, so a chain may start where the density
+        is zero. It then walks towards less excess: by default, towards zeros.
+        """
+        return 1e3 * value.sum()
+
+    def height(self, point: Point) -> Array:
+        """The log density, or where it is zero, something far below that falls with the excess."""
+        outside = OUTSIDE - self.excess(point.value)
+        return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
+
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        num_moves = self.moves_per_step(value)
+        if num_moves == 0:
+            return value, jnp.array(0.0)
+        num_moves = num_moves if self._num_moves is None else self._num_moves
+        keys = jax.random.split(key, num_moves)
+
+        def move(k: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
+            point, moved = state
+            key_propose, key_accept = jax.random.split(keys[k])
+            new, log_proposals = self.propose(key_propose, conditional, point)
+            log_ratio = self.height(new) - self.height(point) + log_proposals
+            prob = self.acceptance(jnp.nan_to_num(log_ratio, nan=-jnp.inf))
+            changed = prob * (new.value != point.value).any()
+            accept = jax.random.uniform(key_accept) < prob
+            return choose(accept, new, point), moved + changed
+
+        init = (self.start(conditional, value), jnp.array(0.0))
+        point, moved = jax.lax.fori_loop(0, num_moves, move, init)
+        return point.value, moved / num_moves
