@@ -127,7 +127,11 @@ class BoundedTreewidth(EdgeBernoulli):
     ) -> None:
         self.max_width = checked_count("max_width", max_width)
         super().__init__(num_dims, probs, validate_args=validate_args)
-        if is_concrete(self.probs) and not bool(self._fits(self._certain)):
+        if not is_concrete(self.probs):
+            return
+        with jax.ensure_compile_time_eval():
+            fits = bool(self._fits(self._certain))
+        if not fits:
             raise ValueError(
                 f"The edges whose probs are 1 have a width of more than max_width={max_width}: "
                 "lower some of them or raise max_width."

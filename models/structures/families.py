@@ -63,10 +63,10 @@ class FamilyCategorical(dist.CategoricalProbs):
             raise ValueError(
                 f"probs must have one number for each of {self.names}, got shape {probs.shape}."
             )
-        if is_concrete(probs) and not (bool((probs >= 0).all()) and np.isclose(probs.sum(), 1.0)):
-            raise ValueError(
-                f"probs must be probabilities that add up to 1, got {np.asarray(probs)}."
-            )
+        if is_concrete(probs):
+            known = np.asarray(probs)
+            if not ((known >= 0).all() and np.isclose(known.sum(), 1.0)):
+                raise ValueError(f"probs must be probabilities that add up to 1, got {known}.")
         super().__init__(probs, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)

@@ -25,7 +25,8 @@ def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Arr
         raise ValueError(
             f"probs must be a number or an array of shape {event_shape}, got shape {array.shape}."
         )
-    if is_concrete(array) and not bool(((array >= 0) & (array <= 1)).all()):
+    # NumPy: inside of a compiled function JAX traces what it does with known numbers, too.
+    if is_concrete(array) and not ((np.asarray(array) >= 0) & (np.asarray(array) <= 1)).all():
         raise ValueError(f"probs must be in [0, 1], got {np.asarray(probs)}.")
     return array
 

@@ -201,8 +201,8 @@ def models(draw):
     return own_model(structure, changes, hyper_parameters, draw(st.sampled_from(LIKELIHOODS)))
 
 
-def check(model, seed: int) -> None:
-    """Walks of every block over every site of its support, evaluated both ways."""
+def check(model, seed: int, num_blocks: int) -> None:
+    """Walks of blocks over every site of their support, evaluated both ways."""
     rng = np.random.default_rng(seed)
     X = jnp.array(np.round(rng.random((NUM_POINTS, NUM_DIMS)), 1))
     args = (X, jnp.array(rng.normal(size=NUM_POINTS)), jnp.arange(NUM_POINTS) < NUM_POINTS - 1)
@@ -226,7 +226,8 @@ def check(model, seed: int) -> None:
 
     for name, site in latent.items():
         others = {other: value for other, value in values.items() if other != name}
-        for block in BLOCKS.get(type(site["fn"].support), ()):
+        blocks = BLOCKS.get(type(site["fn"].support), ())
+        for block in np.roll(blocks, seed)[:num_blocks]:
             own_block = block(handlers.condition(model, data=others))
             keys = jax.random.split(jax.random.key(seed), NUM_MOVES)
             found, expected = jax.jit(partial(walk, own_block, name))(values[name], keys)
@@ -234,9 +235,10 @@ def check(model, seed: int) -> None:
 
 
 @given(model=models(), seed=st.integers(0, 100))
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_moves_have_the_density_of_the_model(model, seed: int):
-    check(model, seed)
+    """One block of every site; each compiles a program."""
+    check(model, seed, num_blocks=1)
 
 
 @pytest.mark.nightly
@@ -245,7 +247,7 @@ def test_moves_have_the_density_of_the_model(model, seed: int):
     max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
 )
 def test_moves_have_the_density_of_many_models(model, seed: int):
-    check(model, seed)
+    check(model, seed, num_blocks=3)
 
 
 @pytest.mark.parametrize("structure", [edges(0.3), edges(0.3, cliques), active_pairs, partitions()])

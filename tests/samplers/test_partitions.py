@@ -26,7 +26,7 @@ PRIORS = {
 }
 SAMPLERS = [
     partial(SplitMerge, num_moves=4),
-    partial(PartitionGibbs, num_moves=2),
+    partial(PartitionGibbs, num_moves=3),
     partial(RestrictedSplitMerge, num_moves=3, num_scans=1),
     PartitionMoves,
 ]
