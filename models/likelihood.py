@@ -6,6 +6,12 @@ from typing import Any
 from structbo.models.gp import MarginalGP
 
 
+def gp_sites(trace: Mapping[str, Any]) -> list[str]:
+    """The names of all sites of a trace that are a `MarginalGP`."""
+    is_gp = {n: isinstance(s["fn"], MarginalGP) for n, s in trace.items() if s["type"] == "sample"}
+    return [name for name in is_gp if is_gp[name]]
+
+
 def likelihood_site(trace: Mapping[str, Any]) -> str:
     """The name of the site that is a `MarginalGP`.
 
@@ -22,9 +28,9 @@ def likelihood_site(trace: Mapping[str, Any]) -> str:
         >>> likelihood_site(trace(seed(AdditiveGP(), 0)).get_trace(jnp.zeros((2, 3))))
         'y'
     """
-    kinds = {name: type(site["fn"]) for name, site in trace.items() if site["type"] == "sample"}
-    found = [name for name, kind in kinds.items() if issubclass(kind, MarginalGP)]
+    found = gp_sites(trace)
     if len(found) != 1:
+        kinds = {name: type(site["fn"]) for name, site in trace.items() if site["type"] == "sample"}
         sites = ", ".join(f"{name} ({kind.__name__})" for name, kind in kinds.items()) or "none"
         raise ValueError(
             f"the model must have one site that is a MarginalGP, got {len(found)} of them among "

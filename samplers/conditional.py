@@ -22,6 +22,7 @@ from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.gp import MarginalGP
 from structbo.models.gram import component_product
+from structbo.models.likelihood import gp_sites
 from structbo.models.marginal import log_marginal
 from structbo.samplers.dependence import dependence
 
@@ -90,7 +91,7 @@ class Conditional:
         ).get_trace(*args, **kwargs)
         trace = self._run(value)
         self.prior = trace[site]["fn"]
-        self._likelihood_site = marginal_gp_site(trace)
+        self._likelihood_site = _only(gp_sites(trace), trace)
         self.is_incremental = self._changes_only_components(trace, value)
         """Whether moves touch only the components that change."""
         self.has_flip_rule = False
@@ -233,14 +234,9 @@ def choose(accept: Array, new: Point, old: Point) -> Point:
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
 
 
-def marginal_gp_site(trace: Trace) -> str | None:
-    """The name of the one observed site that is a `MarginalGP`; None if there is none."""
-    sites = [
-        name
-        for name, site in trace.items()
-        if site["type"] == "sample" and site["is_observed"] and isinstance(site["fn"], MarginalGP)
-    ]
-    return sites[0] if len(sites) == 1 else None
+def _only(sites: list[str], trace: Trace) -> str | None:
+    """The one site, if there is one only and it is observed."""
+    return sites[0] if len(sites) == 1 and trace[sites[0]]["is_observed"] else None
 
 
 def trace_log_density(trace: Trace) -> Array:

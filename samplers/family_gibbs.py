@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 from numpyro.infer.gibbs import latent_sample_sites, prototype_trace
 
+from structbo.models.likelihood import likelihood_site
 from structbo.models.structures.families import DIVIDER
 from structbo.models.supports import Family
-from structbo.samplers.conditional import Conditional, marginal_gp_site
+from structbo.samplers.conditional import Conditional
 from structbo.samplers.registry import BLOCKS, Blocks, block_of, is_reversible
 from structbo.samplers.structure_block import (
     Block,
@@ -62,10 +63,7 @@ class FamilyGibbs(Block):
         rng_key, key_trace, key_family, key_paths = jax.random.split(state.rng_key, 4)
         call = (model_args, model_kwargs or {})
         trace = prototype_trace(self._model, key_trace, *call)
-        if marginal_gp_site(trace) is None:
-            raise ValueError(
-                "FamilyGibbs needs a model whose observed site is a MarginalGP, such as AdditiveGP."
-            )
+        likelihood_site(trace)
         (site,) = sites_with_support(Family)(trace)
         prior, family = trace[site]["fn"], state.z[site]
 
@@ -112,7 +110,7 @@ class FamilyGibbs(Block):
 
         def log_likelihood(values: Sites) -> Array:
             trace = prototype_trace(fixed(model, values), key, *call)
-            site = trace[marginal_gp_site(trace)]
+            site = trace[likelihood_site(trace)]
             log_prob: Array = site["fn"].log_prob(site["value"])
             return log_prob if site["scale"] is None else site["scale"] * log_prob
 

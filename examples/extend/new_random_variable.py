@@ -38,11 +38,10 @@ BLOCKS[Order] = Swaps
 
 
 def path(num_dims):  # each parameter interacts with the next one
-    one_hot = jnp.eye(num_dims, dtype=bool)[
-        numpyro.sample("order", UniformOrder(event_shape=(num_dims,)))
-    ]
+    order = numpyro.sample("order", UniformOrder(event_shape=(num_dims,)))
+    one_hot = jnp.eye(num_dims, dtype=bool)[order]
     return Decomposition.of(one_hot[:-1] | one_hot[1:])
 
 
 space = {name: (0.0, 1.0) for name in "abcd"}
-print(sb.minimize(lambda p: (p["a"] - p["d"]) ** 2 + p["b"] * p["c"], space, 12, model=AdditiveGP(path)))
+print(sb.minimize(lambda p: (p["a"] - p["d"]) ** 2 + p["b"], space, 10, model=AdditiveGP(path)))

@@ -5,6 +5,7 @@ from hyper-parameters that depend on it, and from likelihoods. A walk of a block
 each evaluated from the point before, must have the log densities that NumPyro gives to its values.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
+from structbo import samplers
 from structbo.models import (
     ActiveBernoulli,
     AdditiveCovariance,
@@ -41,24 +43,14 @@ from structbo.models import (
     projected,
     squared_exponential,
 )
-from structbo.models.supports import ActiveSet, Adjacency, Partition
-from structbo.samplers import (
-    ActiveGibbs,
-    EdgeGibbs,
-    InformedEdges,
-    PartitionGibbs,
-    RestrictedSplitMerge,
-    SplitMerge,
-)
+from structbo.samplers import Metropolis
 from structbo.samplers.conditional import Conditional
-from structbo.samplers.metropolis import Metropolis
 
 NUM_DIMS, NUM_POINTS, NUM_MOVES = 3, 5, 6
-BLOCKS: dict[type, tuple[type[Metropolis], ...]] = {
-    Adjacency: (EdgeGibbs, InformedEdges),
-    ActiveSet: (ActiveGibbs,),
-    Partition: (PartitionGibbs, SplitMerge, RestrictedSplitMerge),
-}
+BLOCKS: dict[type, list[type[Metropolis]]] = {}
+for kind in (value for value in vars(samplers).values() if inspect.isclass(value)):
+    if issubclass(kind, Metropolis) and not inspect.isabstract(kind):
+        BLOCKS.setdefault(kind.support, []).append(kind)
 
 
 def graph(name: str = "Z") -> jax.Array:
