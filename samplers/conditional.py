@@ -35,14 +35,14 @@ class Components(NamedTuple):
     Args:
         gram: weighted sum of component products before normalization, shape (n, n).
         total: sum of the relative weights, a scalar.
-        count: how many components there are.
+        num_components: how many components there are.
         num_oversized: how many of them have more members than the structure allows.
         is_complete: whether these are all components of the value.
     """
 
     gram: Array
     total: Array
-    count: Array
+    num_components: Array
     num_oversized: Array
     is_complete: Array
 
@@ -127,8 +127,9 @@ class Conditional:
             site = self._run(value)[name]
             gp: MarginalGP = site["fn"]
             projection = gp.covariance.decomposition.projection
-            covariance = replace(gp.covariance, decomposition=projection)
-            return covariance, gp.x, gp.noise, gp.rows, site["value"], site["scale"]
+            empty = Decomposition(jnp.zeros((0, 0), bool), jnp.zeros(0), jnp.array(True))
+            covariance = replace(gp.covariance, decomposition=empty)
+            return projection, covariance, gp.x, gp.noise, gp.rows, site["value"], site["scale"]
 
         return not any(jax.tree.leaves(dependence(everything_else, value)))
 
@@ -169,9 +170,9 @@ class Conditional:
 
     def move(self, point: Point, value: Array) -> Point:
         """Evaluates a value near a point that is already evaluated."""
-        if not self.is_incremental:
+        before = point.components
+        if before is None:
             return self.start(value)
-        before: Components = point.components
         trace = self._run(value)
         old, new = self.decomposition(point.value), self._decomposition(trace)
         components = old.fold_changes(new, self._visit(new), before)
@@ -181,7 +182,7 @@ class Conditional:
             is_complete = new.is_complete
         else:
             # The table, which may take long to list, is not needed to see that its rows suffice.
-            is_complete = components.count <= len(new.members)
+            is_complete = components.num_components <= len(new.members)
         moved = self._point(value, trace, components._replace(is_complete=is_complete))
         return jax.lax.cond(before.is_complete, lambda: moved, lambda: self.start(value))
 
@@ -198,12 +199,12 @@ class Conditional:
 
         def visit(sums: Components, sign: Array, members: Array, weight: Array) -> Components:
             weight = sign * self.covariance.relative_weight(members, weight)
-            one = sign.astype(sums.count.dtype)
+            one = sign.astype(sums.num_components.dtype)
             is_oversized = False if largest is None else members.sum() > largest
             return Components(
                 sums.gram + weight * component_product(self.factors, members),
                 sums.total + weight,
-                sums.count + one,
+                sums.num_components + one,
                 sums.num_oversized + jnp.where(is_oversized, one, 0),
                 sums.is_complete,
             )

@@ -119,8 +119,10 @@ class FamilyGibbs(Block):
         trace = prototype_trace(model, key, *call)
         blocks: list[tuple[StructureBlock, str]] = []
         for site in start:
-            block = block_of(site, trace[site]["fn"].support, self._blocks)(model)
-            blocks.append((block, site))
+            factory = block_of(site, trace[site]["fn"].support, self._blocks)
+            block = None if factory is None else factory(model)
+            if isinstance(block, StructureBlock):
+                blocks.append((block, site))
 
         def moves(key: Array, values: Sites, power: Array) -> Sites:
             """All blocks in turn and back again, which is as reversible as each of them."""

@@ -67,14 +67,14 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
     """
     prior = conditional.prior
     log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
-    if not conditional.is_incremental:
+    if point.components is None:
         return jnp.broadcast_to(log_odds, point.value.shape)
-    return conditional.evidence_power * _evidence_gains(conditional, point) + log_odds
+    gains = _evidence_gains(conditional, point.value, point.components)
+    return conditional.evidence_power * gains + log_odds
 
 
-def _evidence_gains(conditional: Conditional, point: Point) -> Array:
+def _evidence_gains(conditional: Conditional, value: Array, components: Components) -> Array:
     """The part of the log evidence, shape (D, D)."""
-    components: Components = point.components
     covariance, rows = conditional.covariance, conditional.likelihood.rows
     cholesky = safe_cholesky(masked(conditional.covariance_matrix(components), rows))
     alpha = cho_solve(cholesky, jnp.where(rows, conditional.y, 0.0))
@@ -84,7 +84,7 @@ def _evidence_gains(conditional: Conditional, point: Point) -> Array:
     twice = gradient * (2.0 - jnp.eye(len(gradient)))
     weighted = factors * lower_triangles(twice[None])
     relevance = jnp.ones(len(factors)) if covariance.relevance is None else covariance.relevance
-    edges = point.value.astype(bool)
+    edges = value.astype(bool)
     weight = relevance[:, None] + relevance
     inner = weight * (weighted @ factors.T)
     if not covariance.decomposition.has_main_effects:
@@ -98,7 +98,7 @@ def _evidence_gains(conditional: Conditional, point: Point) -> Array:
     change, total = sign * weight, jnp.maximum(components.total + sign * weight, 1e-6)
     overall = (gradient * components.gram).sum() / components.total
     gain = covariance.shared_variance / total * (sign * inner - change * overall)
-    decomposition = conditional.decomposition(point.value)
+    decomposition = conditional.decomposition(value)
     rule = decomposition.valid_flip_rule
     if decomposition.has_main_effects and rule is not None:
         is_active = jnp.diagonal(rule.edges)

@@ -4,15 +4,16 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from numpyro.distributions.constraints import Constraint
+from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.prior_draws import PriorDraws
-from structbo.samplers.structure_block import Block, Model, StructureBlock, element_support
+from structbo.samplers.structure_block import Model, StructureBlock, element_support
 
-BlockFactory = Callable[[Model], Block]
+BlockFactory = Callable[[Model], MCMCKernel]
 """From a model to a block: its class, or ``partial(EdgeGibbs, num_moves=5)``."""
 Blocks = Mapping[type[Constraint] | str, BlockFactory]
 """Blocks by the class of the supports that they move, or by the name of a site."""
