@@ -20,6 +20,7 @@ from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.registry import BLOCKS
+from structbo.samplers.sampler import Sampler, kernel_of
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
@@ -36,11 +37,13 @@ __all__ = [
     "PartitionMoves",
     "PriorDraws",
     "RestrictedSplitMerge",
+    "Sampler",
     "SplitMerge",
     "StructureBlock",
     "default_sampler",
     "greedy_kdpp",
     "heat_bath_steps",
+    "kernel_of",
     "metropolis_steps",
     "sample_kdpp",
     "sample_kdpp_heat_bath",

@@ -15,6 +15,7 @@ from numpyro.infer.mcmc import MCMCKernel
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
 from structbo.samplers.relocation import relocated
+from structbo.samplers.sampler import Sampler, kernel_of
 from structbo.samplers.structure_block import Model
 
 INVERSE_TEMPERATURES = tuple(np.geomspace(1.0, 0.05, 6).tolist())
@@ -60,9 +61,9 @@ class ParallelTempering(MCMCKernel):
     Args:
         model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
         sampler: from a model to the kernel that is run at every temperature; it must implement
-            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do. For a model that
-            needs a certain number of columns, ``partial(default_sampler, num_dims=...)``.
+            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
         inverse_temperatures: from one downwards, all positive; geometric by default.
+        num_dims: a number of columns of X that the model accepts, which the sampler is told.
 
     Raises:
         ValueError: if the inverse temperatures do not fall strictly from one to a positive number.
@@ -81,8 +82,10 @@ class ParallelTempering(MCMCKernel):
     def __init__(
         self,
         model: Model,
-        sampler: Callable[[Model], MCMCKernel] = default_sampler,
+        sampler: Sampler = default_sampler,
         inverse_temperatures: Sequence[float] = INVERSE_TEMPERATURES,
+        *,
+        num_dims: int = 2,
     ) -> None:
         ladder = np.asarray(inverse_temperatures, float)
         starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
@@ -93,7 +96,7 @@ class ParallelTempering(MCMCKernel):
             )
         self._model = model
         self._inverse_temperatures = ladder
-        self._sampler = sampler(partial(_tempered, model))
+        self._sampler = kernel_of(sampler, partial(_tempered, model), num_dims)
 
     @property
     def model(self) -> Model:
@@ -160,21 +163,38 @@ class ParallelTempering(MCMCKernel):
             )
 
         # One after the other: a batch of factorizations inside a compiled loop may hang.
-        stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *state.replicas)
+        stacked = jax.tree.map(_stack, *state.replicas)
         stacked, heights = jax.lax.map(sweep, (stacked, betas))
         source, probs, is_tried = swaps(key_swap, betas, heights, state.step)
         z = jax.tree.map(lambda leaf: leaf[source], self._values(stacked))
         is_new = source != jnp.arange(len(betas))
         stacked = jax.lax.map(exchange, (stacked, z, is_new, betas))
-        replicas = tuple(
-            jax.tree.map(lambda leaf, k=k: leaf[k], stacked) for k in range(len(betas))
-        )
+        replicas = _unstacked(stacked, len(betas))
         return TemperingState(
             self._values(replicas[0]),
             replicas,
             jnp.where(is_tried, probs, state.swap_probs),
             state.step + 1,
             rng_key,
+        )
+
+    def refresh(
+        self,
+        state: TemperingState,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> TemperingState:
+        """What replicas know of the data is computed anew, the first at the values of the state."""
+
+        def at_its_values(arrival: tuple[Any, dict[str, Array], Array]) -> Any:
+            replica, z, beta = arrival
+            return relocated(self._sampler, replica, z, model_args, _at(beta, model_kwargs))
+
+        values = [state.z, *map(self._values, state.replicas[1:])]
+        replicas, z = (jax.tree.map(_stack, *parts) for parts in (state.replicas, values))
+        betas = jnp.asarray(self._inverse_temperatures)
+        return state._replace(
+            replicas=_unstacked(jax.lax.map(at_its_values, (replicas, z, betas)), len(betas))
         )
 
     def get_constrain_fn(
@@ -190,6 +210,14 @@ class ParallelTempering(MCMCKernel):
 
     def _values(self, replica: Any) -> dict[str, Array]:
         return getattr(replica, self._sampler.sample_field)
+
+
+def _stack(*leaves: Array) -> Array:
+    return jnp.stack(leaves)
+
+
+def _unstacked(replicas: Any, number: int) -> tuple[Any, ...]:
+    return tuple(jax.tree.map(lambda leaf, k=k: leaf[k], replicas) for k in range(number))
 
 
 def _is_likelihood(site: dict[str, Any]) -> bool:

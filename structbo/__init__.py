@@ -3,7 +3,15 @@
 from structbo import acquisition, batches, models, recipes, samplers
 from structbo.data import Trial
 from structbo.draws import default_model
-from structbo.optimizer import Optimizer, Result, SpaceExhausted, maximize, minimize, suggest
+from structbo.optimizer import (
+    Optimizer,
+    Result,
+    Settings,
+    SpaceExhausted,
+    maximize,
+    minimize,
+    suggest,
+)
 from structbo.plots import (
     plot_agreement,
     plot_convergence,
@@ -31,6 +39,7 @@ __all__ = [
     "Posterior",
     "Real",
     "Result",
+    "Settings",
     "Space",
     "SpaceExhausted",
     "Trial",

@@ -7,13 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
-from numpyro.infer import Gibbs
-from numpyro.infer.gibbs import GibbsState
-from numpyro.infer.hmc import HMCState
+from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import Data
 from structbo.draws.model import Draws
-from structbo.samplers import default_sampler
+from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.relocation import relocated
 
 ADAPTATION_SWEEPS = 8
@@ -40,13 +38,22 @@ class Chain:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
         num_draws: posterior draws per call of `advance`.
         seed: of the chain.
+        sampler: from the model to the kernel of the chain, which must implement NumPyro's
+            ``refresh``, as `Gibbs`, `HMC`, `NUTS` and `ParallelTempering` do.
     """
 
-    def __init__(self, model: Callable[..., Any], num_draws: int, seed: int) -> None:
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        num_draws: int,
+        seed: int,
+        sampler: Sampler = default_sampler,
+    ) -> None:
         self._model = model
         self._num_draws = num_draws
         self._seed = seed
-        self._state: GibbsState | None = None
+        self._sampler = sampler
+        self._state: Any = None
 
     def advance(self, data: Data) -> Draws:
         """Continues the chain on the given data; the first call also runs it in.
@@ -57,7 +64,7 @@ class Chain:
         Returns:
             Values of all latent sites, the first axis being the draws.
         """
-        initialize, sweep = compiled_sampler(self._model, data.x.shape[1])
+        initialize, sweep = compiled_sampler(self._model, data.x.shape[1], self._sampler)
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
             for _ in range(RUN_IN_PASSES):
@@ -68,27 +75,27 @@ class Chain:
 
 @lru_cache(maxsize=16)
 def compiled_sampler(
-    model: Callable[..., Any], num_dims: int
+    model: Callable[..., Any], num_dims: int, sampler: Sampler = default_sampler
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The compiled start and continuation of a model's default sampler."""
-    kernel = default_sampler(model, num_dims=num_dims)
+    """The compiled start and continuation of a model's sampler."""
+    kernel = kernel_of(sampler, model, num_dims)
 
     @jax.jit
-    def initialize(key: Array, data: Data) -> GibbsState:
+    def initialize(key: Array, data: Data) -> Any:
         args, kwargs = _arguments(data)
         return _strongly_typed(kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
-    def sweep(state: GibbsState, data: Data, num_draws: int) -> tuple[GibbsState, Draws]:
+    def sweep(state: Any, data: Data, num_draws: int) -> tuple[Any, Draws]:
         args, kwargs = _arguments(data)
         spacing = sweeps_per_draw(data.x.shape[1])
         thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
 
-        def draw(state: GibbsState, num_sweeps: Array) -> tuple[GibbsState, Draws]:
+        def draw(state: Any, num_sweeps: Array) -> tuple[Any, Draws]:
             state = jax.lax.fori_loop(
                 0, num_sweeps, lambda _, s: kernel.sample(s, args, kwargs), state
             )
-            return state, kernel.get_constrain_fn(args, kwargs)(state.z)
+            return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
         state, draws = jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
         return _strongly_typed(state), draws
@@ -100,7 +107,12 @@ def _arguments(data: Data) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (data.x, data.y), {"mask": data.mask}
 
 
-def _strongly_typed(state: GibbsState) -> GibbsState:
+def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:
+    values: dict[str, Array] = getattr(state, kernel.sample_field)
+    return values
+
+
+def _strongly_typed(state: Any) -> Any:
     """The state in the types that it keeps, so that its first and later sweeps compile once."""
 
     def strong(leaf: Array) -> Array:
@@ -111,12 +123,17 @@ def _strongly_typed(state: GibbsState) -> GibbsState:
 
 
 def _refreshed(
-    kernel: Gibbs, state: GibbsState, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> GibbsState:
+    kernel: MCMCKernel, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """The state with everything that depends on the data recomputed, and adaptation switched on."""
-    state = relocated(kernel, state, state.z, args, kwargs)
-    blocks = [
-        block._replace(i=jnp.zeros_like(block.i)) if isinstance(block, HMCState) else block
-        for block in state.block_states
-    ]
-    return state._replace(block_states=tuple(blocks))
+    state = relocated(kernel, state, _values(kernel, state), args, kwargs)
+    return jax.tree.map(
+        lambda part: part._replace(i=jnp.zeros_like(part.i)) if _adapts(part) else part,
+        state,
+        is_leaf=_adapts,
+    )
+
+
+def _adapts(part: Any) -> bool:
+    """Whether it is the state of a kernel that adapts to the steps that it counts."""
+    return isinstance(part, tuple) and hasattr(part, "adapt_state") and hasattr(part, "i")

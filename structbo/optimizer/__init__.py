@@ -3,12 +3,15 @@
 from structbo.optimizer.engine import Engine, SpaceExhausted
 from structbo.optimizer.minimization import Result, maximize, minimize
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.settings import Method, Settings
 from structbo.optimizer.suggestion import suggest
 
 __all__ = [
     "Engine",
+    "Method",
     "Optimizer",
     "Result",
+    "Settings",
     "SpaceExhausted",
     "maximize",
     "minimize",

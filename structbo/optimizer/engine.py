@@ -1,6 +1,7 @@
 """The engine behind `suggest` and `Optimizer`: the unit cube, and values to be maximized."""
 
 import itertools
+from typing import Unpack
 
 import jax
 import jax.numpy as jnp
@@ -8,19 +9,17 @@ import numpy as np
 from jax import Array
 from scipy.stats import qmc
 
-from structbo.acquisition import Acquisition, Criterion, as_criterion
-from structbo.batches import BatchStrategy, Hallucination, as_strategy
+from structbo.acquisition import Acquisition
+from structbo.batches import Hallucination
 from structbo.data import Data, standardized
-from structbo.draws import Chain, Inference, check_run, default_model, step_seed
-from structbo.models import AdditiveGP
-from structbo.models.arguments import check_model, checked_count
+from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
+from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import is_new, propose, propose_batch
 from structbo.space import Levels, Space
 
 NUM_DRAWS = 6
-MAX_SEED = 2**63 - 1
 
 
 class SpaceExhausted(ValueError):
@@ -32,41 +31,19 @@ class Engine:
 
     Args:
         space: the search space.
-        model: a NumPyro model, or None for `default_model`.
-        num_initial: how many finite values are needed before the model is used; None for twice the
-            number of dimensions, between 4 and 20.
-        seed: of everything random.
-        criterion: what makes a point worth evaluating, an instance or its name.
-        inference: from the model and the seed to a source of draws, by default a `Chain`.
-        batch: what makes points worth evaluating together, an instance or its name.
+        settings: as in `Settings`.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        model: AdditiveGP | None,
-        num_initial: int | None,
-        seed: int,
-        criterion: str | Criterion = "log_ei",
-        inference: Inference | None = None,
-        batch: str | BatchStrategy = "believer",
-    ) -> None:
+    @shows(KEYWORDS)
+    def __init__(self, space: Space, **settings: Unpack[Settings]) -> None:
         self.space = space
-        self.model = default_model(space.categorical) if model is None else model
-        check_model(self.model)
-        if model is not None:
-            check_run(model, space.num_dims)
-        if num_initial is None:
-            num_initial = int(np.clip(2 * space.num_dims, 4, 20))
-        self.num_initial = checked_count("num_initial", num_initial, least=0)
-        self.criterion = as_criterion(criterion)
-        self.batch = as_strategy(batch)
-        self._seed = checked_count("seed", seed, least=0)
-        if self._seed > MAX_SEED:
-            raise ValueError(f"seed must be at most {MAX_SEED}, got {seed}.")
+        self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
-        self._source = (
-            Chain(self.model, NUM_DRAWS, seed) if inference is None else inference(self.model, seed)
+        model, seed, inference = self.method.model, self.method.seed, self.method.inference
+        self._source: DrawSource = (
+            Chain(model, NUM_DRAWS, seed, self.method.sampler)
+            if inference is None
+            else inference(model, seed)
         )
 
     def propose(self, x: FloatArray, y: FloatArray, pending: FloatArray, n: int) -> FloatArray:
@@ -86,17 +63,18 @@ class Engine:
         """
         known = np.concatenate([x, pending])
         self._check_room(known, n)
-        if np.isfinite(y).sum() < max(self.num_initial, 1):
+        if np.isfinite(y).sum() < self._num_needed:
             return self._new_points(known, n)
         with double_precision():
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
-            seed = step_seed(self._seed, len(known))
-            given = self.model, draws, data, self.space.levels, n, seed, pending, self.criterion
-            if isinstance(self.batch, Hallucination):
-                ranked, self._acquisition = propose(*given, self.batch.lie)
+            method = self.method
+            seed = step_seed(method.seed, len(known))
+            given = method.model, draws, data, self.space.levels, n, seed, pending, method.criterion
+            if isinstance(method.batch, Hallucination):
+                ranked, self._acquisition = propose(*given, method.batch.lie)
             else:
-                ranked, self._acquisition = propose_batch(*given, self.batch)
+                ranked, self._acquisition = propose_batch(*given, method.batch)
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])
@@ -115,11 +93,16 @@ class Engine:
         if self._acquisition is None:
             raise ValueError(
                 "there are no scores yet: the points so far are quasi-random. Ask for a point when "
-                f"{max(self.num_initial, 1)} values are told."
+                f"{self._num_needed} values are told."
             )
         with double_precision():
             values, errors = _values_and_errors(self._acquisition, x)
             return np.asarray(values), np.asarray(errors)
+
+    @property
+    def _num_needed(self) -> int:
+        """How many finite values it takes to use the model."""
+        return max(self.method.num_initial, 1)
 
     def _check_room(self, known: FloatArray, n: int) -> None:
         num_points = self.space.num_points
@@ -145,7 +128,7 @@ class Engine:
 
     def _quasi_random(self, skip: int, number: int) -> FloatArray:
         """Legal points of a scrambled Sobol sequence."""
-        sequence = qmc.Sobol(self.space.num_dims, seed=self._seed)
+        sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
             return self.space.snap(np.asarray(Levels.of(self.space.levels).even(start)))

@@ -1,23 +1,23 @@
 """The whole loop: evaluate a function until the budget is spent."""
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from tqdm.auto import tqdm
 
-from structbo.acquisition import Criterion
-from structbo.batches import BatchStrategy
 from structbo.data import Direction, Trial
-from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
 from structbo.optimizer.engine import SpaceExhausted
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
 from structbo.posterior import Posterior
-from structbo.space import SpaceLike
+from structbo.screening import Screening
+from structbo.space import Space, SpaceLike
 
 Callback = Callable[[Optimizer, Trial], None]
 
@@ -58,105 +58,35 @@ class Result:
         return f"Result({self.optimizer!r})"
 
 
-def minimize(
-    objective: Callable[[Any], float],
-    space: SpaceLike | None = None,
-    n_trials: int = 100,
-    *,
-    optimizer: Optimizer | None = None,
-    seed: int = 0,
-    model: AdditiveGP | None = None,
-    num_initial: int | None = None,
-    criterion: str | Criterion = "log_ei",
-    batch: str | BatchStrategy = "believer",
-    timeout: float | None = None,
-    catch: type[Exception] | tuple[type[Exception], ...] = (),
-    callbacks: Sequence[Callback] = (),
-    executor: Executor | None = None,
-    n_jobs: int = 1,
-    show_progress_bar: bool = True,
-) -> Result:
-    """Minimizes a function of the parameters of a space.
+class RunSettings(Settings, total=False):
+    """Keyword arguments of `minimize` and `maximize`, described there and in `Settings`."""
 
-    Args:
-        objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
-            NaN and infinite values count as failed evaluations.
-        space: the search space, or what `Space` accepts.
-        n_trials: how many points to evaluate.
-        optimizer: continues this one, which knows its space, seed and model, instead of a new one.
-        seed: of everything random.
-        model: a NumPyro model, see `Optimizer`.
-        num_initial: how many quasi-random points come first, see `Optimizer`.
-        criterion: what makes a point worth evaluating, by name or as an instance, see `Optimizer`.
-        batch: what makes points worth evaluating at the same time, likewise.
-        timeout: stop asking for points after this many seconds.
-        catch: exceptions of the objective that count as failed evaluations; others are raised,
-            after everything told has been noted in ``optimizer``.
-        callbacks: called with (optimizer, trial) after every evaluation.
-        executor: where to evaluate, any `concurrent.futures.Executor`.
-        n_jobs: how many evaluations the executor has at the same time.
-        show_progress_bar: whether to show progress and the best value.
-
-    Returns:
-        The best point and value, all trials, and the posterior.
-
-    Raises:
-        ValueError: if a number is out of range, or nothing says what the space is.
-
-    Example:
-        >>> result = minimize(lambda p: p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)
-        >>> len(result.trials)
-        3
-    """
-    return _run("minimize", **locals())
+    optimizer: Optimizer | None
+    screening: Screening | None
+    timeout: float | None
+    catch: type[Exception] | tuple[type[Exception], ...]
+    callbacks: Sequence[Callback]
+    executor: Executor | None
+    n_jobs: int
+    show_progress_bar: bool
 
 
-def maximize(
-    objective: Callable[[Any], float],
-    space: SpaceLike | None = None,
-    n_trials: int = 100,
-    *,
-    optimizer: Optimizer | None = None,
-    seed: int = 0,
-    model: AdditiveGP | None = None,
-    num_initial: int | None = None,
-    criterion: str | Criterion = "log_ei",
-    batch: str | BatchStrategy = "believer",
-    timeout: float | None = None,
-    catch: type[Exception] | tuple[type[Exception], ...] = (),
-    callbacks: Sequence[Callback] = (),
-    executor: Executor | None = None,
-    n_jobs: int = 1,
-    show_progress_bar: bool = True,
-) -> Result:
-    """Maximizes a function; arguments and result are those of `minimize`.
-
-    Example:
-        >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)
-        >>> result.best_value <= 0
-        True
-    """
-    return _run("maximize", **locals())
-
-
+@shows(KEYWORDS)
 def _run(
     direction: Direction,
     objective: Callable[[Any], float],
     space: SpaceLike | None,
     n_trials: int,
     *,
-    optimizer: Optimizer | None,
-    seed: int,
-    model: AdditiveGP | None,
-    num_initial: int | None,
-    criterion: str | Criterion,
-    batch: str | BatchStrategy,
-    timeout: float | None,
-    catch: type[Exception] | tuple[type[Exception], ...],
-    callbacks: Sequence[Callback],
-    executor: Executor | None,
-    n_jobs: int,
-    show_progress_bar: bool,
+    optimizer: Optimizer | None = None,
+    screening: Screening | None = None,
+    timeout: float | None = None,
+    catch: type[Exception] | tuple[type[Exception], ...] = (),
+    callbacks: Sequence[Callback] = (),
+    executor: Executor | None = None,
+    n_jobs: int = 1,
+    show_progress_bar: bool = True,
+    **settings: Unpack[Settings],
 ) -> Result:
     n_trials = checked_count("n_trials", n_trials, least=0)
     if checked_count("n_jobs", n_jobs) > 1 and executor is None:
@@ -171,19 +101,9 @@ def _run(
     if optimizer is None:
         if space is None:
             raise ValueError("give a space, or an optimizer to continue.")
-        optimizer = Optimizer(
-            space,
-            direction,
-            seed=seed,
-            model=model,
-            num_initial=num_initial,
-            criterion=criterion,
-            batch=batch,
-        )
-    elif not isinstance(optimizer, Optimizer):
-        raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
-    elif optimizer.direction != direction:
-        raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
+        optimizer = Optimizer(space, direction, screening=screening, **settings)
+    else:
+        _check_continued(optimizer, direction, space, screening, settings)
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
     running: dict[Future[float], Trial] = {}
     asked = 0
@@ -225,6 +145,29 @@ def _run(
                     callback(optimizer, told)
 
 
+def _check_continued(
+    optimizer: Optimizer,
+    direction: Direction,
+    space: SpaceLike | None,
+    screening: Screening | None,
+    settings: Settings,
+) -> None:
+    """An optimizer to continue has its own space, direction and settings: others contradict it."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
+    if optimizer.direction != direction:
+        raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
+    others = [] if screening is None else ["screening"]
+    if space is not None and Space(space) != optimizer.space:
+        others.append("space")
+    others += contradictions(optimizer.space, settings, optimizer.method)
+    if others:
+        raise ValueError(
+            f"optimizer has settings of its own, and {', '.join(others)} say something else: leave "
+            "these out, or make a new Optimizer with them."
+        )
+
+
 def _ask(optimizer: Optimizer, number: int) -> list[Trial]:
     """A batch of so many trials, or of fewer if the space has no more points."""
     for size in range(number, 0, -1):
@@ -252,3 +195,68 @@ def _submit(
 def _failed(future: Future[float]) -> bool:
     """Whether there is no value; values are told first, so that an exception does not lose them."""
     return future.cancelled() or future.exception() is not None
+
+
+RUN_KEYWORDS = [
+    parameter
+    for parameter in inspect.signature(_run).parameters.values()
+    if parameter.kind is parameter.KEYWORD_ONLY
+]
+
+
+@shows(RUN_KEYWORDS)
+def minimize(
+    objective: Callable[[Any], float],
+    space: SpaceLike | None = None,
+    n_trials: int = 100,
+    **settings: Unpack[RunSettings],
+) -> Result:
+    """Minimizes a function of the parameters of a space.
+
+    Args:
+        objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
+            NaN and infinite values count as failed evaluations.
+        space: the search space, or what `Space` accepts.
+        n_trials: how many points to evaluate.
+        optimizer: continues this one, which knows its space and settings, instead of a new one.
+        screening: a first stage that finds which parameters matter, see `Optimizer`.
+        timeout: stop asking for points after this many seconds.
+        catch: exceptions of the objective that count as failed evaluations; others are raised,
+            after everything told has been noted in ``optimizer``.
+        callbacks: called with (optimizer, trial) after every evaluation.
+        executor: where to evaluate, any `concurrent.futures.Executor`.
+        n_jobs: how many evaluations the executor has at the same time.
+        show_progress_bar: whether to show progress and the best value.
+        settings: how points are found: seed, model, criterion and more, see `Settings`.
+
+    Returns:
+        The best point and value, all trials, and the posterior.
+
+    Raises:
+        ValueError: if a number is out of range, nothing says what the space is, or settings
+            contradict those of the optimizer.
+        TypeError: if a setting is unknown or of the wrong kind.
+
+    Example:
+        >>> result = minimize(lambda p: p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)
+        >>> len(result.trials)
+        3
+    """
+    return _run("minimize", objective, space, n_trials, **settings)
+
+
+@shows(RUN_KEYWORDS)
+def maximize(
+    objective: Callable[[Any], float],
+    space: SpaceLike | None = None,
+    n_trials: int = 100,
+    **settings: Unpack[RunSettings],
+) -> Result:
+    """Maximizes a function; arguments and result are those of `minimize`.
+
+    Example:
+        >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)
+        >>> result.best_value <= 0
+        True
+    """
+    return _run("maximize", objective, space, n_trials, **settings)

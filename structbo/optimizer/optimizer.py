@@ -2,19 +2,15 @@
 
 import itertools
 from dataclasses import replace
-from functools import partial
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
-from structbo.acquisition import Criterion
-from structbo.batches import BatchStrategy
 from structbo.data import Direction, Trial, direction_sign, standardized, unit_points
-from structbo.draws import Inference
-from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count, is_integer
 from structbo.models.arrays import FloatArray
 from structbo.optimizer.engine import Engine
+from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
 from structbo.posterior import Posterior, fit
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
@@ -26,23 +22,14 @@ class Optimizer:
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good, "minimize" or "maximize".
-        seed: of everything random; the same seed and tells give the same asks.
-        model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
-        num_initial: how many quasi-random points come first; by default twice the number of
-            dimensions, between 4 and 20.
-        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
-            such as "log_ei", "ucb" or "thompson", or an instance such as
-            ``structbo.acquisition.UCB(beta=4.0)``.
-        batch: what makes points worth evaluating at the same time, a name of
-            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
-            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
-            the earlier ones as observed at their posterior means.
-        inference: where the draws come from that the criterion is averaged over: a function of a
-            model and a seed, see `structbo.draws`. By default a Markov chain that goes on
-            from one call to the next.
         screening: a first stage that finds which parameters matter, such as
             `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used if
             none is given. All that it was told before counts.
+        settings: how points are found: seed, model, criterion and more, see `Settings`.
+
+    Raises:
+        ValueError: if a setting is out of range.
+        TypeError: if a setting is unknown or of the wrong kind.
 
     Example:
         >>> optimizer = Optimizer({"x": (-1.0, 1.0)}, seed=0)
@@ -53,34 +40,20 @@ class Optimizer:
         True
     """
 
+    @shows(KEYWORDS)
     def __init__(
         self,
         space: SpaceLike,
         direction: Direction = "minimize",
         *,
-        seed: int = 0,
-        model: AdditiveGP | None = None,
-        num_initial: int | None = None,
-        criterion: str | Criterion = "log_ei",
-        batch: str | BatchStrategy = "believer",
-        inference: Inference | None = None,
         screening: Screening | None = None,
+        **settings: Unpack[Settings],
     ) -> None:
         self.space = Space(space)
         self.direction = direction
         self._sign = direction_sign(direction)
-        self._seed = seed
-        self._is_model_given = model is not None
-        self._make_engine = partial(
-            Engine,
-            self.space,
-            num_initial=num_initial,
-            seed=seed,
-            criterion=criterion,
-            inference=inference,
-            batch=batch,
-        )
-        self._engine = self._make_engine(model)
+        self._settings = settings
+        self._engine = Engine(self.space, **settings)
         self._trials: list[Trial] = []
         self._posterior: tuple[int, Posterior] | None = None
         if screening is not None and not isinstance(screening, Screening):
@@ -101,6 +74,11 @@ class Optimizer:
         complete = [t for t in self._trials if t.state == "complete"]
         best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
         return f"Optimizer({self.direction}, {len(self._trials)} trials{best})"
+
+    @property
+    def method(self) -> Method:
+        """All settings in use, with instances in place of names."""
+        return self._engine.method
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -143,8 +121,9 @@ class Optimizer:
             return
         for number in range(len(self._trials), len(self._trials) + count):
             if self._screening.is_done:
-                if not self._is_model_given:
-                    self._engine = self._make_engine(self._screening.model())
+                if self._settings.get("model") is None:
+                    self._settings["model"] = self._screening.model()
+                    self._engine = Engine(self.space, **self._settings)
                 self._screening = None
                 return
             trial = self._screening.ask()
@@ -247,8 +226,14 @@ class Optimizer:
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
             x, y = self._table(told)
+            method = self.method
             result = fit(
-                self._engine.model, x, standardized(y), seed=self._seed, names=self.space.names
+                method.model,
+                x,
+                standardized(y),
+                sampler=method.sampler,
+                seed=method.seed,
+                names=self.space.names,
             )
             self._posterior = len(told), result
         return self._posterior[1]

@@ -1,18 +1,17 @@
 """From a table of past evaluations to the next points, without any state."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from structbo.acquisition import Criterion
-from structbo.batches import BatchStrategy
 from structbo.data import Direction, direction_sign, observed_values, unit_points
-from structbo.models import AdditiveGP
 from structbo.models.arguments import checked_count
 from structbo.optimizer.engine import Engine
+from structbo.optimizer.settings import KEYWORDS, Settings, shows
 from structbo.space import Points, Space, SpaceLike
 
 
+@shows(KEYWORDS)
 def suggest(
     space: SpaceLike,
     X: Any,
@@ -20,12 +19,8 @@ def suggest(
     n: int = 1,
     *,
     direction: Direction = "minimize",
-    seed: int = 0,
     pending: Any = None,
-    model: AdditiveGP | None = None,
-    num_initial: int | None = None,
-    criterion: str | Criterion = "log_ei",
-    batch: str | BatchStrategy = "believer",
+    **settings: Unpack[Settings],
 ) -> Points:
     """Proposes the next points to evaluate, from all evaluations so far.
 
@@ -36,25 +31,16 @@ def suggest(
             are taken to be as bad as the worst value seen.
         n: how many points to propose.
         direction: whether small or large values are good, "minimize" or "maximize".
-        seed: the same table and seed give the same points.
         pending: points being evaluated, in the format of X.
-        model: a NumPyro model, by default main effects, a random graph of pairs and a residual.
-        num_initial: with fewer finite values than this, points are quasi-random; by default twice
-            the number of dimensions, between 4 and 20.
-        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
-            such as "log_ei", "ucb" or "thompson", or an instance such as
-            ``structbo.acquisition.UCB(beta=4.0)``.
-        batch: what makes points worth evaluating at the same time, a name of
-            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
-            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
-            the earlier ones as observed at their posterior means.
+        settings: how points are found: seed, model, criterion and more, see `Settings`.
 
     Returns:
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
 
     Raises:
-        ValueError: if shapes do not match, a point is outside the space, or a finite space has
-            fewer than n new points.
+        ValueError: if shapes do not match, a point is outside the space, a setting is out of
+            range, or a finite space has fewer than n new points.
+        TypeError: if a setting is unknown or of the wrong kind.
 
     Example:
         >>> points = suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)
@@ -68,5 +54,5 @@ def suggest(
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending, "pending")
-    engine = Engine(space, model, num_initial, seed, criterion, batch=batch)
+    engine = Engine(space, **settings)
     return space.from_unit(engine.propose(x, sign * values, waiting, n))

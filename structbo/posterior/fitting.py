@@ -13,7 +13,7 @@ from structbo.data import checked_data
 from structbo.draws import Model
 from structbo.models.precision import double_precision
 from structbo.posterior.posterior import Posterior
-from structbo.samplers import ParallelTempering, default_sampler
+from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 from structbo.samplers.structure_block import Block
 
 HMC_STATISTICS = {
@@ -34,7 +34,7 @@ def fit(
     num_warmup: int = 200,
     num_samples: int = 250,
     num_chains: int = 2,
-    sampler: MCMCKernel | None = None,
+    sampler: MCMCKernel | Sampler = default_sampler,
     seed: int = 0,
     progress_bar: bool = True,
     names: Sequence[str] = (),
@@ -52,7 +52,8 @@ def fit(
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
         num_chains: how many chains to run, one after the other.
-        sampler: a kernel for `numpyro.infer.MCMC`; `default_sampler` if None.
+        sampler: a kernel for `numpyro.infer.MCMC`, or a function from the model to one, such as
+            `numpyro.infer.NUTS`.
         seed: of all chains.
         progress_bar: whether to show one.
         names: of the D dimensions; by default x0, x1, ...
@@ -66,7 +67,7 @@ def fit(
     X, y = checked_data(X, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
-    kernel = default_sampler(model, num_dims=X.shape[1]) if sampler is None else sampler
+    kernel = sampler if isinstance(sampler, MCMCKernel) else kernel_of(sampler, model, X.shape[1])
     statistics = dict(_statistics(kernel))
     with double_precision():
         mcmc = MCMC(

@@ -1,15 +1,19 @@
 """The Markov chain behind suggestions: padding, warm starts, reproducible draws."""
 
+from functools import partial
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
+from numpyro.infer import NUTS, Gibbs
 
 from structbo.data import Data
-from structbo.draws import Chain, Draws, default_model
+from structbo.draws import Chain, Draws, Model, default_model
 from structbo.draws import chain as chain_module
+from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer.engine import NUM_DRAWS
+from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 
 NUM_DIMS = 3
 MODEL = default_model((2,))
@@ -109,7 +113,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
         passes.append((len(data.y), state, after))
         return after, draws
 
-    monkeypatch.setattr(chain_module, "compiled_sampler", lambda model, num_dims: (start, one_pass))
+    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: (start, one_pass))
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     before = advance(chain, Data.padded(x[:64], y[:64]))
@@ -139,3 +143,34 @@ def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
         state, _ = sweep(start, data, NUM_DRAWS)
     types = [[leaf.aval for leaf in jax.tree.leaves(tree)] for tree in (start, state)]
     assert types[0] == types[1]
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("sampler", "model"),
+    [
+        (partial(NUTS, max_tree_depth=2), AdditiveGP(main_effects())),
+        (partial(ParallelTempering, inverse_temperatures=[1.0, 0.3]), MODEL),
+    ],
+    ids=["NUTS", "ParallelTempering"],
+)
+def test_any_kernel_that_can_be_moved_makes_a_chain(sampler: Sampler, model: AdditiveGP) -> None:
+    """It goes on with data of another size, and learns from them that all is noise."""
+    chain = Chain(model, NUM_DRAWS, seed=0, sampler=sampler)
+    before = advance(chain, Data.padded(*table(60)))
+    after = advance(chain, Data.padded(*table(65, noise=1.0)))
+    assert np.median(before["noise"]) < 0.4 < np.median(after["noise"])
+    assert all(np.isfinite(value).all() for value in after.values())
+
+
+def test_a_sampler_is_told_the_number_of_dimensions() -> None:
+    told = []
+
+    def sampler(model: Model, num_dims: int) -> Gibbs:
+        told.append(num_dims)
+        return default_sampler(model, num_dims=num_dims)
+
+    kernel_of(sampler, MODEL, NUM_DIMS)
+    tempered = kernel_of(partial(ParallelTempering, sampler=sampler), MODEL, NUM_DIMS)
+    assert told == [NUM_DIMS, NUM_DIMS]
+    assert isinstance(tempered, ParallelTempering) and isinstance(tempered.sampler, Gibbs)

@@ -59,7 +59,7 @@ def test_the_counter_counts(compiled) -> None:
 
 
 def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
-    engine = Engine(SPACE, None, None, seed=0)
+    engine = Engine(SPACE, seed=0)
     x, y = table(max(SIZES), seed=0)
     total, seen = [], set()
     for n in SIZES:
@@ -75,7 +75,7 @@ def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
     assert len(seen) == 2
     assert len(total) <= 8
 
-    engine = Engine(SPACE, None, None, seed=1)
+    engine = Engine(SPACE, seed=1)
     x, y = table(max(SIZES), seed=1)
     for n in SIZES:
         assert compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) == []

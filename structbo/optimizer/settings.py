@@ -1,0 +1,151 @@
+"""The settings that `suggest`, `Optimizer`, `minimize` and `maximize` share, in one place."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict, TypeVar
+
+import numpy as np
+
+from structbo.acquisition import Criterion, as_criterion
+from structbo.batches import BatchStrategy, as_strategy
+from structbo.draws import Inference, check_run, default_model
+from structbo.models import AdditiveGP
+from structbo.models.arguments import check_model, checked_count
+from structbo.samplers import Sampler, default_sampler
+from structbo.space import Space
+from structbo.space.parameters import did_you_mean
+
+MAX_SEED = 2**63 - 1
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+class Settings(TypedDict, total=False):
+    """How the next points are found: keyword arguments of everything that proposes points.
+
+    All are optional. A name stands for an instance with its default arguments.
+
+    Args:
+        seed: for all random choices, an integer from 0 up. The same seed and observations give the
+            same points.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``; by default main effects, a random
+            graph of pairs and a residual, `structbo.default_model`.
+        num_initial: with fewer finite values than this, points are quasi-random; by default twice
+            the number of dimensions, between 4 and 20.
+        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
+            such as "log_ei", "ucb" or "thompson", or an instance such as
+            ``structbo.acquisition.UCB(beta=4.0)``.
+        batch: what makes points worth evaluating at the same time, a name of
+            `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
+            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
+            the earlier ones as observed at their posterior means.
+        sampler: draws the model's sites: a function from a model to a NumPyro kernel, such as
+            `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
+            `numpyro.infer.NUTS`.
+        inference: where the draws come from that the criterion is averaged over: a function of a
+            model and a seed, see `structbo.draws`. By default a Markov chain of the sampler, which
+            an `Optimizer` continues from one call to the next.
+    """
+
+    seed: int
+    model: AdditiveGP | None
+    num_initial: int | None
+    criterion: str | Criterion
+    batch: str | BatchStrategy
+    sampler: Sampler
+    inference: Inference | None
+
+
+DEFAULTS = Settings(
+    seed=0,
+    model=None,
+    num_initial=None,
+    criterion="log_ei",
+    batch="believer",
+    sampler=default_sampler,
+    inference=None,
+)
+"""The settings that are not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """All settings, checked, with instances in place of names; see `Settings`."""
+
+    seed: int
+    model: AdditiveGP
+    num_initial: int
+    criterion: Criterion
+    batch: BatchStrategy
+    sampler: Sampler
+    inference: Inference | None
+
+
+def resolved(space: Space, settings: Settings) -> Method:
+    """All settings for a space, those that are not given by default.
+
+    Raises:
+        TypeError: if one has a name that is none, or is of the wrong kind.
+        ValueError: if one is out of range, or the name of an instance is unknown.
+    """
+    for name in settings:
+        if name not in DEFAULTS:
+            raise TypeError(
+                f"{name!r} is no setting{did_you_mean(name, DEFAULTS)}; settings are "
+                f"{', '.join(DEFAULTS)}, see structbo.Settings."
+            )
+    given = DEFAULTS | settings
+    for name, function in (("sampler", given["sampler"]), ("inference", given["inference"])):
+        is_default = name == "inference" and function is None
+        if not (is_default or callable(function)):
+            raise TypeError(f"{name} must be a function, got {function!r}.")
+    seed, model, num_initial = given["seed"], given["model"], given["num_initial"]
+    if checked_count("seed", seed, least=0) > MAX_SEED:
+        raise ValueError(f"seed must be at most {MAX_SEED}, got {seed}.")
+    if model is None:
+        model = default_model(space.categorical)
+    else:
+        check_model(model)
+        check_run(model, space.num_dims)
+    if num_initial is None:
+        num_initial = int(np.clip(2 * space.num_dims, 4, 20))
+    return Method(
+        seed=int(seed),
+        model=model,
+        num_initial=checked_count("num_initial", num_initial, least=0),
+        criterion=as_criterion(given["criterion"]),
+        batch=as_strategy(given["batch"]),
+        sampler=given["sampler"],
+        inference=given["inference"],
+    )
+
+
+def contradictions(space: Space, settings: Settings, method: Method) -> list[str]:
+    """Names of the given settings that say something else than those in use."""
+    own = resolved(space, settings)
+    return [name for name in settings if getattr(own, name) != getattr(method, name)]
+
+
+KEYWORDS = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    for (name, default), kind in zip(
+        DEFAULTS.items(), Settings.__annotations__.values(), strict=True
+    )
+]
+"""The settings as keyword arguments of a signature."""
+
+
+def shows(keywords: Iterable[inspect.Parameter]) -> Callable[[Decorated], Decorated]:
+    """Shows keyword arguments in the signature of a function that takes them as ``**settings``.
+
+    Type checkers and editors read the typed dictionary; this is for `help` and notebooks.
+    """
+
+    def decorate(function: Decorated) -> Decorated:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        shown = signature.replace(parameters=[*own, *keywords])
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return decorate

@@ -1,0 +1,110 @@
+"""Settings: one description, seen in every signature; names, contradictions, samplers."""
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+from numpyro.infer import HMC
+
+import structbo as sb
+from structbo.acquisition import UCB
+from structbo.models import AdditiveGP, main_effects
+from structbo.optimizer import Engine
+from structbo.optimizer.minimization import RunSettings, _run
+from structbo.optimizer.settings import DEFAULTS, Method
+
+SPACE = sb.Space({"a": (0.0, 1.0), "b": (0.0, 1.0)})
+PUBLIC = [sb.suggest, sb.Optimizer, sb.minimize, sb.maximize, Engine]
+MODEL = AdditiveGP(main_effects())
+MANY = 100
+"""More quasi-random points than any test here evaluates: no model, hence fast."""
+
+
+def keywords(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
+def test_every_setting_is_seen_in_the_signature(function: Callable[..., Any]) -> None:
+    assert keywords(function).items() >= DEFAULTS.items()
+    kinds = {p.kind for p in inspect.signature(function).parameters.values()}
+    assert inspect.Parameter.VAR_KEYWORD not in kinds
+
+
+def test_every_setting_is_described_once() -> None:
+    names = set(get_type_hints(sb.Settings))
+    assert names == set(DEFAULTS) == set(get_type_hints(Method))
+    assert set(get_type_hints(RunSettings)) == set(keywords(_run))
+    described = [line.split(":")[0].strip() for line in inspect.getdoc(sb.Settings).splitlines()]
+    assert [described.count(name) for name in names] == [1] * len(names)
+    assert all(f"        {name}: " in sb.minimize.__doc__ for name in keywords(_run).keys() - names)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **wrong: sb.suggest(SPACE, [], [], **wrong),
+        lambda **wrong: sb.Optimizer(SPACE, **wrong),
+        lambda **wrong: sb.minimize(len, SPACE, 1, **wrong),
+    ],
+    ids=["suggest", "Optimizer", "minimize"],
+)
+def test_wrong_settings_are_named_everywhere(call: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match=r"'critirion' is no setting \(did you mean 'criterion'"):
+        call(critirion="ucb")
+    with pytest.raises(TypeError, match="sampler must be a function, got 3"):
+        call(sampler=3)
+    with pytest.raises(TypeError, match="inference must be a function, got 'chain'"):
+        call(inference="chain")
+
+
+def test_settings_that_contradict_an_optimizer_are_named() -> None:
+    optimizer = sb.Optimizer(SPACE, num_initial=MANY, criterion="ucb")
+    go_on = partial(sb.minimize, lambda p: p["a"], optimizer=optimizer, show_progress_bar=False)
+    go_on(SPACE, 1, criterion=UCB(), num_initial=MANY, seed=0)
+    wrong: dict[str, Any] = {"seed": 1, "criterion": "log_ei", "batch": "believer"}
+    with pytest.raises(ValueError, match="space, seed, criterion say something else"):
+        go_on({"a": (0.0, 2.0), "b": (0.0, 1.0)}, 1, **wrong)
+    screening = sb.CoordinatewiseSampling(SPACE, 1)
+    with pytest.raises(ValueError, match="screening say something else"):
+        go_on(None, 1, screening=screening)
+    assert len(optimizer.trials) == 1
+
+
+def test_minimize_takes_what_an_optimizer_takes() -> None:
+    screening = sb.CoordinatewiseSampling(SPACE, 1, num_differences=2, seed=0)
+    result = sb.minimize(
+        lambda p: p["a"], SPACE, 2, screening=screening, show_progress_bar=False, num_initial=MANY
+    )
+    assert len(screening.trials) == len(result.trials) == 2
+    assert keywords(sb.minimize).keys() >= keywords(sb.Optimizer).keys()
+
+
+def sampled_by(sampler: Any) -> sb.Optimizer:
+    optimizer = sb.Optimizer(SPACE, num_initial=4, model=MODEL, sampler=sampler)
+    for a, b in np.random.default_rng(0).random((6, 2)):
+        optimizer.tell({"a": a, "b": b}, np.sin(6.0 * a) + b)
+    return optimizer
+
+
+def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
+    """Here a short Hamiltonian trajectory, for a model without discrete sites."""
+    made = []
+
+    def sampler(model: Any) -> HMC:
+        made.append(HMC(model, num_steps=1, trajectory_length=None))
+        return made[-1]
+
+    optimizer = sampled_by(sampler)
+    asked = [optimizer.ask().params for _ in range(2)]
+    assert asked[0] != asked[1] and len(made) == 1
+
+
+@pytest.mark.parametrize("bad", [lambda model: 3, HMC(MODEL)], ids=["no kernel", "a kernel"])
+def test_what_a_sampler_gives_is_checked(bad: Any) -> None:
+    with pytest.raises(TypeError, match="sampler must"):
+        sampled_by(bad).ask()
