@@ -94,7 +94,7 @@ def resolved(space: Space, settings: Settings) -> Method:
                 f"{name!r} is no setting{did_you_mean(name, DEFAULTS)}; settings are "
                 f"{', '.join(DEFAULTS)}, see structbo.Settings."
             )
-    given = DEFAULTS | settings
+    given: dict[str, Any] = {**DEFAULTS, **settings}
     for name, function in (("sampler", given["sampler"]), ("inference", given["inference"])):
         is_default = name == "inference" and function is None
         if not (is_default or callable(function)):

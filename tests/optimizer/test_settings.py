@@ -91,6 +91,7 @@ def sampled_by(sampler: Any) -> sb.Optimizer:
     return optimizer
 
 
+@pytest.mark.nightly
 def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
     """Here a short Hamiltonian trajectory, for a model without discrete sites."""
     made = []
