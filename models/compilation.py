@@ -48,19 +48,19 @@ def compiled(
             raise TypeError(f"the first arguments of {function.__name__} must be {constants}.")
 
         @lru_cache(maxsize=NUM_PROGRAMS)
-        def program(constants: _ByContent) -> Callable[..., Result]:
+        def program(constants: ByContent) -> Callable[..., Result]:
             return jax.jit(partial(function, *constants.values))
 
         @wraps(function)
         def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            return program(_ByContent(args[:count]))(*args[count:], **kwargs)
+            return program(ByContent(args[:count]))(*args[count:], **kwargs)
 
         return call
 
     return decorate
 
 
-class _ByContent:
+class ByContent:
     """Arguments that are equal where they have the same content."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
@@ -69,7 +69,7 @@ class _ByContent:
         self._hash = hash(self._content)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByContent) and self._content == other._content
+        return isinstance(other, ByContent) and self._content == other._content
 
     def __hash__(self) -> int:
         return self._hash

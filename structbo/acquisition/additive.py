@@ -100,8 +100,8 @@ class ComponentCriterion(AdditiveCriterion):
 
 @partial(
     register_dataclass,
-    data_fields=["draws", "references", "components"],
-    meta_fields=["criterion"],
+    data_fields=["draws", "references", "components", "criterion"],
+    meta_fields=[],
 )
 @dataclass(frozen=True)
 class AdditiveAcquisition:

@@ -1,6 +1,7 @@
 """The additive upper confidence bound."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -25,6 +26,8 @@ class AdditiveUCB(ComponentCriterion):
     References:
         Rolland et al. 2018, eq. (5) and (6).
     """
+
+    traced: ClassVar[tuple[str, ...]] = ("beta",)
 
     beta: Schedule | float = HalfLog()
 

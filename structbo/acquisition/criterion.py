@@ -1,11 +1,12 @@
 """What makes a point worth evaluating, and that averaged over posterior draws.
 
-A *criterion* is a description: a frozen dataclass, hashable, that a compiled search is made for. On
-the posteriors of some draws it becomes an *acquisition*, a function of points. Averaging comes
-before maximizing: the winner is best on average, not the best of any one draw.
+A *criterion* is a description: a frozen dataclass that a compiled search is made for. On the
+posteriors of some draws it becomes an *acquisition*, a function of points. Averaging comes before
+maximizing: the winner is best on average, not the best of any one draw.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -14,17 +15,24 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.tree_util import register_dataclass
+from jax.tree_util import register_dataclass, register_pytree_node
 
 from structbo.acquisition.search import Search
+from structbo.models.compilation import ByContent
 from structbo.models.gp import ConditionedGP
 
 
 class Criterion(ABC):
-    """What makes a point worth evaluating; subclasses are frozen dataclasses."""
+    """What makes a point worth evaluating; subclasses are frozen dataclasses, and pytrees."""
 
+    traced: ClassVar[tuple[str, ...]] = ()
+    """Fields whose numbers are traced, and may change without anything being compiled again."""
     is_log: ClassVar[bool] = False
     """Whether `values` are logarithms of what is averaged over draws."""
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        register_pytree_node(cls, _flatten, partial(_unflatten, cls))
 
     @abstractmethod
     def of(self, posteriors: ConditionedGP, search: Search) -> "Acquisition":
@@ -44,8 +52,24 @@ class Criterion(ABC):
         """
 
 
+def _flatten(criterion: Criterion) -> tuple[list[Any], ByContent]:
+    fields = vars(criterion)
+    numbers = [name for name in criterion.traced if not callable(fields[name])]
+    constants = {name: value for name, value in fields.items() if name not in numbers}
+    return [fields[name] for name in numbers], ByContent((tuple(numbers), constants))
+
+
+def _unflatten(cls: type[Criterion], constants: ByContent, leaves: Iterable[Any]) -> Criterion:
+    numbers, fields = constants.values
+    criterion = object.__new__(cls)  # without the checks of its constructor: numbers are traced
+    vars(criterion).update(fields, **dict(zip(numbers, leaves, strict=True)))
+    return criterion
+
+
 @partial(
-    register_dataclass, data_fields=["draws", "references", "which"], meta_fields=["criterion"]
+    register_dataclass,
+    data_fields=["draws", "references", "which", "criterion"],
+    meta_fields=[],
 )
 @dataclass(frozen=True)
 class Acquisition:

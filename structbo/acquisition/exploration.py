@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.models.arguments import check_fraction, check_positive, checked_count
+from structbo.models.arguments import check_fraction, check_positive, checked_count, is_concrete
 
 Schedule = Callable[[Array | float, int], Array]
 """Maps the number of observations t and of dimensions D to beta."""
@@ -33,7 +33,9 @@ class Constant:
     value: float
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.value, numbers.Real) and 0.0 <= self.value < math.inf):
+        if is_concrete(self.value) and not (
+            isinstance(self.value, numbers.Real) and 0.0 <= self.value < math.inf
+        ):
             raise ValueError(
                 "beta must be a number of at least 0, or a schedule such as HalfLog(), got "
                 f"{self.value!r}."

@@ -38,6 +38,7 @@ class JointCriterion(Criterion):
         return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), reference)
 
 
+@jax.jit
 def best_means(posteriors: ConditionedGP) -> Array:
     """The best posterior mean at an observed point, one per draw: noise cannot fool it.
 

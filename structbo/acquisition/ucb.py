@@ -1,6 +1,7 @@
 """The upper confidence bound with the true deviation of the whole function."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -25,6 +26,8 @@ class UCB(JointCriterion):
     References:
         Srinivas et al. 2010; Kathuria et al. 2016, section 2; Rolland et al. 2018, appendix B.2.
     """
+
+    traced: ClassVar[tuple[str, ...]] = ("beta",)
 
     beta: Schedule | float = HalfLog()
 

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.data import padded_size
+from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import BoolArray, FloatArray
 from structbo.models.precision import double_precision
@@ -50,10 +50,8 @@ class GroundSet:
             posteriors: one per draw, stacked along the first axis.
             points: candidates in the unit cube, shape (m, D).
         """
-        padded = np.zeros((padded_size(len(points)), points.shape[1]))
-        padded[: len(points)] = points
         with double_precision():
-            moments = jax.tree.map(np.asarray, _moments(posteriors, jnp.asarray(padded)))
+            moments = jax.tree.map(np.asarray, _moments(posteriors, jnp.asarray(padded(points))))
         mean, covariance, noise = moments
         available = np.zeros(len(points), bool)
         available[np.unique(points, axis=0, return_index=True)[1]] = True

@@ -10,6 +10,7 @@ from scipy.special import log_ndtr
 
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
+from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arguments import check_positive
 from structbo.models.arrays import FloatArray
@@ -70,7 +71,7 @@ def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float)
 def lipschitz_constant(posteriors: ConditionedGP, points: FloatArray) -> float:
     """The largest gradient of the posterior mean, averaged over draws, at points (m, D)."""
     with double_precision():
-        return max(float(_largest_slope(posteriors, jnp.asarray(points))), 1e-7)
+        return max(float(_largest_slope(posteriors, jnp.asarray(padded(points)))), 1e-7)
 
 
 @jax.jit

@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from structbo.batches.problem import BatchProblem
+from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.precision import double_precision
 
@@ -35,11 +36,11 @@ class Thompson:
             num_draws = len(problem.posteriors.noise)
             key_order, key_paths = jax.random.split(key)
             order = jax.random.permutation(key_order, num_draws)
-            x = jnp.asarray(ground.points)
+            x = jnp.asarray(padded(ground.points))
             for b in range(len(chosen), q):
                 path_key = jax.random.fold_in(key_paths, b)
                 values = _path_values(problem.posteriors, order[b % num_draws], path_key, x)
-                chosen.append(ground.best(np.asarray(values)))
+                chosen.append(ground.best(np.asarray(values)[: len(ground.points)]))
                 ground = ground.without(chosen[-1])
         return chosen
 

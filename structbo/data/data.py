@@ -49,6 +49,16 @@ ROUND_OFF = 1e-14
 """Relative to the largest value: a smaller deviation is taken for none."""
 
 
+def padded(points: FloatArray) -> FloatArray:
+    """Points (n, D), the first of which are repeated up to the next of a few sizes.
+
+    Example:
+        >>> padded(np.zeros((65, 3))).shape
+        (128, 3)
+    """
+    return np.resize(points, (padded_size(len(points)), points.shape[1]))
+
+
 def standardized(values: FloatArray) -> FloatArray:
     """Values with mean 0 and deviation 1; failures, not finite, become the worst value.
 

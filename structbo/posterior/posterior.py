@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from structbo.data import Data, checked_points
+from structbo.data import checked_points, padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
@@ -129,8 +129,7 @@ class Posterior(PosteriorDraws):
             Two arrays of shape (m,), on the scale of y.
         """
         points = checked_points("x", x, len(self.names))
-        padded = Data.padded(points, np.zeros(len(points))).x
-        found = self.map_draws(_predict, padded, max_draws=max_draws)
+        found = self.map_draws(_predict, padded(points), max_draws=max_draws)
         means, variances = (np.asarray(value)[:, : len(points)] for value in found)
         return means.mean(0), variances.mean(0) + means.var(0)
 

@@ -1,6 +1,7 @@
 """The next points, one after the other: each counts those before it as observed."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ def propose(
     union = structure_of(model, draws, data) if union is None else union
     num_observed = float(np.sum(data.mask))
     is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
-    search = partial(search_starts, model, criterion, is_seen)
+    search = partial(search_starts, model, is_seen, criterion)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
@@ -76,6 +77,7 @@ def propose(
         acquisition, starts = search(
             draws, data, union.components, union.layouts, legal, num_observed, key
         )
+        acquisition = replace(acquisition, criterion=criterion)
         acquisitions.append(acquisition)
         if is_seen:
             function = AdditiveAcquisition.of(acquisition, union.components)

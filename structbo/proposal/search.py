@@ -44,11 +44,11 @@ NUM_COORDINATE_STARTS = 3
 NUM_GRADIENT_STARTS = 8
 
 
-@compiled("model", "criterion", "is_seen")
+@compiled("model", "is_seen")
 def search_starts(
     model: Callable[..., Any],
-    criterion: Criterion,
     is_seen: bool,
+    criterion: Criterion,
     draws: Draws,
     data: Data,
     components: Components,
@@ -63,8 +63,8 @@ def search_starts(
 
     Args:
         model: the NumPyro model.
-        criterion: what makes a point worth evaluating.
         is_seen: whether message passing sees everything.
+        criterion: what makes a point worth evaluating.
         draws: posterior draws of the model's sites.
         data: padded observations.
         components: those of all draws.
