@@ -5,7 +5,16 @@ from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
 from structbo.models.graphs import elimination_width
-from structbo.models.kernels import Kernel, matern32, matern52, squared_exponential
+from structbo.models.kernels import (
+    KERNELS,
+    Kernel,
+    LevelCorrelations,
+    Periodic,
+    Stationary,
+    matern32,
+    matern52,
+    squared_exponential,
+)
 from structbo.models.outer_box import OuterBox, outer_box_ratio
 from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
 from structbo.models.structures import (
@@ -47,6 +56,7 @@ from structbo.models.supports import (
 )
 
 __all__ = [
+    "KERNELS",
     "ActiveBernoulli",
     "ActiveSet",
     "AdditiveCovariance",
@@ -62,13 +72,16 @@ __all__ = [
     "FiniteSet",
     "FiniteUniform",
     "Kernel",
+    "LevelCorrelations",
     "MarginalGP",
     "NearIdentity",
     "OuterBox",
     "Partition",
+    "Periodic",
     "Residual",
     "SamplePath",
     "SpanningTree",
+    "Stationary",
     "StructureSupport",
     "UniformPartition",
     "UniformTree",

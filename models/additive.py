@@ -1,8 +1,8 @@
 """The additive Gaussian process as a NumPyro model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 import numpyro
@@ -10,10 +10,17 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 
+from structbo.models.arguments import checked_count
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
 from structbo.models.gp import MarginalGP
-from structbo.models.kernels import Kernel, squared_exponential
+from structbo.models.kernels import (
+    KERNELS,
+    Kernel,
+    KernelGroup,
+    Stationary,
+    squared_exponential,
+)
 from structbo.models.precision import is_double
 from structbo.models.priors import moderate
 from structbo.models.structure_checks import check_structure, run_structure
@@ -48,7 +55,8 @@ class AdditiveGP(Value):
 
     An instance is a NumPyro model, ``model(X, y=None, mask=None)``, with the structure's sites and
     the sites ``lengthscale`` (D,), ``outputscale``, ``noise``, optionally ``relevance`` (D,),
-    ``rho`` and ``kappa``, and the observed site ``y``. It needs 64-bit floats.
+    ``rho`` and ``kappa``, those of kernels with parameters, and the observed site ``y``. It needs
+    64-bit floats.
 
     It is a value: models of equal parts are equal, and share compiled programs. A function of your
     own, as structure or prior, equals itself alone; define it once, at the top of a module, and
@@ -57,19 +65,23 @@ class AdditiveGP(Value):
     Args:
         structure: a function from the number of dimensions to a random `Decomposition`.
         kernel: the one-dimensional correlation function that components multiply.
+        kernels: those of single dimensions, by their indices, where they are others. Dimensions
+            whose kernels are equal share its sites, which have one entry for each of them.
         lengthscale: prior of each lengthscale, or a function from D to it.
         outputscale: prior of the variance of the function.
         noise: prior of the noise variance.
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
         residual: priors of the residual component, or None for none.
-        categorical: indices of categorical dimensions.
+        categorical: indices of categorical dimensions. All their levels are equally correlated
+            unless they have a kernel of their own, such as `LevelCorrelations`.
 
     Raises:
         TypeError: if the structure is not a function of one argument; when the model runs, if it
             returns anything but a `Decomposition`.
         ValueError: when the model runs, if its decomposition is not one of D dimensions or is
             inconsistent.
+        TypeError, ValueError: if a kernel is none, or is for a dimension that the points lack.
 
     References:
         Rolland et al. 2018, sections 2, 4 and 5.
@@ -86,6 +98,7 @@ class AdditiveGP(Value):
     structure: Structure = edges()
     kernel: Kernel = squared_exponential
     _: KW_ONLY
+    kernels: Mapping[int, Kernel] | None = None
     lengthscale: LengthscalePrior = moderate
     outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0)
     noise: dist.Distribution = dist.LogNormal(-5.0, 1.5)
@@ -94,6 +107,13 @@ class AdditiveGP(Value):
     categorical: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_kernel("kernel", self.kernel)
+        for dim, kernel in (self.kernels or {}).items():
+            checked_count("the dimensions of kernels", dim, least=0)
+            _check_kernel(f"kernels[{dim}]", kernel)
+        object.__setattr__(
+            self, "kernels", dict(sorted(self.kernels.items())) if self.kernels else None
+        )
         object.__setattr__(self, "categorical", tuple(self.categorical))
         check_structure(self.structure)
 
@@ -120,11 +140,18 @@ class AdditiveGP(Value):
             raise ValueError(f"X must have shape (n, D), got {X.shape}.")
         decomposition = run_structure(self.structure, X.shape[1], taken=OWN_SITES)
         num_dims = decomposition.members.shape[1]
-        if self.categorical and decomposition.projection is not None:
-            raise ValueError(
-                f"dimensions {self.categorical} are categorical and cannot be projected: use a "
-                "structure without a projection."
-            )
+        groups, categorical = self._dims_by_kernel(num_dims)
+        if decomposition.projection is not None:
+            if categorical:
+                raise ValueError(
+                    f"dimensions {categorical} are categorical and cannot be projected: use a "
+                    "structure without a projection."
+                )
+            if groups:
+                raise ValueError(
+                    "kernels must not be given, and kernel must be stationary, where a projection "
+                    f"mixes the dimensions, got {[*groups]}: use a structure without a projection."
+                )
         prior = self.lengthscale
         if not isinstance(prior, dist.Distribution):
             prior = prior(num_dims)
@@ -137,13 +164,57 @@ class AdditiveGP(Value):
             else numpyro.sample("relevance", _each(self.relevance, num_dims)),
             rho=None if self.residual is None else numpyro.sample("rho", self.residual.rho),
             kappa=None if self.residual is None else numpyro.sample("kappa", self.residual.kappa),
-            kernel=self.kernel,
-            categorical=self.categorical,
+            kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
+            categorical=categorical,
+            kernel_groups=tuple(
+                KernelGroup(kernel, dims, _own_parameters(kernel, len(dims)))
+                for kernel, dims in groups.items()
+            ),
         )
         noise = numpyro.sample("noise", self.noise)
         rows = None if mask is None else jnp.asarray(mask, bool)
         observed = None if y is None else jnp.asarray(y, float)
         return numpyro.sample("y", MarginalGP(covariance, X, noise, rows), obs=observed)
+
+    def _dims_by_kernel(
+        self, num_dims: int
+    ) -> tuple[dict[Kernel, tuple[int, ...]], tuple[int, ...]]:
+        """The dimensions of every kernel but the shared stationary one; the categorical ones."""
+        own = self.kernels or {}
+        if any(dim >= num_dims for dim in own):
+            raise ValueError(
+                f"kernels must be for dimensions below {num_dims}, as many as the points have, got "
+                f"one for {max(own)}."
+            )
+        groups: dict[Kernel, tuple[int, ...]] = {}
+        for dim in range(num_dims):
+            kernel = own.get(dim, self.kernel)
+            is_exchangeable = dim in self.categorical and dim not in own
+            is_shared = kernel == self.kernel and isinstance(kernel, Stationary)
+            if not (is_exchangeable or is_shared):
+                groups[kernel] = (*groups.get(kernel, ()), dim)
+        without_order = [dims for kernel, dims in groups.items() if kernel.is_categorical]
+        return groups, tuple(sorted({*self.categorical, *sum(without_order, ())}))
+
+
+def _check_kernel(name: str, kernel: object) -> None:
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"{name} must be a Kernel, such as one of structbo.models.KERNELS "
+            f"({', '.join(KERNELS)}), got {kernel!r}."
+        )
+
+
+def _own_parameters(kernel: Kernel, num_dims: int) -> Any:
+    parameters = kernel.parameters(num_dims)
+    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(parameters)]
+    if any(shape[:1] != (num_dims,) for shape in shapes):
+        raise ValueError(
+            f"parameters of {kernel!r} must return arrays whose first axis are the {num_dims} "
+            f"dimensions that have this kernel, got shapes {shapes}: sample them from "
+            "prior.expand([num_dims]).to_event(1)."
+        )
+    return parameters
 
 
 def _each(prior: dist.Distribution, num_dims: int) -> dist.Distribution:

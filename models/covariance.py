@@ -8,13 +8,27 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.gram import ComponentTable, additive_gram, by_tiles, product_gram
-from structbo.models.kernels import Kernel, correlation_factors
+from structbo.models.gram import (
+    ComponentTable,
+    OwnFactors,
+    additive_gram,
+    by_tiles,
+    product_gram,
+)
+from structbo.models.kernels import KernelGroup, Stationary, correlation_factors
 
 
 @partial(
     register_dataclass,
-    data_fields=["decomposition", "lengthscale", "outputscale", "relevance", "rho", "kappa"],
+    data_fields=[
+        "decomposition",
+        "lengthscale",
+        "outputscale",
+        "relevance",
+        "rho",
+        "kappa",
+        "kernel_groups",
+    ],
     meta_fields=["kernel", "categorical"],
 )
 @dataclass(frozen=True)
@@ -33,8 +47,9 @@ class AdditiveCovariance:
             multiplied by the mean over its members, a constant's by one. None means ones.
         rho: the residual's share of the variance, in [0, 1]; None for no residual.
         kappa: the residual's lengthscale stretch; None for no residual.
-        kernel: the one-dimensional correlation function.
+        kernel: the one-dimensional correlation function, of all dimensions but those in groups.
         categorical: indices of the categorical dimensions.
+        kernel_groups: dimensions that have a kernel of their own; there must be no projection then.
     """
 
     decomposition: Decomposition
@@ -43,8 +58,9 @@ class AdditiveCovariance:
     relevance: Array | None
     rho: Array | None
     kappa: Array | None
-    kernel: Kernel
+    kernel: Stationary
     categorical: tuple[int, ...] = ()
+    kernel_groups: tuple[KernelGroup, ...] = ()
 
     @property
     def num_dims(self) -> int:
@@ -85,10 +101,31 @@ class AdditiveCovariance:
         z = self.project(x)
         return z, z if other is x else self.project(other)
 
-    def factors(self, x: Array, other: Array) -> Array:
-        """One-dimensional correlations, shape (D, n, m)."""
-        x, other = self._projected(x, other)
-        return correlation_factors(self.kernel, self.categorical, x, other, self.lengthscale)
+    @property
+    def own_dims(self) -> tuple[int, ...]:
+        """The dimensions that have a kernel of their own, in the order of their groups."""
+        return tuple(dim for group in self.kernel_groups for dim in group.dims)
+
+    def shared_lengthscale(self, lengthscale: Array) -> Array:
+        """Lengthscales as the shared kernel sees them: infinite where it does not count."""
+        if not self.kernel_groups:
+            return lengthscale
+        return lengthscale.at[jnp.array(self.own_dims)].set(jnp.inf)
+
+    def _own_factors(self, z: Array, other: Array, lengthscale: Array) -> OwnFactors | None:
+        if not self.kernel_groups:
+            return None
+        found = [group.correlations(z, other, lengthscale) for group in self.kernel_groups]
+        return OwnFactors(self.own_dims, jnp.concatenate(found))
+
+    def factors(self, x: Array, other: Array, stretch: Array | float = 1.0) -> Array:
+        """One-dimensional correlations at so many times the lengthscales, shape (D, n, m)."""
+        z, other = self._projected(x, other)
+        lengthscale = stretch * self.lengthscale
+        shared = self.shared_lengthscale(lengthscale)
+        factors: Array = correlation_factors(self.kernel, self.categorical, z, other, shared)
+        own = self._own_factors(z, other, lengthscale)
+        return factors if own is None else own.into(factors)
 
     def residual_gram(self, x: Array, other: Array) -> Array | None:
         """Covariance of the residual between points (n, D) and (m, D); None if there is none."""
@@ -97,17 +134,27 @@ class AdditiveCovariance:
     def _residual(self, z: Array, other: Array) -> Array | None:
         if self.rho is None or self.kappa is None:
             return None
-        points = (z, other, self.kappa * self.lengthscale)
-        product: Array = product_gram(self.kernel, self.categorical, points)
+        product = self._product(z, other, self.kappa * self.lengthscale)
         return self.outputscale * self.rho * product
 
     def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
         """Covariance of one component between two sets of points, shape (n, m)."""
         members = self.decomposition.members[component]
-        lengthscale = jnp.where(members, self.lengthscale, jnp.inf)
-        points = (*self._projected(x, other), lengthscale)
-        product: Array = product_gram(self.kernel, self.categorical, points)
+        product = self._product(*self._projected(x, other), self.lengthscale, members)
         return self.variances[component] * product
+
+    def _product(
+        self, z: Array, other: Array, lengthscale: Array, members: Array | None = None
+    ) -> Array:
+        """Product of the correlations over the members, by default over all dimensions."""
+        shared = self.shared_lengthscale(lengthscale)
+        if members is not None:
+            shared = jnp.where(members, shared, jnp.inf)
+        product: Array = product_gram(self.kernel, self.categorical, (z, other, shared))
+        for group in self.kernel_groups:
+            own = jnp.ones(self.num_dims, bool) if members is None else members
+            product = product * group.product(z, other, lengthscale, own)
+        return product
 
     def __call__(self, x: Array, other: Array) -> Array:
         """Covariance of the function between two sets of points.
@@ -124,9 +171,10 @@ class AdditiveCovariance:
         weights = (components.by_dim(shares), shares)
 
         def gram(z: Array, other: Array) -> Array:
-            points = (z, other, self.lengthscale)
+            points = (z, other, self.shared_lengthscale(self.lengthscale))
+            own = self._own_factors(z, other, self.lengthscale)
             additive: Array = additive_gram(
-                self.kernel, self.categorical, points, weights, components
+                self.kernel, self.categorical, points, weights, components, own
             )
             residual = self._residual(z, other)
             gram = self.shared_variance * additive

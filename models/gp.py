@@ -187,7 +187,8 @@ class ConditionedGP:
     def sample_path(self, key: Array, num_features: int = 1024) -> "SamplePath":
         """Draws one function from the posterior, component by component.
 
-        Prior components are drawn with random Fourier features and corrected by Matheron's rule:
+        Prior components are drawn with random Fourier features, times random functions of the
+        dimensions that have a kernel of their own, and corrected by Matheron's rule:
         ``f_c(.) + k_c(., X) K^-1 (y - f(X) - noise)``.
 
         Args:
@@ -201,11 +202,15 @@ class ConditionedGP:
             Wilson et al. 2020, "Efficiently sampling functions from Gaussian process posteriors".
         """
         covariance = self.covariance
-        key_frequency, key_residual, key_phase, key_weight, key_noise = jax.random.split(key, 5)
+        key_frequency, key_residual, key_phase, key_weight, key_noise, key_own = jax.random.split(
+            key, 6
+        )
+        keys_own = jax.random.split(key_own, len(covariance.kernel_groups))
 
         def frequencies(key: Array, lengthscale: Array) -> Array:
+            shared = covariance.shared_lengthscale(lengthscale)
             return spectral_frequencies(
-                covariance.kernel, key, num_features, lengthscale, covariance.categorical
+                covariance.kernel, key, num_features, shared, covariance.categorical
             )
 
         stretch = 1.0 if covariance.kappa is None else covariance.kappa
@@ -217,6 +222,10 @@ class ConditionedGP:
             residual_frequencies=frequencies(key_residual, stretch * covariance.lengthscale),
             phases=jax.random.uniform(key_phase, shape, maxval=2.0 * jnp.pi),
             weights=jax.random.normal(key_weight, shape) * jnp.sqrt(2.0 / num_features),
+            own_functions=tuple(
+                group.draw(key, num_features, covariance.lengthscale)
+                for group, key in zip(covariance.kernel_groups, keys_own, strict=True)
+            ),
             update=jnp.zeros_like(self.alpha),
         )
         noise = jnp.sqrt(self.noise) * jax.random.normal(key_noise, self.alpha.shape)
@@ -233,6 +242,8 @@ class SamplePath(NamedTuple):
         residual_frequencies: those of the residual, shape (F, D).
         phases: shape (C + 1, F), the residual's last.
         weights: shape (C + 1, F), the residual's last.
+        own_functions: by kernel group, weights of F functions of each of its dimensions, shared by
+            all components, shape (E, B, F).
         update: the weights of the covariances with the data, shape (n,).
     """
 
@@ -241,28 +252,65 @@ class SamplePath(NamedTuple):
     residual_frequencies: Array
     phases: Array
     weights: Array
+    own_functions: tuple[Array, ...]
     update: Array
 
-    def _features(self, row: Array | int, projected: Array) -> Array:
-        return jnp.cos(projected + self.phases[row]) @ self.weights[row]
+    def _own(self, x: Array, members: Array, stretch: Array | float = 1.0) -> Array:
+        """Products over those members that have a kernel of their own: shape (m, F)."""
+        covariance = self.posterior.covariance
+        lengthscale = stretch * covariance.lengthscale
+        product = jnp.ones((len(x), self.weights.shape[1]))
+        for group, drawn in zip(covariance.kernel_groups, self.own_functions, strict=True):
+            product = product * group.functions(drawn, x, lengthscale, members)
+        return product
+
+    def waves(self, dims: Array, coordinates: Array) -> Array:
+        """Random functions of single dimensions, complex; their covariance is the correlation.
+
+        Products over the members of a component, times its weights and phases, make its prior.
+
+        Args:
+            dims: of which dimensions, shape (s,).
+            coordinates: coordinates in each of them, shape (s, G).
+
+        Returns:
+            Shape (s, G, F).
+        """
+        waves = jnp.exp(1j * coordinates[:, :, None] * self.frequencies[:, dims].T[:, None, :])
+        covariance = self.posterior.covariance
+        if not covariance.kernel_groups:
+            return waves
+
+        def own(dim: Array, coordinates: Array) -> Array:
+            x = jnp.broadcast_to(coordinates[:, None], (len(coordinates), covariance.num_dims))
+            return self._own(x, jnp.arange(covariance.num_dims) == dim)
+
+        return waves * jax.vmap(own)(dims, coordinates)
 
     def component(self, component: Array | int, x: Array) -> Array:
         """One component at points, shape (m, D): shape (m,)."""
         covariance = self.posterior.covariance
         members = covariance.decomposition.members[component]
-        prior = self._features(component, (covariance.project(x) * members) @ self.frequencies.T)
+        projected = (covariance.project(x) * members) @ self.frequencies.T
+        prior = jnp.cos(projected + self.phases[component])
+        if covariance.kernel_groups:
+            prior = prior * self._own(x, members)
         to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
-        return jnp.sqrt(covariance.variances[component]) * prior + to_data @ self.update
+        scale = jnp.sqrt(covariance.variances[component])
+        return scale * (prior @ self.weights[component]) + to_data @ self.update
 
     def residual(self, x: Array) -> Array:
         """The residual at points, shape (m, D): shape (m,); zeros if there is none."""
         covariance = self.posterior.covariance
         gram = covariance.residual_gram(x, self.posterior.x)
-        if gram is None or covariance.rho is None:
+        if gram is None or covariance.rho is None or covariance.kappa is None:
             return jnp.zeros(x.shape[0])
-        prior = self._features(-1, covariance.project(x) @ self.residual_frequencies.T)
+        prior = jnp.cos(covariance.project(x) @ self.residual_frequencies.T + self.phases[-1])
+        if covariance.kernel_groups:
+            everywhere = jnp.ones(covariance.num_dims, bool)
+            prior = prior * self._own(x, everywhere, covariance.kappa)
         scale = jnp.sqrt(covariance.outputscale * covariance.rho)
-        return scale * prior + self.posterior._to_data(gram) @ self.update
+        return scale * (prior @ self.weights[-1]) + self.posterior._to_data(gram) @ self.update
 
     def __call__(self, x: Array) -> Array:
         """The function at points, shape (m, D): shape (m,)."""

@@ -3,9 +3,13 @@
 Components are looped over with a trip count that is known at run time only, so padding costs
 nothing. Such loops have no automatic reverse derivative; it is written out here:
 ``d gram / d log k_d`` is the sum of ``w_c K_c`` over the components c that contain d.
+
+The correlations of dimensions that have a kernel of their own are given. They may be zero or
+negative, so derivatives are by them and not by their logarithms.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -13,9 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import is_component
-from structbo.models.kernels import Distances, Kernel, correlation_factors, total
+from structbo.models.kernels.factors import Distances, correlation_factors, total
+from structbo.models.kernels.stationary import Stationary
 
 TILE = 64
 """Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
@@ -71,13 +77,34 @@ class ComponentTable(NamedTuple):
         return jnp.where(self.members.sum(1) == 1, weights, 0.0) @ self.members
 
 
+@partial(register_dataclass, data_fields=["factors"], meta_fields=["dims"])
+@dataclass(frozen=True)
+class OwnFactors:
+    """Correlations in the E dimensions that have a kernel of their own.
+
+    The lengthscales that the shared kernel sees are to be infinite there.
+
+    Args:
+        dims: these dimensions.
+        factors: shape (E, n, m).
+    """
+
+    dims: tuple[int, ...]
+    factors: Array
+
+    def into(self, factors: Array) -> Array:
+        """The correlations in all dimensions, from those of the shared kernel (D, n, m)."""
+        return factors.at[jnp.array(self.dims)].set(self.factors)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def additive_gram(
-    kernel: Kernel,
+    kernel: Stationary,
     categorical: tuple[int, ...],
     points: Points,
     weights: Weights,
     components: ComponentTable,
+    own: OwnFactors | None = None,
 ) -> Array:
     """Weighted sum of component products.
 
@@ -88,22 +115,26 @@ def additive_gram(
         weights: variances of the main effects, shape (D,), and of all components, shape (C,), of
             which those with one member are not used.
         components: the components.
+        own: correlations in dimensions that have another kernel; None if there are none.
 
     Returns:
         ``sum_c w_c prod_{d in c} k_d``, shape (n, m).
     """
-    return _additive_forward(kernel, categorical, points, weights, components)[0]
+    return _additive_forward(kernel, categorical, points, weights, components, own)[0]
 
 
 def _additive_forward(
-    kernel: Kernel,
+    kernel: Stationary,
     categorical: tuple[int, ...],
     points: Points,
     weights: Weights,
     components: ComponentTable,
-) -> tuple[Array, tuple[Points, Weights, ComponentTable, Array]]:
+    own: OwnFactors | None,
+) -> tuple[Array, tuple[Points, Weights, ComponentTable, OwnFactors | None, Array]]:
     main, table = weights
     factors: Array = correlation_factors(kernel, categorical, *points)
+    if own is not None:
+        factors = own.into(factors)
 
     def joint(k: Array, gram: Array) -> Array:
         c = components.joint[k]
@@ -112,16 +143,16 @@ def _additive_forward(
 
     gram = jnp.tensordot(main, factors, 1)
     gram = jax.lax.fori_loop(0, components.num_joint, joint, gram)
-    return gram, (points, weights, components, factors)
+    return gram, (points, weights, components, own, factors)
 
 
 def _additive_backward(
-    kernel: Kernel,
+    kernel: Stationary,
     categorical: tuple[int, ...],
-    saved: tuple[Points, Weights, ComponentTable, Array],
+    saved: tuple[Points, Weights, ComponentTable, OwnFactors | None, Array],
     cotangent: Array,
-) -> tuple[Points, Weights, None]:
-    points, (main, table), components, factors = saved
+) -> tuple[Points, Weights, None, OwnFactors | None]:
+    points, (main, table), components, own, factors = saved
 
     def joint(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         by_log, by_weight = state
@@ -146,14 +177,44 @@ def _additive_backward(
         return cotangent * (by_log[dim] + main[dim] * factors[dim])
 
     by_points = Distances(categorical, *points).pull_back(kernel, pulled)
-    return by_points, (by_main, by_weight), None
+    by_own = None
+    if own is not None:
+        sums = _sums_of_others(own.dims, factors, main, table, components)
+        by_own = OwnFactors(own.dims, cotangent * sums)
+    return by_points, (by_main, by_weight), None, by_own
+
+
+def _sums_of_others(
+    dims: tuple[int, ...],
+    factors: Array,
+    main: Array,
+    table: Array,
+    components: ComponentTable,
+) -> Array:
+    """For some dimensions, the sums of ``w_c K_c / k_d`` over the components c that contain d."""
+
+    def of_dim(dim: Array) -> Array:
+        def joint(k: Array, sum_: Array) -> Array:
+            c = components.joint[k]
+            members = components.members[c]
+            others = members.at[dim].set(False)
+            return jax.lax.cond(
+                members[dim],
+                lambda: sum_ + table[c] * component_product(factors, others),
+                lambda: sum_,
+            )
+
+        start = jnp.full(factors.shape[1:], main[dim])
+        return jax.lax.fori_loop(0, components.num_joint, joint, start)
+
+    return jax.lax.map(of_dim, jnp.array(dims))
 
 
 additive_gram.defvjp(_additive_forward, _additive_backward)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def product_gram(kernel: Kernel, categorical: tuple[int, ...], points: Points) -> Array:
+def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
     """Product over all dimensions; those whose lengthscale is infinite do not matter.
 
     Args:
@@ -181,14 +242,14 @@ def product_gram(kernel: Kernel, categorical: tuple[int, ...], points: Points) -
 
 
 def _product_forward(
-    kernel: Kernel, categorical: tuple[int, ...], points: Points
+    kernel: Stationary, categorical: tuple[int, ...], points: Points
 ) -> tuple[Array, tuple[Points, Array]]:
     product: Array = product_gram(kernel, categorical, points)
     return product, (points, product)
 
 
 def _product_backward(
-    kernel: Kernel,
+    kernel: Stationary,
     categorical: tuple[int, ...],
     saved: tuple[Points, Array],
     cotangent: Array,

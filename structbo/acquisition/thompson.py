@@ -45,8 +45,7 @@ class Thompson(AdditiveCriterion):
     ) -> Array:
         covariance = draw.posterior.covariance
         members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
-        frequencies = draw.frequencies[:, members[: len(coordinates)]]
-        waves = jnp.exp(1j * coordinates[:, :, None] * frequencies.T[:, None, :])
+        waves = draw.waves(members[: len(coordinates)], coordinates)
         amplitudes = draw.weights[row] * jnp.exp(1j * draw.phases[row])
         prior = (products(waves) @ amplitudes).real
         variance = covariance.variances[row]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.models.gram import component_product
-from structbo.models.kernels import correlation_factors
 from structbo.models.likelihood import likelihood_site
 from structbo.posterior.draws import PosteriorDraws
 
@@ -156,25 +155,23 @@ def average(
     covariance = gp.covariance
     nodes, weights = (jnp.asarray(value) for value in quadrature)
 
-    def factors(lengthscale: Array) -> tuple[Array, Array]:
+    def factors(stretch: Array | float = 1.0) -> tuple[Array, Array]:
         """Averaged correlations with the data (D, m, n), and of the averages themselves (D, m)."""
 
         def correlations(x: Array, other: Array) -> Array:
-            return jnp.asarray(
-                correlation_factors(
-                    covariance.kernel, covariance.categorical, x, other, lengthscale
-                )
-            )
+            return covariance.factors(x, other, stretch)
 
         averaged = jnp.einsum("qd,dqn->dn", weights, correlations(nodes, gp.x))
         own = jnp.einsum("qd,dqr,rd->d", weights, correlations(nodes, nodes), weights)
         exact = correlations(jnp.asarray(points), gp.x)
         to_data = jnp.where(is_kept.T[..., None], exact, averaged[:, None])
+        # Positive but for rounding, which must not meet the logarithm below.
+        own = jnp.maximum(own, jnp.finfo(own.dtype).tiny)
         return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
 
     decomposition, variances = covariance.decomposition, covariance.variances
     rows = decomposition.rows
-    to_data, own = factors(covariance.lengthscale)
+    to_data, own = factors()
 
     def add(k: Array, total: Array) -> Array:
         product = component_product(to_data, decomposition.members[rows[k]])
@@ -183,7 +180,7 @@ def average(
     gram = jax.lax.fori_loop(0, decomposition.count, add, jnp.zeros(to_data.shape[1:]))
     prior = variances @ jnp.exp(decomposition.members @ jnp.log(own))
     if covariance.rho is not None and covariance.kappa is not None:
-        to_data, own = factors(covariance.kappa * covariance.lengthscale)
+        to_data, own = factors(covariance.kappa)
         share = covariance.outputscale * covariance.rho
         gram, prior = gram + share * to_data.prod(0), prior + share * own.prod(0)
     return gp.moments(gram, prior)

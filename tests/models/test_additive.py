@@ -161,7 +161,7 @@ def test_kernel_option(kernel, X):
     )
     likelihood = traced(model, X)["y"]["fn"]
     r = jnp.abs(X[:, None, 0] - X[None, :, 0]) / likelihood.covariance.lengthscale[0]
-    expected = likelihood.covariance.outputscale * kernel.correlation(r)
+    expected = likelihood.covariance.outputscale * kernel.at_distance(r)
     np.testing.assert_allclose(gram(likelihood.covariance, X), expected, rtol=1e-12)
 
 

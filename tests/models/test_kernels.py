@@ -41,13 +41,13 @@ def dense(kernel: Kernel, categorical: tuple[int, ...], x, other, lengthscale) -
     distance = jnp.stack(
         [(g != 0) * 1.0 if d in categorical else jnp.abs(g) for d, g in enumerate(gap)]
     )
-    return kernel.correlation(distance / lengthscale[:, None, None])
+    return kernel.at_distance(distance / lengthscale[:, None, None])
 
 
 @each_kernel
 def test_correlation_is_the_textbook_formula(kernel: Kernel):
     r = np.linspace(0, 6, 50)
-    np.testing.assert_allclose(kernel.correlation(jnp.array(r)), textbook(kernel, r), atol=1e-15)
+    np.testing.assert_allclose(kernel.at_distance(jnp.array(r)), textbook(kernel, r), atol=1e-15)
 
 
 @each_kernel

@@ -1,14 +1,11 @@
-"""One-dimensional correlation functions, the factors of every product kernel.
+"""Correlations of points in all dimensions at once, with written-out derivatives.
 
-A kernel maps the scaled distance ``r = |x - x'| / lengthscale >= 0`` to a correlation.
-
-Categorical dimensions use the same functions with the distance ``1[x != x']``: every pair of
-different levels is equally correlated, which makes the factor exchangeable.
+They are those of one stationary kernel in every dimension. Categorical dimensions use the distance
+``1[x != x']``: every pair of different levels is equally correlated, which makes the factor
+exchangeable. A dimension with an infinite lengthscale has all correlations one.
 """
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from types import EllipsisType
 from typing import Any
@@ -18,66 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from structbo.models.kernels.stationary import Stationary
+
 CATEGORICAL_BANDWIDTH = 1e4
 """Spread of the frequencies that make different levels of a category independent."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A stationary correlation function of one variable, ``amplitude(r) * exp(-decay(r))``.
-
-    Kept apart, the two parts make products cheap: a product over dimensions takes one exponential,
-    and the derivative of a log correlation takes none.
-
-    Args:
-        name: what to print.
-        amplitude: maps scaled distances ``r >= 0`` to positive numbers, elementwise; one at zero.
-        decay: maps scaled distances to non-negative numbers, elementwise; zero at zero.
-        frequencies: ``frequencies(key, shape)`` draws from the spectral density of the correlation.
-
-    Example:
-        >>> round(float(squared_exponential.correlation(1.0)), 4)
-        0.6065
-    """
-
-    name: str
-    amplitude: Callable[[Array], Array]
-    decay: Callable[[Array], Array]
-    frequencies: Callable[[Array, tuple[int, ...]], Array]
-
-    def __repr__(self) -> str:
-        return self.name
-
-    def correlation(self, r: Array) -> Array:
-        """Correlation at scaled distances, elementwise."""
-        return self.amplitude(r) * jnp.exp(-self.decay(r))
-
-    def log_slope(self, r: Array) -> Array:
-        """Derivative of the log correlation by the scaled distance, elementwise."""
-        amplitude, by_amplitude = jax.jvp(self.amplitude, (r,), (jnp.ones_like(r),))
-        return by_amplitude / amplitude - jax.jvp(self.decay, (r,), (jnp.ones_like(r),))[1]
-
-
-SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
-
-squared_exponential = Kernel(
-    "squared_exponential", jnp.ones_like, lambda r: 0.5 * r * r, jax.random.normal
-)
-"""``exp(-r^2 / 2)``: infinitely smooth functions."""
-matern32 = Kernel(
-    "matern32",
-    lambda r: 1.0 + SQRT_3 * r,
-    lambda r: SQRT_3 * r,
-    lambda key, shape: jax.random.t(key, 3.0, shape),
-)
-"""Matern 3/2, ``(1 + sqrt(3) r) exp(-sqrt(3) r)``: once differentiable functions."""
-matern52 = Kernel(
-    "matern52",
-    lambda r: 1.0 + SQRT_5 * r + (5.0 / 3.0) * r * r,
-    lambda r: SQRT_5 * r,
-    lambda key, shape: jax.random.t(key, 5.0, shape),
-)
-"""Matern 5/2, ``(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)``: twice differentiable functions."""
 
 
 def total(matrix: Array) -> Array:
@@ -116,7 +57,7 @@ class Distances:
         return distance * scale, slope * scale
 
     def pull_back(
-        self, kernel: Kernel, by_log: Callable[[Array], Array]
+        self, kernel: Stationary, by_log: Callable[[Array], Array]
     ) -> tuple[Array, Array, Array]:
         """From derivatives by log correlations to those by points and lengthscales.
 
@@ -144,7 +85,7 @@ class Distances:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def correlation_factors(
-    kernel: Kernel, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
+    kernel: Stationary, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
 ) -> Array:
     """Correlations of two sets of points, one matrix per dimension.
 
@@ -158,18 +99,18 @@ def correlation_factors(
     Returns:
         Shape (D, n, m).
     """
-    return kernel.correlation(Distances(categorical, x, other, lengthscale)()[0])
+    return kernel.at_distance(Distances(categorical, x, other, lengthscale)()[0])
 
 
 def _factors_forward(
-    kernel: Kernel, categorical: tuple[int, ...], *points: Array
+    kernel: Stationary, categorical: tuple[int, ...], *points: Array
 ) -> tuple[Array, tuple[Any, Array]]:
     factors: Array = correlation_factors(kernel, categorical, *points)
     return factors, (points, factors)
 
 
 def _factors_backward(
-    kernel: Kernel,
+    kernel: Stationary,
     categorical: tuple[int, ...],
     saved: tuple[tuple[Array, Array, Array], Array],
     cotangent: Array,
@@ -184,7 +125,7 @@ correlation_factors.defvjp(_factors_forward, _factors_backward)
 
 
 def spectral_frequencies(
-    kernel: Kernel,
+    kernel: Stationary,
     key: Array,
     num_features: int,
     lengthscale: Array,
@@ -214,7 +155,7 @@ def spectral_frequencies(
     if categorical:
         is_categorical = np.isin(np.arange(shape[1]), categorical)
         wide = CATEGORICAL_BANDWIDTH * jax.random.normal(key_wide, shape)
-        same = kernel.correlation(1.0 / lengthscale)
+        same = kernel.at_distance(1.0 / lengthscale)
         exchangeable = jnp.where(jax.random.uniform(key_atom, shape) < same, 0.0, wide)
         frequencies = jnp.where(is_categorical, exchangeable, frequencies)
     return frequencies

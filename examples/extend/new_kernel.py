@@ -1,0 +1,28 @@
+"""A kernel of one's own: functions that vary faster near zero, by a factor that is learned."""
+
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+
+import structbo as sb
+from structbo.models import AdditiveGP, Kernel
+
+
+class Warped(Kernel):
+    """The squared exponential of ``log(1 + rate x)``, scaled to the unit interval."""
+
+    def parameters(self, num_dims: int) -> Array:
+        return numpyro.sample("rate", dist.LogNormal(0.0, 1.0).expand([num_dims]).to_event(1))
+
+    def correlation(self, x: Array, other: Array, lengthscale: Array, rate: Array, /) -> Array:
+        gap = (jnp.log1p(rate * x) - jnp.log1p(rate * other)) / jnp.log1p(rate)
+        return jnp.exp(-0.5 * (gap / lengthscale) ** 2)
+
+
+if __name__ == "__main__":
+    space = {"rate": (0.0, 1.0), "depth": sb.Integer(1, 8)}
+    model = AdditiveGP(kernels={0: Warped()})  # of the first parameter alone
+    loss = lambda p: jnp.sin(3.0 / (0.2 + p["rate"])) + 0.1 * p["depth"]  # noqa: E731
+    result = sb.minimize(loss, space, n_trials=12, model=model, seed=0)
+    print(result.best_params, result.posterior.summary().loc["rate[0]", "mean"])

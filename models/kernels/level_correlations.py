@@ -1,0 +1,64 @@
+"""Categories of which some resemble each other, with correlations that are learned."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+
+from structbo.models.arguments import check_positive, checked_count
+from structbo.models.kernels.kernel import Kernel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelCorrelations(Kernel):
+    """A category's levels correlated as the data say, ``c + (1 - c) R[a, b]``.
+
+    ``R`` is a correlation matrix with an LKJ prior; its Cholesky factor is a site of the model, one
+    for each dimension that has this kernel. ``c = exp(-1 / (2 lengthscale^2))`` is what all levels
+    have in common. Where ``R`` is the identity every two levels are equally correlated, as for
+    categorical dimensions without a kernel of their own.
+
+    Args:
+        num_levels: how many choices there are, at equally spaced coordinates as `Space` puts them.
+        concentration: of the LKJ prior; uniform over correlation matrices at one, the larger the
+            closer to the identity.
+        site: name of the site, by default "level_correlations_" and the number of levels. Kernels
+            with different concentrations need different names.
+
+    References:
+        Lewandowski, Kurowicka and Joe 2009, "Generating random correlation matrices based on vines
+        and extended onion method", for the prior.
+
+    Raises:
+        ValueError: if there are fewer than two levels, or the concentration is not positive.
+
+    Example:
+        >>> LevelCorrelations(3)
+        LevelCorrelations(3)
+    """
+
+    is_categorical: ClassVar[bool] = True
+
+    num_levels: int
+    concentration: float = 2.0
+    site: str | None = None
+
+    def __post_init__(self) -> None:
+        checked_count("num_levels", self.num_levels, least=2)
+        check_positive("concentration", self.concentration)
+
+    def parameters(self, num_dims: int) -> Array:
+        prior = dist.LKJCholesky(self.num_levels, self.concentration)
+        site = self.site or f"level_correlations_{self.num_levels}"
+        return numpyro.sample(site, prior.expand([num_dims]).to_event(1))
+
+    def correlation(self, x: Array, other: Array, lengthscale: Array, cholesky: Array, /) -> Array:
+        common = jnp.exp(-0.5 / lengthscale**2)
+        a, b = (jnp.rint(v * (self.num_levels - 1)).astype(int) for v in (x, other))
+        return common + (1.0 - common) * jnp.where(a == b, 1.0, cholesky[a] @ cholesky[b])
+
+    def nodes(self, lengthscale: Array, cholesky: Array, /) -> Array:
+        return jnp.linspace(0.0, 1.0, self.num_levels)

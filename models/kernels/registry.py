@@ -1,0 +1,15 @@
+"""The kernels by name."""
+
+from structbo.models.kernels.kernel import Kernel
+from structbo.models.kernels.level_correlations import LevelCorrelations
+from structbo.models.kernels.periodic import Periodic
+from structbo.models.kernels.stationary import matern32, matern52, squared_exponential
+
+KERNELS: dict[str, Kernel] = {
+    "squared_exponential": squared_exponential,
+    "matern32": matern32,
+    "matern52": matern52,
+    "periodic": Periodic(),
+    "level_correlations": LevelCorrelations(num_levels=3),
+}
+"""Every kernel that ships, in one setting; all tests of kernels go through these rows."""
