@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist

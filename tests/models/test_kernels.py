@@ -1,119 +1,344 @@
-"""Correlation functions: textbook formulas, written-out gradients, spectral densities."""
+"""Every kernel of the registry, and the example, as the kernel of some of the dimensions."""
+
+import pickle
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from extend.new_kernel import Warped
 from jax.test_util import check_grads
+from numpyro import handlers
 
-from structbo.models import Kernel, matern32, matern52, squared_exponential
-from structbo.models.kernels import correlation_factors, spectral_frequencies
+from structbo.models import (
+    KERNELS,
+    AdditiveCovariance,
+    AdditiveGP,
+    Decomposition,
+    Kernel,
+    LevelCorrelations,
+    MarginalGP,
+    Periodic,
+    edges,
+    matern52,
+    projected,
+    squared_exponential,
+)
+from structbo.models.kernels import KernelGroup
 
-KERNELS = [squared_exponential, matern32, matern52]
-CATEGORICAL = [(), (1,)]
-LENGTHSCALE = jnp.array([0.3, 0.7, 1.9])
+ALL = {**KERNELS, "example": Warped()}
+OWN = (0, 2)
+"""The dimensions that have the kernel; the others have Matern 5/2, the last one is a category."""
+MEMBERS = [[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
+NUM_COMPONENTS = 4
+NOISE = 0.05
 
-each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-each_mix = pytest.mark.parametrize("categorical", CATEGORICAL, ids=["real", "mixed"])
-
-
-@pytest.fixture
-def points() -> tuple[jax.Array, jax.Array]:
-    """Two sets of points; the second column takes three levels, the others never coincide."""
-    rng = np.random.default_rng(1)
-    x, other = rng.random((5, 3)), rng.random((4, 3))
-    x[:, 1], other[:, 1] = rng.integers(0, 3, 5) / 2, rng.integers(0, 3, 4) / 2
-    return jnp.array(x), jnp.array(other)
-
-
-def textbook(kernel: Kernel, r: np.ndarray) -> np.ndarray:
-    """Rasmussen and Williams 2006, eqs. (4.9) and (4.17)."""
-    return {
-        "squared_exponential": np.exp(-(r**2) / 2),
-        "matern32": (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r),
-        "matern52": (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r),
-    }[kernel.name]
+each_kernel = pytest.mark.parametrize("kernel", ALL.values(), ids=ALL.keys())
 
 
-def dense(kernel: Kernel, categorical: tuple[int, ...], x, other, lengthscale) -> jax.Array:
-    """A plain formula that JAX can differentiate wherever no two coordinates coincide."""
-    gap = jnp.moveaxis(x[:, None] - other[None], 2, 0)
-    distance = jnp.stack(
-        [(g != 0) * 1.0 if d in categorical else jnp.abs(g) for d, g in enumerate(gap)]
+class Case(NamedTuple):
+    """A covariance with the kernel in some dimensions, data, and points elsewhere."""
+
+    covariance: AdditiveCovariance
+    x: jax.Array
+    y: jax.Array
+    new: jax.Array
+
+    @property
+    def group(self) -> KernelGroup:
+        return self.covariance.kernel_groups[0]
+
+
+@pytest.fixture(params=ALL.values(), ids=ALL.keys())
+def case(request) -> Case:
+    """Seven observations on thirds of the cube's edge where dimensions are categories."""
+    rng = np.random.default_rng(4)
+    x, new = rng.random((7, 4)), rng.random((3, 4))
+    is_level = [3, *(OWN if request.param.is_categorical else ())]
+    x[:, is_level], new[:, is_level] = (np.rint(2 * v[:, is_level]) / 2 for v in (x, new))
+    with handlers.seed(rng_seed=1):
+        group = KernelGroup(request.param, OWN, request.param.parameters(len(OWN)))
+    covariance = AdditiveCovariance(
+        decomposition=Decomposition.of(jnp.array(MEMBERS, bool)),
+        lengthscale=jnp.array([0.6, 0.5, 0.9, 0.8]),
+        outputscale=jnp.array(1.7),
+        relevance=jnp.array([0.4, 1.0, 2.0, 0.7]),
+        rho=jnp.array(0.3),
+        kappa=jnp.array(1.5),
+        kernel=matern52,
+        categorical=(3,),
+        kernel_groups=(group,),
     )
-    return kernel.at_distance(distance / lengthscale[:, None, None])
+    return Case(covariance, jnp.array(x), jnp.array(rng.normal(size=7)), jnp.array(new))
 
 
-@each_kernel
-def test_correlation_is_the_textbook_formula(kernel: Kernel):
-    r = np.linspace(0, 6, 50)
-    np.testing.assert_allclose(kernel.at_distance(jnp.array(r)), textbook(kernel, r), atol=1e-15)
+def dense_correlations(k: AdditiveCovariance, x, other, stretch) -> list[jax.Array]:
+    """One matrix per dimension, from the formula of two numbers; JAX can differentiate it."""
+    (group,) = k.kernel_groups
+    grams = []
+    for dim, scale in enumerate(stretch * k.lengthscale):
+        if dim in group.dims:
+            place = group.dims.index(dim)
+            own = jax.tree.map(lambda leaf, e=place: leaf[e], group.parameters)
+            rows = [
+                [group.kernel.correlation(a, b, scale, own) for b in other[:, dim]]
+                for a in x[:, dim]
+            ]
+            grams.append(jnp.array(rows))
+        else:
+            gap = jnp.abs(x[:, dim, None] - other[:, dim])
+            gap = jnp.where(gap > 0, 1.0, 0.0) if dim in k.categorical else gap
+            s = jnp.sqrt(5.0) * gap / scale
+            grams.append((1 + s + s**2 / 3) * jnp.exp(-s))
+    return grams
 
 
-@each_kernel
-@each_mix
-def test_factors_and_their_gradients(kernel: Kernel, categorical: tuple[int, ...], points):
-    x, other = points
-    arguments = (x, other, LENGTHSCALE)
-    got, pull = jax.vjp(lambda *a: correlation_factors(kernel, categorical, *a), *arguments)
-    expected, dense_pull = jax.vjp(lambda *a: dense(kernel, categorical, *a), *arguments)
-    np.testing.assert_allclose(got, expected, rtol=1e-12)
-    cotangent = jax.random.normal(jax.random.key(0), got.shape)
-    for one, two in zip(pull(cotangent), dense_pull(cotangent), strict=True):
-        if categorical:  # the plain formula leaves it undefined where levels are equal
-            two = jnp.nan_to_num(two)
-        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
+    """Prior covariance of every component and, last, of the residual."""
+    members = np.array(MEMBERS[:NUM_COMPONENTS], bool)
+    weights = jnp.array([k.relevance[row].sum() for row in members])
+    shares = k.outputscale * (1 - k.rho) * weights / weights.sum()
+    single = dense_correlations(k, x, other, 1.0)
+    parts = [
+        share * jnp.stack([single[d] for d in np.flatnonzero(row)]).prod(0)
+        for share, row in zip(shares, members, strict=True)
+    ]
+    stretched = jnp.stack(dense_correlations(k, x, other, k.kappa)).prod(0)
+    return jnp.stack([*parts, k.outputscale * k.rho * stretched])
 
 
-@each_kernel
-def test_gradients_against_finite_differences(kernel: Kernel, points):
-    def function(*arguments):
-        return correlation_factors(kernel, (), *arguments)
-
-    x, other = points
-    arguments = (x + jnp.array([0.0, 0.013, 0.0]), other, LENGTHSCALE)
-    check_grads(function, arguments, order=1, modes=["rev"], rtol=1e-6, atol=1e-7)
-
-
-@each_kernel
-def test_gradient_where_points_coincide(kernel: Kernel):
-    """Every kernel is smooth at zero distance, so the gradient there is zero and not NaN."""
-    x = jnp.full((2, 3), 0.4)
-    by_x, by_lengthscale = jax.grad(
-        lambda a, s: correlation_factors(kernel, (), a, x, s).sum(), (0, 1)
-    )(x, LENGTHSCALE)
-    assert not by_x.any()
-    assert not by_lengthscale.any()
-
-
-@each_kernel
-def test_categorical_factor_is_exchangeable(kernel: Kernel):
-    levels = jnp.linspace(0, 1, 5)[:, None]
-    lengthscale = jnp.array([0.8])
-    factor = correlation_factors(kernel, (0,), levels, levels, lengthscale)[0]
-    off_diagonal = factor[~np.eye(5, dtype=bool)]
-    np.testing.assert_allclose(factor.diagonal(), 1.0)
-    np.testing.assert_allclose(off_diagonal, textbook(kernel, np.array(1 / 0.8)), rtol=1e-12)
-    assert np.linalg.eigvalsh(factor).min() > 0
-    gradient = jax.grad(
-        lambda x: (correlation_factors(kernel, (0,), x, levels, lengthscale) ** 2).sum()
-    )(levels)
-    assert not gradient.any()
-
-
-@each_kernel
-@each_mix
-def test_frequencies_reproduce_the_product_kernel(
-    kernel: Kernel, categorical: tuple[int, ...], points
-):
-    """The mean cosine has standard deviation at most sqrt(1 / (2 F)); the bound is 5.6 of them."""
-    num_features = 20_000
-    x, other = points
-    frequencies = spectral_frequencies(
-        kernel, jax.random.key(2), num_features, LENGTHSCALE, categorical
+def test_correlations_of_a_dimension(case: Case):
+    """A positive semi-definite matrix with ones on its diagonal, whatever the lengthscale."""
+    coordinates = jnp.linspace(0.0, 1.0, 3 if case.group.kernel.is_categorical else 25)
+    points = jnp.tile(coordinates[:, None], (1, 4))
+    grams = jax.jit(jax.vmap(lambda s: case.group.correlations(points, points, s)))(
+        jnp.array([[0.05], [0.5], [5.0]]) * jnp.ones(4)
     )
-    assert frequencies.shape == (num_features, 3)
-    gap = x[:, None] - other[None]
-    estimate = jnp.cos(gap @ frequencies.T).mean(-1)
-    expected = correlation_factors(kernel, categorical, x, other, LENGTHSCALE).prod(0)
-    assert jnp.abs(estimate - expected).max() < 4 / np.sqrt(num_features)
+    assert grams.shape == (3, len(OWN), len(points), len(points))
+    np.testing.assert_allclose(grams, grams.swapaxes(2, 3), atol=1e-14)
+    np.testing.assert_allclose(jnp.diagonal(grams, axis1=2, axis2=3), 1.0, rtol=1e-12)
+    assert np.linalg.eigvalsh(grams).min() > -1e-10
+
+
+def test_gradients_of_a_dimension(case: Case):
+    """Against finite differences, by the coordinates where they are continuous."""
+
+    def correlations(x, lengthscale, parameters):
+        group = KernelGroup(case.group.kernel, OWN, parameters)
+        x = case.x if group.kernel.is_categorical else x
+        return group.correlations(x, case.new, lengthscale)
+
+    arguments = (case.x, case.covariance.lengthscale, case.group.parameters)
+    check_grads(correlations, arguments, order=1, modes=["rev"], rtol=1e-3, atol=1e-5)
+
+
+def test_covariance_is_the_dense_sum(case: Case):
+    """Gram matrices, components, residual, factors; and gradients by all that is not discrete."""
+
+    @jax.jit
+    def got(k, x, new):
+        parts = [k.component_gram(c, new, x) for c in range(NUM_COMPONENTS)]
+        return k(new, x), jnp.stack([*parts, k.residual_gram(new, x)]), k.factors(new, x, 2.0)
+
+    total, parts, factors = got(case.covariance, case.x, case.new)
+    expected = dense_parts(case.covariance, case.new, case.x)
+    np.testing.assert_allclose(parts, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(total, expected.sum(0), rtol=1e-9, atol=1e-12)
+    stretched = dense_correlations(case.covariance, case.new, case.x, 2.0)
+    np.testing.assert_allclose(factors, stretched, rtol=1e-9, atol=1e-12)
+
+    cotangent = jax.random.normal(jax.random.key(0), total.shape)
+
+    def loss(covariance_of):
+        def weighted(numbers, new):
+            lengthscale, outputscale, relevance, rho, kappa, parameters = numbers
+            k = AdditiveCovariance(
+                case.covariance.decomposition, lengthscale, outputscale, relevance, rho, kappa,
+                matern52, (3,), (KernelGroup(case.group.kernel, OWN, parameters),),
+            )  # fmt: skip
+            return (covariance_of(k, new) * cotangent).sum()
+
+        return jax.jit(jax.grad(weighted, (0, 1)))
+
+    k = case.covariance
+    numbers = (k.lengthscale, k.outputscale, k.relevance, k.rho, k.kappa, case.group.parameters)
+    one = loss(lambda k, new: k(new, case.x))(numbers, case.new)
+    two = loss(lambda k, new: dense_parts(k, new, case.x).sum(0))(numbers, case.new)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-10), one, two)
+
+
+def test_tiles_of_many_points():
+    """More points than a tile holds: the same matrix and gradient as without tiles."""
+    x = jnp.array(np.random.default_rng(0).random((70, 2)))
+
+    def covariance(period) -> AdditiveCovariance:
+        members = Decomposition.of(jnp.array([[1, 0], [1, 1]], bool))
+        group = KernelGroup(Periodic(), (1,), period)
+        one = jnp.array(1.0)
+        return AdditiveCovariance(
+            members, jnp.ones(2), one, None, None, None, matern52, (), (group,)
+        )
+
+    def tiled(period):
+        return covariance(period)(x, x)
+
+    def whole(period):
+        k = covariance(period)
+        return sum(k.component_gram(c, x, x) for c in range(2))
+
+    weights = jax.random.normal(jax.random.key(0), (70, 70))
+    period = jnp.array([0.3])
+    one, two = (
+        jax.jit(jax.value_and_grad(lambda p, f=f: (f(p) * weights).sum()))(period)
+        for f in (tiled, whole)
+    )
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), one, two)
+
+
+def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
+    """With unit weights they are a basis, whose inner products are the correlations."""
+    group, lengthscale = case.group, case.covariance.lengthscale
+    points = jnp.concatenate([case.x, case.new])
+
+    @jax.jit
+    def covariance(group: KernelGroup, members: jax.Array) -> jax.Array:
+        drawn = group.draw(jax.random.key(0), 1, lengthscale)
+        unit = jnp.broadcast_to(jnp.eye(drawn.shape[1]), (len(OWN), *drawn.shape[1:2] * 2))
+        basis = group.functions(unit, points, lengthscale, members)
+        return basis @ basis.T
+
+    correlations = group.correlations(points, points, lengthscale)
+    for place, dim in enumerate(OWN):
+        got = covariance(group, jnp.arange(4) == dim)
+        np.testing.assert_allclose(got, correlations[place], atol=2e-3)
+
+
+def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
+    """z-scores over 1000 paths: of 3 means and 6 covariances, and the same of a component."""
+    num_paths = 1000
+
+    @jax.jit
+    def ask(k, x, y, new, keys):
+        posterior = MarginalGP(k, x, jnp.array(NOISE)).condition(y)
+
+        def one(key):
+            path = posterior.sample_path(key, num_features=16)
+            parts = jax.vmap(lambda c: path.component(c, new))(jnp.arange(NUM_COMPONENTS))
+            residual = path.residual(new)
+            return parts.sum(0) + residual, parts[1], residual
+
+        paths = jax.lax.map(one, keys, batch_size=100)
+        return posterior.predict(new), posterior.covariance_between(new, new), paths
+
+    keys = jax.random.split(jax.random.key(1), num_paths)
+    moments, between, paths = ask(case.covariance, case.x, case.y, case.new, keys)
+    to_data = np.asarray(dense_parts(case.covariance, case.new, case.x))
+    prior = np.asarray(dense_parts(case.covariance, case.new, case.new))
+    gram = np.asarray(dense_parts(case.covariance, case.x, case.x).sum(0))
+    inverse = np.linalg.inv(gram + NOISE * np.eye(len(case.x)))
+
+    def posterior_of(to_data, prior):
+        return to_data @ inverse @ case.y, prior - to_data @ inverse @ to_data.T
+
+    expected = [posterior_of(v.sum(0), p.sum(0)) for v, p in [(to_data, prior)]]
+    expected += [posterior_of(to_data[c], prior[c]) for c in (1, NUM_COMPONENTS)]
+    np.testing.assert_allclose(moments[0], expected[0][0], rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(moments[1], np.diag(expected[0][1]), rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(between, expected[0][1], rtol=1e-7, atol=1e-10)
+    for draws, (mean, covariance) in zip(paths, expected, strict=True):
+        centered = draws - mean
+        products = centered[:, :, None] * centered[:, None, :]
+        for values, moment in ((draws, mean), (products, covariance)):
+            error = values.std(0) / np.sqrt(num_paths)
+            # Drawn functions lack their variance given the nodes, below 2e-3.
+            assert (jnp.abs(values.mean(0) - moment) < 4.5 * error + 2e-3).all()
+
+
+def test_waves_are_those_of_the_components(case: Case):
+    """What message passing sees of a path on grids is its component at these points."""
+    posterior = MarginalGP(case.covariance, case.x, jnp.array(NOISE)).condition(case.y)
+
+    @jax.jit
+    def both(posterior):
+        path = posterior.sample_path(jax.random.key(0), 32)
+        dims = jnp.array([0, 2, 3])
+        waves = path.waves(dims, case.new[:, dims].T).prod(0)
+        prior = (waves * jnp.exp(1j * path.phases[1])).real @ path.weights[1]
+        bare = path._replace(update=jnp.zeros_like(path.update))
+        return jnp.sqrt(case.covariance.variances[1]) * prior, bare.component(1, case.new)
+
+    np.testing.assert_allclose(*both(posterior), atol=1e-5)  # nodes are all but dependent
+
+
+@each_kernel
+def test_kernels_are_values(kernel: Kernel):
+    copied = pickle.loads(pickle.dumps(kernel))
+    assert copied == kernel and copied is not kernel
+    assert hash(copied) == hash(kernel)
+    assert repr(copied) == repr(kernel)
+    assert [other for other in ALL.values() if other == kernel] == [kernel]
+
+
+def test_levels_without_learned_correlations_are_exchangeable():
+    """With the identity for R: what a categorical dimension has without a kernel of its own."""
+    levels = jnp.linspace(0.0, 1.0, 4)[:, None]
+    group = KernelGroup(LevelCorrelations(4), (0,), jnp.eye(4)[None])
+    shared = AdditiveCovariance(
+        Decomposition.of(jnp.ones((1, 1), bool)), jnp.array([0.8]), jnp.array(1.0), None, None,
+        None, squared_exponential, (0,),
+    )  # fmt: skip
+    own = group.correlations(levels, levels, shared.lengthscale)[0]
+    np.testing.assert_allclose(own, shared(levels, levels), rtol=1e-12)
+
+
+def test_periodic_functions_repeat_themselves():
+    """The textbook formula (Rasmussen and Williams 2006, eq. 4.31), and the period itself."""
+    got = Periodic().correlation(jnp.array(0.1), jnp.array(0.3), jnp.array(0.7), jnp.array(0.25))
+    np.testing.assert_allclose(got, np.exp(-2 * np.sin(np.pi * 0.2 / 0.25) ** 2 / 0.49))
+    again = Periodic().correlation(jnp.array(0.1), jnp.array(0.6), jnp.array(0.7), jnp.array(0.25))
+    np.testing.assert_allclose(again, 1.0)
+
+
+def traced(model: AdditiveGP, num_dims: int) -> dict[str, Any]:
+    x, y = jnp.full((3, num_dims), 0.5), jnp.zeros(3)
+    return handlers.trace(handlers.seed(model, 0)).get_trace(x, y)
+
+
+def test_dimensions_by_kernel():
+    """Equal kernels share a site; categories keep the exchangeable factor unless told otherwise."""
+    own = {0: Periodic(), 3: LevelCorrelations(3), 4: Periodic()}
+    trace = traced(AdditiveGP(kernels=own, categorical=(1,)), 5)
+    covariance = trace["y"]["fn"].covariance
+    assert trace["period"]["value"].shape == (2,)
+    assert trace["level_correlations_3"]["value"].shape == (1, 3, 3)
+    assert covariance.own_dims == (0, 4, 3)
+    assert covariance.categorical == (1, 3)
+    everywhere = traced(AdditiveGP(kernel=Periodic(), categorical=(1,)), 3)["y"]["fn"].covariance
+    assert everywhere.own_dims == (0, 2)
+    smooth = AdditiveGP(kernels={1: squared_exponential})
+    assert traced(smooth, 2)["y"]["fn"].covariance.kernel_groups == ()
+
+
+def test_arguments_are_checked():
+    with pytest.raises(TypeError, match=r"kernel must be a Kernel, .*periodic.*got 'periodic'"):
+        AdditiveGP(kernel="periodic")
+    with pytest.raises(TypeError, match=r"kernels\[2\] must be a Kernel"):
+        AdditiveGP(kernels={2: Periodic})
+    with pytest.raises(ValueError, match=r"dimensions of kernels must be .* got -1"):
+        AdditiveGP(kernels={-1: Periodic()})
+    with pytest.raises(ValueError, match=r"dimensions below 2, .* got one for 2"):
+        traced(AdditiveGP(kernels={2: Periodic()}), 2)
+    mixed = lambda d: projected(edges()(d), jnp.eye(d))  # noqa: E731
+    for options in ({"kernel": Periodic()}, {"kernels": {1: Periodic()}}):
+        with pytest.raises(ValueError, match="projection mixes the dimensions"):
+            traced(AdditiveGP(mixed, **options), 2)
+    with pytest.raises(ValueError, match="num_levels must be an integer of at least 2, got 1"):
+        LevelCorrelations(1)
+
+    class Wrong(Warped):
+        def parameters(self, num_dims):
+            return super().parameters(num_dims)[0]
+
+    with pytest.raises(ValueError, match=r"the 2 dimensions .* got shapes \[\(\)\]"):
+        traced(AdditiveGP(kernel=Wrong()), 2)
