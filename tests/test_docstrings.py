@@ -41,7 +41,7 @@ def is_documented(package: ModuleType, name: str) -> bool:
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         yield importlib.import_module(module.name)
 
 

@@ -224,11 +224,11 @@ def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
 
         def one(key):
             path = posterior.sample_path(key, num_features=16)
-            parts = jax.vmap(lambda c: path.component(c, new))(jnp.arange(NUM_COMPONENTS))
+            parts = jax.lax.map(lambda c: path.component(c, new), jnp.arange(NUM_COMPONENTS))
             residual = path.residual(new)
             return parts.sum(0) + residual, parts[1], residual
 
-        paths = jax.lax.map(one, keys, batch_size=100)
+        paths = jax.lax.map(one, keys)
         return posterior.predict(new), posterior.covariance_between(new, new), paths
 
     keys = jax.random.split(jax.random.key(1), num_paths)
