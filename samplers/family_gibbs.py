@@ -68,12 +68,12 @@ class FamilyGibbs(Block):
         prior, family = trace[site]["fn"], state.z[site]
 
         paths: list[tuple[Sites, Sites, Array]] = []
+        keys = jax.random.split(key_paths, len(prior.names))
         for k, name in enumerate(prior.names):
             own = {s: state.z[s] for s in state.z if s.startswith(name + DIVIDER)}
             others = {s: state.z[s] for s in state.z if s not in own}
             model = fixed(self._model, others | {site: jnp.full_like(family, k)})
-            key = jax.random.fold_in(key_paths, k)
-            paths.append(self._path(key, model, own, family == k, call))
+            paths.append(self._path(keys[k], model, own, family == k, call))
 
         log_weights = jnp.log(prior.probs) + jnp.stack([path[2] for path in paths])
         stay = jnp.where(jnp.arange(len(prior.names)) == family, 0.0, -jnp.inf)
@@ -107,16 +107,17 @@ class FamilyGibbs(Block):
             Values at the near end of the path, after moves there; at its far end; and the log of
             the estimated evidence.
         """
+        key_trace, key_moves = jax.random.split(key)
 
         def log_likelihood(values: Sites) -> Array:
-            trace = prototype_trace(fixed(model, values), key, *call)
+            trace = prototype_trace(fixed(model, values), key_trace, *call)
             site = trace[likelihood_site(trace)]
             log_prob: Array = site["fn"].log_prob(site["value"])
             return log_prob if site["scale"] is None else site["scale"] * log_prob
 
         if not start:
             return start, start, log_likelihood(start)
-        trace = prototype_trace(model, key, *call)
+        trace = prototype_trace(model, key_trace, *call)
         blocks: list[tuple[StructureBlock, str]] = []
         for site in start:
             factory = block_of(site, trace[site]["fn"].support, self._blocks)
@@ -126,10 +127,12 @@ class FamilyGibbs(Block):
 
         def moves(key: Array, values: Sites, power: Array) -> Sites:
             """All blocks in turn and back again, which is as reversible as each of them."""
-            for i, (block, site) in enumerate([*blocks, *blocks[-2::-1]]):
+            visits = [*blocks, *blocks[-2::-1]]
+            for (block, site), key_move in zip(
+                visits, jax.random.split(key, len(visits)), strict=True
+            ):
                 others = {s: values[s] for s in values if s != site}
                 conditional = Conditional(fixed(model, others), site, values[site], *call, power)
-                key_move = jax.random.fold_in(key, i)
                 values = values | {site: block.update(key_move, conditional, values[site])[0]}
             return values
 
@@ -142,7 +145,7 @@ class FamilyGibbs(Block):
         edges = jnp.linspace(0.0, 1.0, self._num_temperatures + 1) ** 2
         powers = jnp.where(is_family, edges[:0:-1], edges[:-1])
         increases = jnp.where(is_family, jnp.diff(edges)[::-1], jnp.diff(edges))
-        keys = jax.random.split(key, self._num_temperatures)
+        keys = jax.random.split(key_moves, self._num_temperatures)
         far, (values, log_ratios) = jax.lax.scan(step, start, (keys, powers, increases))
         near = {s: values[s][0] for s in values}
         return near, far, log_ratios.sum()

@@ -31,6 +31,7 @@ class GridGibbs(StructureBlock):
         element = prior.base_dist if isinstance(prior, dist.Independent) else prior
         levels = element.enumerate_support(expand=False).reshape(-1)
         elements = value.size
+        keys = jax.random.split(key, elements)
 
         def visit(i: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
             value, moved = state
@@ -39,7 +40,7 @@ class GridGibbs(StructureBlock):
                 return value.ravel().at[i].set(level).reshape(value.shape)
 
             densities = jax.lax.map(lambda level: conditional.log_density(at(level)), levels)
-            level = levels[jax.random.categorical(jax.random.fold_in(key, i), densities)]
+            level = levels[jax.random.categorical(keys[i], densities)]
             return at(level), moved + (level != value.ravel()[i])
 
         value, moved = jax.lax.fori_loop(0, elements, visit, (value, jnp.array(0.0)))

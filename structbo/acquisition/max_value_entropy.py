@@ -175,10 +175,12 @@ def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read)
         )
 
         def of_key(key: Array) -> Array:
-            path = posterior.sample_path(key, NUM_FEATURES)
+            key_path, key_ascent = jax.random.split(key)
+            path = posterior.sample_path(key_path, NUM_FEATURES)
             draws = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], path)
             sample = Acquisition(draws, None, index[None], Thompson())
-            return read(path, AdditiveAcquisition.of(sample, search.components), layout, search)
+            additive = AdditiveAcquisition.of(sample, search.components)
+            return read(path, additive, layout, search._replace(key=key_ascent))
 
         return jax.lax.map(of_key, keys)
 

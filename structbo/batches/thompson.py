@@ -36,10 +36,9 @@ class Thompson:
             num_draws = len(problem.posteriors.noise)
             key_order, key_paths = jax.random.split(key)
             order = jax.random.permutation(key_order, num_draws)
-            x = jnp.asarray(padded(ground.points))
+            x, keys = jnp.asarray(padded(ground.points)), jax.random.split(key_paths, q)
             for b in range(len(chosen), q):
-                path_key = jax.random.fold_in(key_paths, b)
-                values = _path_values(problem.posteriors, order[b % num_draws], path_key, x)
+                values = _path_values(problem.posteriors, order[b % num_draws], keys[b], x)
                 chosen.append(ground.best(np.asarray(values)[: len(ground.points)]))
                 ground = ground.without(chosen[-1])
         return chosen

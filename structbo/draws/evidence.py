@@ -154,9 +154,12 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     if discrete := [name for name, prior in free.items() if prior.support.is_discrete]:
         raise ValueError(f"structure must give the discrete sites, add {discrete}.")
     transforms = {name: biject_to(prior.support) for name, prior in free.items()}
-    keys = dict(zip(free, jax.random.split(jax.random.key(0), len(free) + 1)[1:], strict=True))
+    keys_median, keys_start = (
+        dict(zip(free, jax.random.split(key, len(free)), strict=True))
+        for key in jax.random.split(jax.random.key(0))
+    )
     medians = {
-        name: jnp.median(prior.sample(keys[name], (NUM_PRIOR_DRAWS,)), axis=0)
+        name: jnp.median(prior.sample(keys_median[name], (NUM_PRIOR_DRAWS,)), axis=0)
         for name, prior in free.items()
     }
     middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
@@ -165,7 +168,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         """Prior medians for k = 0, else a draw from the prior."""
         if k == 0:
             return np.asarray(middle)
-        draws = {n: prior.sample(jax.random.fold_in(keys[n], k)) for n, prior in free.items()}
+        draws = {n: prior.sample(jax.random.fold_in(keys_start[n], k)) for n, prior in free.items()}
         return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in draws.items()})[0])
 
     def constrain(flat: Array) -> dict[str, Array]:

@@ -102,12 +102,13 @@ class Cycle:
         return self._draws
 
 
-def step_seed(seed: int, step: int) -> int:
+def step_seed(seed: int, step: int, *, use: int = 0) -> int:
     """A seed for one step of a run, which no other run shares, as ``seed + step`` would be.
 
     Args:
         seed: of the run, not negative.
         step: which step it is.
+        use: another number for other random choices of the same step.
 
     Returns:
         A number of 31 bits.
@@ -116,4 +117,4 @@ def step_seed(seed: int, step: int) -> int:
         >>> step_seed(0, 1) == step_seed(1, 0)
         False
     """
-    return int(np.random.SeedSequence([seed, step]).generate_state(1)[0] >> 1)
+    return int(np.random.SeedSequence([seed, step, use]).generate_state(1)[0] >> 1)

@@ -20,6 +20,8 @@ from structbo.proposal import is_new, propose, propose_batch
 from structbo.space import Levels, Space
 
 NUM_DRAWS = 6
+PROPOSAL = 1
+"""Which random choices of a step are not those of the source of draws."""
 
 
 class SpaceExhausted(ValueError):
@@ -69,8 +71,8 @@ class Engine:
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
             method = self.method
-            seed = step_seed(method.seed, len(known))
-            given = method.model, draws, data, self.space.levels, n, seed, pending, method.criterion
+            key = jax.random.key(step_seed(method.seed, len(known), use=PROPOSAL))
+            given = method.model, draws, data, self.space.levels, n, key, pending, method.criterion
             if isinstance(method.batch, Hallucination):
                 ranked, self._acquisition = propose(*given, method.batch.lie)
             else:

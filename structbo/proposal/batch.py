@@ -12,6 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from structbo.acquisition import (
     EST,
@@ -51,7 +52,7 @@ def propose_batch(
     data: Data,
     levels: Sequence[np.ndarray | None],
     num_points: int,
-    seed: int,
+    key: Array,
     pending: np.ndarray,
     criterion: Criterion,
     strategy: BatchStrategy,
@@ -67,7 +68,7 @@ def propose_batch(
         data: padded observations.
         levels: per dimension, its legal coordinates, or None for a continuous one.
         num_points: how many points to propose.
-        seed: of the candidates and the strategy.
+        key: a JAX random key.
         pending: points being evaluated, shape (p, D).
         criterion: what makes a single point worth evaluating.
         strategy: what makes points worth evaluating together.
@@ -77,10 +78,10 @@ def propose_batch(
         best one maximizes. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
-    single = propose(model, draws, data, levels, 1, seed, pending, criterion, union=union)
+    key_single, key_candidates, key_strategy = jax.random.split(key, 3)
+    single = propose(model, draws, data, levels, 1, key_single, pending, criterion, union=union)
     if num_points == 1 and not len(pending):
         return single
-    key_candidates, key_strategy = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1))
     posteriors = _conditioned(model, draws, data)
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
     if not union.is_projected:

@@ -34,7 +34,7 @@ def propose(
     data: Data,
     levels: Sequence[np.ndarray | None],
     num_points: int,
-    seed: int,
+    key: Array,
     pending: np.ndarray,
     criterion: Criterion | None = None,
     lie: Lie | None = None,
@@ -50,7 +50,7 @@ def propose(
         data: padded observations.
         levels: per dimension, its legal coordinates, or None for a continuous one.
         num_points: how many points to propose.
-        seed: of the random candidates.
+        key: a JAX random key.
         pending: points being evaluated, shape (p, D).
         criterion: what makes a point worth evaluating, by default the expected improvement.
         lie: the value that pending points and points after the first are taken to have, a function
@@ -71,11 +71,11 @@ def propose(
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
     acquisitions: list[Acquisition] = []
-    for key in jax.random.split(jax.random.key(seed), num_points):
+    for key_point in jax.random.split(key, num_points):
         if ranked:
             data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
         acquisition, starts = search(
-            draws, data, union.components, union.layouts, legal, num_observed, key
+            draws, data, union.components, union.layouts, legal, num_observed, key_point
         )
         acquisition = replace(acquisition, criterion=criterion)
         acquisitions.append(acquisition)

@@ -76,7 +76,7 @@ def search_starts(
     Returns:
         The acquisition, and points, shape (K, D).
     """
-    key_random, key_parents, key_line = jax.random.split(key, 3)
+    key_random, key_parents, key_line, key_search = jax.random.split(key, 4)
     posteriors = condition(model, draws, data)
     top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
     parents = jnp.asarray(data.x)[top]
@@ -91,7 +91,7 @@ def search_starts(
         num_observed=num_observed,
         components=components,
         layouts=single,
-        key=jax.random.fold_in(key, 3),
+        key=key_search,
     )
     is_projected = posteriors.covariance.decomposition.projection is not None
     is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected

@@ -16,6 +16,7 @@ from structbo.data import Direction
 from structbo.draws import (
     Model,
     restricted_projection_pursuit,
+    step_seed,
 )
 from structbo.draws.direction_search import projection_pursuit
 from structbo.models import AdditiveGP, fully_dependent, projections
@@ -35,6 +36,8 @@ from structbo.space import Space, SpaceLike
 
 SCALE = 0.3
 """Standard deviation of the prior of directions, around the identity."""
+DIRECTIONS = 2
+"""Which random choices are those of random directions."""
 
 
 def rpp_gp_ucb(
@@ -256,7 +259,8 @@ def rembo(
         num_directions = max(1, space.num_dims // 4)
     num_directions = checked_count("num_directions", num_directions)
     with double_precision():
-        W = jax.random.normal(jax.random.key(seed), (space.num_dims, num_directions))
+        key = jax.random.key(step_seed(seed, 0, use=DIRECTIONS))
+        W = jax.random.normal(key, (space.num_dims, num_directions))
     return refitted(
         space,
         direction,

@@ -232,7 +232,9 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
     }
     levels = [None, None, np.array([0.0, 0.4, 1.0]), None]
     none = np.empty((0, NUM_DIMS))
-    proposal = propose(model, draws, data, levels, 1, 0, none, acquisition.AdditiveUCB(4.0))
+    proposal = propose(
+        model, draws, data, levels, 1, jax.random.key(0), none, acquisition.AdditiveUCB(4.0)
+    )
     (candidates,) = proposal.ranked
     assert candidates[0, 2] in levels[2]
     random = rng.random((3000, NUM_DIMS))
