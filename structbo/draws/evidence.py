@@ -145,7 +145,8 @@ class _Problem(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
-    seeded = handlers.seed(model, 0)
+    key_trace, key_medians, key_starts = jax.random.split(jax.random.key(0), 3)
+    seeded = handlers.seed(model, key_trace)
     trace = handlers.trace(seeded).get_trace(jnp.full((2, num_dims), 0.5), jnp.zeros(2))
     latent = latent_sample_sites(trace)
     if missing := set(given) - set(latent):
@@ -156,7 +157,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     transforms = {name: biject_to(prior.support) for name, prior in free.items()}
     keys_median, keys_start = (
         dict(zip(free, jax.random.split(key, len(free)), strict=True))
-        for key in jax.random.split(jax.random.key(0))
+        for key in (key_medians, key_starts)
     )
     medians = {
         name: jnp.median(prior.sample(keys_median[name], (NUM_PRIOR_DRAWS,)), axis=0)

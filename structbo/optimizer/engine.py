@@ -71,12 +71,13 @@ class Engine:
             data = Data.padded(x, standardized(y))
             draws = self._source.advance(data)
             method = self.method
-            key = jax.random.key(step_seed(method.seed, len(known), use=PROPOSAL))
+            seed = step_seed(method.seed, len(known), use=PROPOSAL)
+            key, key_batch = jax.random.split(jax.random.key(seed))
             given = method.model, draws, data, self.space.levels, n, key, pending, method.criterion
             if isinstance(method.batch, Hallucination):
                 ranked, self._acquisition = propose(*given, method.batch.lie)
             else:
-                ranked, self._acquisition = propose_batch(*given, method.batch)
+                ranked, self._acquisition = propose_batch(*given, method.batch, key_batch)
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])

@@ -56,6 +56,7 @@ def propose_batch(
     pending: np.ndarray,
     criterion: Criterion,
     strategy: BatchStrategy,
+    key_batch: Array,
 ) -> Proposal:
     """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
 
@@ -68,20 +69,21 @@ def propose_batch(
         data: padded observations.
         levels: per dimension, its legal coordinates, or None for a continuous one.
         num_points: how many points to propose.
-        key: a JAX random key.
+        key: a JAX random key for the first point, which is then that of `propose`.
         pending: points being evaluated, shape (p, D).
         criterion: what makes a single point worth evaluating.
         strategy: what makes points worth evaluating together.
+        key_batch: another key, for the other points.
 
     Returns:
         The candidates for each point, one for those that a strategy chose, and what the criterion's
         best one maximizes. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
-    key_single, key_candidates, key_strategy = jax.random.split(key, 3)
-    single = propose(model, draws, data, levels, 1, key_single, pending, criterion, union=union)
+    single = propose(model, draws, data, levels, 1, key, pending, criterion, union=union)
     if num_points == 1 and not len(pending):
         return single
+    key_candidates, key_strategy = jax.random.split(key_batch)
     posteriors = _conditioned(model, draws, data)
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
     if not union.is_projected:
