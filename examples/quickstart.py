@@ -49,7 +49,7 @@ def main() -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.5))
     sb.plot_interactions(probabilities, [name[-2:] for name in NAMES], ax=left)
     left.set_title("Which stages interact (learned)")
-    sb.plot_convergence([t.value for t in result.trials], "maximize", ax=right)
+    sb.plot_convergence([t.value for t in result.trials], direction="maximize", ax=right)
     right.axhline(shipped, color="0.4", linestyle="--", label="shipped thresholds")
     right.set_ylabel("accuracy")
     right.legend(loc="lower right")

@@ -62,12 +62,12 @@ def main() -> None:
             (y - y.mean()) / y.std(),
             num_warmup=100,
             num_samples=arguments.num_samples,
-            progress_bar=False,
+            show_progress_bar=False,
         )
-        found = posterior.family_probabilities().values()
-        cells = "".join(f"{f'{mean:.2f} +- {error:.2f}':>18}" for mean, error in found)
+        found = posterior.family_probabilities()
+        cells = "".join(f"{f'{p:.2f} +- {e:.2f}':>18}" for p, e in zip(*found, strict=True))
         changes = (np.diff(posterior.draws["family"], axis=1) != 0).mean()
-        doubt = "   the chains disagree" if max(error for _, error in found) > 0.1 else ""
+        doubt = "   the chains disagree" if found.mcse.max() > 0.1 else ""
         print(f"{name:14}{cells}{changes:>20.0%}{doubt}", flush=True)
 
 

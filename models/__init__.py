@@ -15,8 +15,9 @@ from structbo.models.kernels import (
     matern52,
     squared_exponential,
 )
+from structbo.models.likelihood import Model
 from structbo.models.outer_box import OuterBox, outer_box_ratio
-from structbo.models.priors import FiniteUniform, dimension_scaled, moderate
+from structbo.models.priors import FiniteUniform, component_lengthscale, dimension_scaled
 from structbo.models.structures import (
     ActiveBernoulli,
     BoundedTreewidth,
@@ -74,6 +75,7 @@ __all__ = [
     "Kernel",
     "LevelCorrelations",
     "MarginalGP",
+    "Model",
     "NearIdentity",
     "OuterBox",
     "Partition",
@@ -91,6 +93,7 @@ __all__ = [
     "blocks",
     "canonical",
     "cliques",
+    "component_lengthscale",
     "dimension_scaled",
     "edges",
     "elimination_width",
@@ -100,7 +103,6 @@ __all__ = [
     "matern32",
     "matern52",
     "mixture",
-    "moderate",
     "outer_box_ratio",
     "pairs",
     "partition",

@@ -23,7 +23,7 @@ from structbo.models.kernels import (
     squared_exponential,
 )
 from structbo.models.precision import is_double
-from structbo.models.priors import moderate
+from structbo.models.priors import component_lengthscale
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
@@ -100,7 +100,7 @@ class AdditiveGP(Value):
     kernel: Kernel = squared_exponential
     _: KW_ONLY
     kernels: Mapping[int, Kernel] | None = None
-    lengthscale: LengthscalePrior = moderate
+    lengthscale: LengthscalePrior = component_lengthscale
     outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0)
     noise: dist.Distribution = dist.LogNormal(-5.0, 1.5)
     relevance: dist.Distribution | None = None

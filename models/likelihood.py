@@ -1,9 +1,12 @@
-"""The likelihood of a model: its one site that is a `MarginalGP`."""
+"""A model, and its likelihood: the one site that is a `MarginalGP`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from structbo.models.gp import MarginalGP
+
+Model = Callable[..., Any]
+"""A NumPyro model, ``model(X, y=None, mask=None)``."""
 
 
 def gp_sites(trace: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from numpyro.distributions import constraints
 from structbo.models.supports import FiniteSet
 
 
-def moderate(num_dims: int) -> dist.LogNormal:
+def component_lengthscale(num_dims: int) -> dist.LogNormal:
     """The default lengthscale prior: a median of half the cube, growing beyond ten dimensions.
 
     Narrower and shorter than `dimension_scaled`, which fits functions of all dimensions at once:
@@ -26,7 +26,7 @@ def moderate(num_dims: int) -> dist.LogNormal:
         ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``.
 
     Example:
-        >>> round(float(np.exp(moderate(40).loc)), 3)
+        >>> round(float(np.exp(component_lengthscale(40).loc)), 3)
         1.0
     """
     return dist.LogNormal(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10), 1.0)

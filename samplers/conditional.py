@@ -22,9 +22,9 @@ from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.gp import MarginalGP
 from structbo.models.gram import component_product
-from structbo.models.likelihood import gp_sites
+from structbo.models.likelihood import Model, gp_sites
 from structbo.models.marginal import log_marginal
-from structbo.samplers.dependence import dependence
+from structbo.samplers.dependence import dependent_outputs
 
 Trace = dict[str, dict[str, Any]]
 
@@ -78,7 +78,7 @@ class Conditional:
 
     def __init__(
         self,
-        model: Callable[..., Any],
+        model: Model,
         site: str,
         value: Array,
         args: tuple[Any, ...],
@@ -131,7 +131,7 @@ class Conditional:
             covariance = replace(gp.covariance, decomposition=empty)
             return projection, covariance, gp.x, gp.noise, gp.rows, site["value"], site["scale"]
 
-        return not any(jax.tree.leaves(dependence(everything_else, value)))
+        return not any(jax.tree.leaves(dependent_outputs(everything_else, value)))
 
     def log_density(self, value: Array) -> Array:
         """Log joint density of the model at a value, from scratch."""

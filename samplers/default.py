@@ -10,11 +10,11 @@ from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
-from structbo.samplers.structure_block import Model
 
 
 def default_sampler(

@@ -8,11 +8,11 @@ from jax import Array
 from jax.extend.core import Literal
 
 
-def dependence(function: Callable[[Array], Any], value: Array) -> Any:
+def dependent_outputs(function: Callable[[Array], Any], value: Array) -> Any:
     """Which outputs of a function can depend on its argument.
 
     The function is traced, not run. An output counts as dependent if any operation on the way to it
-    reads the argument, whatever it does with it; so one that is not is constant for certain.
+    reads the argument, whatever it does with it. One that does not count is constant for certain.
 
     Args:
         function: traceable; what it closes over is fixed.
@@ -23,7 +23,7 @@ def dependence(function: Callable[[Array], Any], value: Array) -> Any:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> dependence(lambda x: {"twice": 2 * x, "one": jnp.ones(3)}, jnp.zeros(()))
+        >>> dependent_outputs(lambda x: {"twice": 2 * x, "one": jnp.ones(3)}, jnp.zeros(()))
         {'one': False, 'twice': True}
     """
     closed, shapes = jax.make_jaxpr(function, return_shape=True)(value)

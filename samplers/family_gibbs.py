@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from numpyro.infer.gibbs import latent_sample_sites, prototype_trace
 
-from structbo.models.likelihood import likelihood_site
+from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.structures.families import DIVIDER
 from structbo.models.supports import Family
 from structbo.samplers.conditional import Conditional
@@ -16,7 +16,6 @@ from structbo.samplers.registry import BLOCKS, Blocks, block_of, is_reversible
 from structbo.samplers.structure_block import (
     Block,
     BlockState,
-    Model,
     StructureBlock,
     fixed,
     sites_with_support,

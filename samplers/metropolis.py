@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.likelihood import Model
 from structbo.samplers.conditional import Conditional, Point, choose
-from structbo.samplers.structure_block import Model, StructureBlock
+from structbo.samplers.structure_block import StructureBlock
 
 OUTSIDE = -1e12
 """Stands for a log density of minus infinity: below all others, with room for differences."""

@@ -12,11 +12,11 @@ from jax import Array
 from numpyro import handlers
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.likelihood import Model
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
 from structbo.samplers.relocation import relocated
 from structbo.samplers.sampler import Sampler, kernel_of
-from structbo.samplers.structure_block import Model
 
 INVERSE_TEMPERATURES = tuple(np.geomspace(1.0, 0.05, 6).tolist())
 """The default ladder of `ParallelTempering`."""

@@ -6,12 +6,13 @@ from functools import partial
 from numpyro.distributions.constraints import Constraint
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.likelihood import Model
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.prior_draws import PriorDraws
-from structbo.samplers.structure_block import Model, StructureBlock, element_support
+from structbo.samplers.structure_block import StructureBlock, element_support
 
 BlockFactory = Callable[[Model], MCMCKernel]
 """From a model to a block: its class, or ``partial(EdgeGibbs, num_moves=5)``."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.samplers.structure_block import Model
+from structbo.models.likelihood import Model
 
 Sampler = Callable[..., MCMCKernel]
 """From a NumPyro model to a kernel, such as `default_sampler`, `ParallelTempering` or `NUTS`.

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.likelihood import Model
 from structbo.models.structures.partition import block_sizes
 from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.partition_gibbs import PartitionBlock, relabelled
-from structbo.samplers.structure_block import Model
 
 
 class SplitMerge(PartitionBlock):

@@ -13,9 +13,8 @@ from numpyro.handlers import condition
 from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.likelihood import Model
 from structbo.samplers.conditional import Conditional
-
-Model = Callable[..., Any]
 
 
 class BlockState(NamedTuple):

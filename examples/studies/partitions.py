@@ -60,7 +60,7 @@ def run(model: AdditiveGP, seed: int) -> list[dict]:
     It is the maximized log likelihood below that of the truth, relative to the latter.
     """
     X, y, truth = problem(seed)
-    posterior = sb.fit(model, X, y, **LENGTH, seed=seed, progress_bar=False)
+    posterior = sb.fit(model, X, y, **LENGTH, seed=seed, show_progress_bar=False)
     chain = model_mcmc(model, X, y, num_models=NUM_MODELS, seed=seed)
     bag = bag_of_models(model, X, y, num_models=NUM_MODELS, seed=seed)
     draws = posterior.draws["labels"][0]

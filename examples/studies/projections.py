@@ -84,7 +84,7 @@ def study(num_dims: int, num_points: int, seed: int) -> Iterator[dict]:
             yield row(method, group_size, best, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
         model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
-        posterior = sb.fit(model, X, Y, **LENGTH, progress_bar=False)
+        posterior = sb.fit(model, X, Y, **LENGTH, show_progress_bar=False)
         yield row("restricted, sampled", group_size, posterior)
 
 

@@ -12,7 +12,7 @@ from structbo.models.arguments import checked_choice
 
 CRITERIA: dict[str, Criterion] = {
     "log_ei": LogEI(),
-    "pi": LogPI(),
+    "log_pi": LogPI(),
     "ucb": UCB(),
     "est": EST(),
     "mes": MES(),

@@ -4,7 +4,7 @@ from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
-from structbo.draws.model import Draws, Model, check_run, default_model
+from structbo.draws.model import Draws, check_run, default_model
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
 
@@ -18,7 +18,6 @@ __all__ = [
     "Fitted",
     "Fitter",
     "Inference",
-    "Model",
     "ModelSearch",
     "RestrictedProjection",
     "bag_of_models",

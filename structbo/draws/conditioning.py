@@ -1,8 +1,5 @@
 """Gaussian processes and likelihoods of draws, given data."""
 
-from collections.abc import Callable
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -12,10 +9,10 @@ from structbo.data import Data
 from structbo.draws.model import Draws
 from structbo.models.compilation import compiled
 from structbo.models.gp import ConditionedGP, MarginalGP
-from structbo.models.likelihood import likelihood_site
+from structbo.models.likelihood import Model, likelihood_site
 
 
-def condition(model: Callable[..., Any], draws: Draws, data: Data) -> ConditionedGP:
+def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
     """The Gaussian process posterior of every draw.
 
     Args:
@@ -31,13 +28,13 @@ def condition(model: Callable[..., Any], draws: Draws, data: Data) -> Conditione
 
 
 @compiled("model")
-def log_likelihoods(model: Callable[..., Any], draws: Draws, data: Data) -> Array:
+def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
     """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
     y = jnp.asarray(data.y)
     return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
 
 
-def _likelihood(model: Callable[..., Any], draw: Draws, data: Data) -> MarginalGP:
+def _likelihood(model: Model, draw: Draws, data: Data) -> MarginalGP:
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
     trace = run.get_trace(data.x, data.y, mask=data.mask)
     likelihood: MarginalGP = trace[likelihood_site(trace)]["fn"]

@@ -22,8 +22,8 @@ from numpyro.infer.util import compute_log_probs
 from scipy.optimize import minimize
 
 from structbo.data import Data, checked_data
-from structbo.draws.model import Model
 from structbo.models.arrays import FloatArray
+from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 
 REACH = 10.0

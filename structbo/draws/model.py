@@ -1,8 +1,6 @@
 """The model of a search, and what draws of its sites are."""
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import jax
 import numpy as np
@@ -10,13 +8,11 @@ from jax import Array
 from numpyro.infer.gibbs import prototype_trace
 
 from structbo.models import AdditiveGP, Residual
-from structbo.models.likelihood import likelihood_site
+from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""
-Model = Callable[..., Any]
-"""A NumPyro model, ``model(X, y=None, mask=None)``."""
 
 
 def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from numpyro import handlers
 
 from structbo.draws.evidence import Fit, maximum_likelihood
-from structbo.draws.model import Model
 from structbo.models.arrays import FloatArray
+from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 from structbo.models.supports import Partition, canonical
 from structbo.samplers.split_merge import propose

@@ -16,8 +16,9 @@ from jax.typing import ArrayLike
 
 from structbo.data import Data
 from structbo.draws.conditioning import log_likelihoods
-from structbo.draws.model import Draws, Model
+from structbo.draws.model import Draws
 from structbo.models.arrays import FloatArray
+from structbo.models.likelihood import Model
 
 
 class DrawSource(Protocol):

@@ -1,4 +1,8 @@
-"""Pictures of what was learned, and of how far it can be trusted."""
+"""Pictures of what was learned, and of how far it can be trusted.
+
+Every function takes what it shows, then the names of the parameters where it needs them; all else
+is by keyword, and ``ax``, where to draw, comes last.
+"""
 
 from structbo.plots.agreement import plot_agreement
 from structbo.plots.convergence import plot_convergence

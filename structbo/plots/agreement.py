@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_agreement(posterior: Posterior, ax: "Axes | None" = None) -> "Axes":
+def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
     """Draws what the first chain found against what the others did, with Monte Carlo errors.
 
     A point is the probability that a pair of parameters shares a component; bars are two standard

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def plot_convergence(
     values: ArrayLike,
+    *,
     direction: Literal["minimize", "maximize"] = "minimize",
     ax: "Axes | None" = None,
 ) -> "Axes":

@@ -17,8 +17,8 @@ MAX_COLUMNS = 3
 
 def plot_effects(
     posterior: Posterior,
-    num_effects: int = 6,
     *,
+    num_effects: int = 6,
     max_draws: int = 64,
     ax: "Axes | Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":

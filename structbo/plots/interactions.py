@@ -24,6 +24,7 @@ LABEL_RADIUS = 1.1
 def plot_interactions(
     probabilities: ArrayLike,
     names: Sequence[str],
+    *,
     truth: ArrayLike | None = None,
     ax: "Axes | Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":

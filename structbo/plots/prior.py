@@ -29,7 +29,7 @@ def plot_prior_posterior(
         prior: for example ``posterior.prior().edge_probabilities()``, of pairs (D, D) or of single
             parameters (D,).
         posterior: the same by the posterior, for example ``posterior.edge_probabilities()``.
-        names: of the D parameters.
+        names: of the D parameters; of the families, for ``family_probabilities()``.
         max_rows: at most so many events, those whose probability changed most.
         ax: where to draw. Default: a new figure.
 

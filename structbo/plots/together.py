@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_together(
-    probabilities: ArrayLike, names: Sequence[str], ax: "Axes | None" = None
+    probabilities: ArrayLike, names: Sequence[str], *, ax: "Axes | None" = None
 ) -> "Axes":
     """Draws a heat map of which parameters share a component.
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_trace(posterior: Posterior, ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
+def plot_trace(posterior: Posterior, *, ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
     """Draws the log density by draw, and in how many pairs its structure differs from the mode.
 
     Chains that have mixed lie on top of each other in both. The mode is the most frequent value,

@@ -14,8 +14,8 @@ from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 
 from structbo.data import Data, checked_data
-from structbo.draws import Draws, Model, condition
-from structbo.models import ConditionedGP
+from structbo.draws import Draws, condition
+from structbo.models import ConditionedGP, Model
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
 from structbo.models.precision import double_precision

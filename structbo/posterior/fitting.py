@@ -10,7 +10,7 @@ from numpyro.infer import HMC, MCMC, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import checked_data
-from structbo.draws import Model
+from structbo.models import Model
 from structbo.models.precision import double_precision
 from structbo.posterior.posterior import Posterior
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
@@ -36,7 +36,7 @@ def fit(
     num_chains: int = 2,
     sampler: MCMCKernel | Sampler = default_sampler,
     seed: int = 0,
-    progress_bar: bool = True,
+    show_progress_bar: bool = True,
     names: Sequence[str] = (),
 ) -> Posterior:
     """Draws from the posterior of a model with NumPyro's MCMC, for inference rather than search.
@@ -55,7 +55,7 @@ def fit(
         sampler: a kernel for `numpyro.infer.MCMC`, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
         seed: of all chains.
-        progress_bar: whether to show one.
+        show_progress_bar: whether to show progress.
         names: of the D dimensions; by default x0, x1, ...
 
     Returns:
@@ -76,7 +76,7 @@ def fit(
             num_samples=num_samples,
             num_chains=num_chains,
             chain_method="sequential",
-            progress_bar=progress_bar,
+            progress_bar=show_progress_bar,
         )
         fields = tuple(statistics.values())
         mcmc.run(jax.random.key(seed), jnp.asarray(X), jnp.asarray(y), extra_fields=fields)

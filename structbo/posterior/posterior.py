@@ -63,18 +63,29 @@ class Posterior(PosteriorDraws):
         """Posterior probability that a dimension is in some component, shape (D,)."""
         return indicator_probabilities(self.structures.active)
 
-    def family_probabilities(self) -> dict[str, tuple[float, float]]:
-        """Posterior probability of every family of a mixture, with its Monte Carlo error.
+    def family_probabilities(self) -> Probabilities:
+        """Posterior probability of every family of a mixture, in the order of `family_names`.
 
         Raises:
-            ValueError: if the model's structure is no mixture.
+            ValueError: if the model's structure is not a mixture.
         """
-        families = self.families
-        if families is None:
-            raise ValueError("the model has no site of families: its structure is no mixture.")
-        site, names = families
-        found = indicator_probabilities(self.draws[site][..., None] == np.arange(len(names)))
-        return {name: (float(p), float(e)) for name, p, e in zip(names, *found, strict=True)}
+        site, names = self._mixture
+        return indicator_probabilities(self.draws[site][..., None] == np.arange(len(names)))
+
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """The names of the families of a mixture.
+
+        Raises:
+            ValueError: if the model's structure is not a mixture.
+        """
+        return self._mixture[1]
+
+    @property
+    def _mixture(self) -> tuple[str, tuple[str, ...]]:
+        if self.families is None:
+            raise ValueError("the model has no site of families: its structure is not a mixture.")
+        return self.families
 
     def prior(self, *, num_draws: int = 1000, seed: int = 0) -> "Posterior":
         """The same model without observations: what was believed before, by the same methods.

@@ -1,6 +1,5 @@
 """Draws from the prior of a model."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +11,7 @@ from numpyro import handlers
 
 from structbo.data import Data
 from structbo.models.compilation import compiled
-from structbo.models.likelihood import likelihood_site
+from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
 
 
@@ -34,7 +33,7 @@ class Keys(NamedTuple):
 
 
 def prior_draws(
-    model: Callable[..., Any], data: Data, key: Array, num_draws: int
+    model: Model, data: Data, key: Array, num_draws: int
 ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
     """Draws of all sites from the prior inside its hard bounds.
 
@@ -57,9 +56,7 @@ def prior_draws(
 
 
 @compiled("model")
-def _drawn(
-    model: Callable[..., Any], data: Data, keys: Array
-) -> tuple[dict[str, Array], Array, Array]:
+def _drawn(model: Model, data: Data, keys: Array) -> tuple[dict[str, Array], Array, Array]:
     """Values of all latent sites, observations, and whether they are inside the hard bounds."""
 
     def one(key: Array) -> tuple[dict[str, Array], Array, Array]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.data import Direction
-from structbo.draws import Model, partition_search
-from structbo.models import canonical
+from structbo.draws import partition_search
+from structbo.models import Model, canonical
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.data import Direction
-from structbo.draws import BestDraw, Chain, Cycle, Model, sweeps_per_draw
+from structbo.draws import BestDraw, Chain, Cycle, sweeps_per_draw
 from structbo.models import (
     AdditiveGP,
     DirichletMultinomialPartition,
     FiniteUniform,
+    Model,
     adjacency,
     cliques,
     edges,

@@ -14,12 +14,11 @@ import numpyro.distributions as dist
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.data import Direction
 from structbo.draws import (
-    Model,
     restricted_projection_pursuit,
     step_seed,
 )
 from structbo.draws.direction_search import projection_pursuit
-from structbo.models import AdditiveGP, fully_dependent, projections
+from structbo.models import AdditiveGP, Model, fully_dependent, projections
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision

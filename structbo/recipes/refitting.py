@@ -7,8 +7,8 @@ from jax.typing import ArrayLike
 
 from structbo.acquisition import Criterion
 from structbo.data import Direction
-from structbo.draws import Cycle, Fitted, Fitter, Model, maximum_likelihood, partition_search
-from structbo.models import AdditiveGP, fully_dependent, partitions
+from structbo.draws import Cycle, Fitted, Fitter, maximum_likelihood, partition_search
+from structbo.models import AdditiveGP, Model, fully_dependent, partitions
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer

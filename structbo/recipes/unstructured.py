@@ -5,9 +5,10 @@ from functools import partial
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.data import Direction
-from structbo.draws import Chain, Model
+from structbo.draws import Chain
 from structbo.models import (
     AdditiveGP,
+    Model,
     dimension_scaled,
     fully_dependent,
     matern52,

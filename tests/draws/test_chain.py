@@ -9,9 +9,9 @@ import pytest
 from numpyro.infer import NUTS, Gibbs
 
 from structbo.data import Data
-from structbo.draws import Chain, Draws, Model, default_model
+from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
-from structbo.models import AdditiveGP, main_effects
+from structbo.models import AdditiveGP, Model, main_effects
 from structbo.optimizer.engine import NUM_DRAWS
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 

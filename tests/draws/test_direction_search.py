@@ -67,7 +67,13 @@ def test_every_posterior_draw_meets_the_constraint():
         lambda d: NearIdentity(d, 0.5, delta=0.3), lambda d: Decomposition.of(jnp.eye(d) == 1)
     )
     posterior = sb.fit(
-        AdditiveGP(structure), X, Y, num_warmup=40, num_samples=40, num_chains=1, progress_bar=False
+        AdditiveGP(structure),
+        X,
+        Y,
+        num_warmup=40,
+        num_samples=40,
+        num_chains=1,
+        show_progress_bar=False,
     )
     ratios = np.array([outer_box_ratio(W) for W in posterior.draws["W"][0]])
     assert ratios.max() <= 1.3 * (1 + 1e-9)
@@ -113,7 +119,7 @@ def test_embedding_is_sampled():
         num_warmup=150,
         num_samples=50,
         num_chains=1,
-        progress_bar=False,
+        show_progress_bar=False,
     )
     W = posterior.draws["W"][0, :, :, 0]
     assert (np.abs(W @ direction) / np.linalg.norm(W, axis=1)).min() > 0.95

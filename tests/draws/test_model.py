@@ -63,7 +63,7 @@ def test_wrong_structures_are_seen_by_the_sampler(structure):
 @pytest.mark.parametrize("structure", [forgets_to_return, branches, too_many, negative])
 def test_wrong_structures_are_seen_by_fit(structure):
     with pytest.raises((TypeError, ValueError), match=f"structure {structure.__name__} "):
-        sb.fit(AdditiveGP(structure), X, X[:, 0], num_samples=1, progress_bar=False)
+        sb.fit(AdditiveGP(structure), X, X[:, 0], num_samples=1, show_progress_bar=False)
 
 
 def without_likelihood(X, y=None, mask=None):

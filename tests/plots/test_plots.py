@@ -1,5 +1,6 @@
 """The plots show what they were given."""
 
+import inspect
 import sys
 
 import matplotlib
@@ -26,6 +27,18 @@ def close_figures():
     plt.close("all")
 
 
+@pytest.mark.parametrize("name", plots.__all__)
+def test_what_is_shown_comes_first_and_options_are_keywords(name: str):
+    parameters = list(inspect.signature(getattr(plots, name)).parameters.values())
+    shown = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    first = (["posterior"], ["values"], ["probabilities"], ["prior", "posterior"])
+    assert [part for part in shown if part != "names"] in first
+    assert shown[-1] == "names" or "names" not in shown
+    assert all(option.default is not option.empty for option in options)
+    assert options[-1].name == "ax"
+
+
 def test_widths_are_probabilities():
     (ax,) = plots.plot_interactions(PROBABILITIES, NAMES)
     widths = [line.get_linewidth() for line in ax.lines]
@@ -38,7 +51,7 @@ def test_widths_are_probabilities():
 
 
 def test_truth_is_beside():
-    learned, true = plots.plot_interactions(PROBABILITIES, NAMES, TRUTH)
+    learned, true = plots.plot_interactions(PROBABILITIES, NAMES, truth=TRUTH)
     assert [line.get_color() for line in learned.lines] == [BLUE, ORANGE]
     assert len(true.lines) == 1
     assert len(true.texts) == len(NAMES)
@@ -60,18 +73,18 @@ def test_labels_do_not_overlap_and_fit(num_dims: int, length: int):
 
 def test_given_axes_are_used():
     _, axes = plt.subplots(1, 2)
-    assert plots.plot_interactions(PROBABILITIES, NAMES, TRUTH, ax=axes) == tuple(axes)
+    assert plots.plot_interactions(PROBABILITIES, NAMES, truth=TRUTH, ax=axes) == tuple(axes)
     assert plots.plot_interactions(PROBABILITIES, NAMES, ax=axes[0]) == (axes[0],)
     assert plots.plot_convergence([1.0], ax=axes[1]) is axes[1]
     with pytest.raises(ValueError, match="ax must be 2 Axes, got 1"):
-        plots.plot_interactions(PROBABILITIES, NAMES, TRUTH, ax=axes[0])
+        plots.plot_interactions(PROBABILITIES, NAMES, truth=TRUTH, ax=axes[0])
 
 
 @pytest.mark.parametrize(
     ("direction", "best"), [("minimize", [3.0, 3.0, 1.0, 1.0]), ("maximize", [3.0, 3.0, 3.0, 5.0])]
 )
 def test_best_so_far(direction, best):
-    ax = plots.plot_convergence([3.0, np.nan, 1.0, 5.0], direction)
+    ax = plots.plot_convergence([3.0, np.nan, 1.0, 5.0], direction=direction)
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), best)
     assert direction in ax.get_ylabel()
 
@@ -87,9 +100,9 @@ def test_errors():
     with pytest.raises(ValueError, match=r"probabilities must be in \[0, 1\]"):
         plots.plot_interactions(2.0 * PROBABILITIES, NAMES)
     with pytest.raises(ValueError, match="truth must be symmetric"):
-        plots.plot_interactions(PROBABILITIES, NAMES, np.triu(TRUTH))
+        plots.plot_interactions(PROBABILITIES, NAMES, truth=np.triu(TRUTH))
     with pytest.raises(ValueError, match="direction must be"):
-        plots.plot_convergence([1.0], "up")
+        plots.plot_convergence([1.0], direction="up")
     with pytest.raises(ValueError, match="values must be a list"):
         plots.plot_convergence([])
 

@@ -97,14 +97,14 @@ def test_rows_of_pairs(posterior: Posterior):
 
 
 def test_effects_are_drawn_by_influence(posterior: Posterior):
-    axes = plots.plot_effects(posterior, 2, max_draws=4)
+    axes = plots.plot_effects(posterior, num_effects=2, max_draws=4)
     assert [ax.get_xlabel() for ax in axes] == ["b", "a"]
     expected = posterior.main_effects(max_draws=4)
     for ax, effect in zip(axes, (expected[1], expected[0]), strict=True):
         np.testing.assert_array_equal(ax.lines[0].get_ydata(), effect.mean)
     assert axes[0].get_ylim() == axes[1].get_ylim()
     with pytest.raises(ValueError, match="num_effects must be at least 1"):
-        plots.plot_effects(posterior, 0)
+        plots.plot_effects(posterior, num_effects=0)
 
 
 def test_surface_has_the_first_name_below(posterior: Posterior):

@@ -326,7 +326,7 @@ def test_planted_partition_is_found():
         num_warmup=100,
         num_samples=100,
         num_chains=1,
-        progress_bar=False,
+        show_progress_bar=False,
     )
     labels = result.draws["labels"]
     assert labels.shape == (1, 100, 6)

@@ -48,7 +48,7 @@ def test_default_sampler_draws_fresh_trees():
     y = np.sin(6 * x[:, 0] * x[:, 1])
     model = AdditiveGP(random_tree())
     posterior = sb.fit(
-        model, x, y, num_warmup=20, num_samples=300, num_chains=1, progress_bar=False
+        model, x, y, num_warmup=20, num_samples=300, num_chains=1, show_progress_bar=False
     )
     trees, frequencies = np.unique(
         posterior.draws["Z"][0].reshape(300, 9), axis=0, return_counts=True
