@@ -161,21 +161,12 @@ def _check_dimensions(num_members: int, projection: Array | None, num_dims: int)
 
 
 def _check_table(members: np.ndarray, weights: np.ndarray) -> None:
-    if not (np.isfinite(weights).all() and (weights >= 0.0).all() and weights.sum() > 0.0):
+    has_members = members.any(1)
+    used = weights[has_members] if has_members.any() else weights[:1]
+    if not (np.isfinite(used).all() and (used >= 0.0).all() and used.sum() > 0.0):
         raise ValueError(
             f"the weights {weights}: they are relative variances, which must be finite, not "
             "negative, and not all zero."
-        )
-    used = members.any(1) | (np.arange(len(members)) == 0)
-    if (used[1:] > used[:-1]).any():
-        raise ValueError(
-            f"a table of members whose row {int(np.argmin(used))} is empty: rows without members "
-            "are padding and must come last."
-        )
-    if weights[~used].any():
-        raise ValueError(
-            f"the weights {weights}: those of padding, the rows of members from "
-            f"{int(np.argmin(used))} on, must be zero."
         )
 
 

@@ -1,5 +1,6 @@
 """The posterior of the function and of its components against dense formulas."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from typing import Any, NamedTuple
 
@@ -9,7 +10,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP
+from structbo.models import (
+    AdditiveCovariance,
+    ConditionedGP,
+    Decomposition,
+    MarginalGP,
+    squared_exponential,
+)
 
 NOISE = 0.05
 NUM_COMPONENTS = 3
@@ -224,3 +231,22 @@ def test_observations_have_the_marginal_distribution(case: Case):
     products = y[:, :7, None] * y[:, None, :7]
     error = products.std(0) / np.sqrt(len(y))
     assert (jnp.abs(products.mean(0) - covariance) < 4.5 * error).all()
+
+
+def test_padding_may_stand_anywhere_and_weigh_anything():
+    """Rows without members are no components, whatever else a table says of them."""
+    compact = jnp.array([[1, 1, 0], [0, 0, 1]], bool)
+    padded = jnp.array([[0, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], bool)
+    weights = jnp.array([2.0, 1.0]), jnp.array([5.0, 2.0, 3.0, 1.0])
+    x = jnp.linspace(0.0, 1.0, 12).reshape(4, 3)
+    found = []
+    for members, weight in zip((compact, padded), weights, strict=True):
+        table = replace(Decomposition.of(members), weights=weight)
+        covariance = AdditiveCovariance(
+            table, jnp.full(3, 0.4), jnp.array(1.0), None, None, None, squared_exponential
+        )
+        posterior = MarginalGP(covariance, x, jnp.array(0.1)).condition(x[:, 0])
+        parts = jnp.stack([posterior.predict_component(c, x)[0] for c in table.rows[:2]])
+        found.append((covariance(x, x), posterior.predict(x)[0], parts))
+    jax.tree.map(np.testing.assert_allclose, *found)
+    np.testing.assert_allclose(found[0][2].sum(0), found[0][1])

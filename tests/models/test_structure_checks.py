@@ -144,11 +144,6 @@ def one_row_of_members(num_dims):
     return Decomposition.of(jnp.ones(num_dims, bool))
 
 
-@wrong("row 1 is empty", "padding and must come last")
-def padding_in_between(num_dims):
-    return Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 0], [0, 0, 1]], bool))
-
-
 @wrong("weights [-1.  1.  1.]", "not negative")
 def negative_weights(num_dims):
     return replace(singles(num_dims), weights=jnp.array([-1.0, 1.0, 1.0]))
@@ -167,11 +162,6 @@ def no_weights(num_dims):
 @wrong("weights that are an array of float64 of shape (2,)", "one for each of the 3 rows")
 def too_few_weights(num_dims):
     return replace(singles(num_dims), weights=jnp.ones(2))
-
-
-@wrong("those of padding, the rows of members from 3 on", "must be zero")
-def weights_of_padding(num_dims):
-    return replace(cliques(jnp.zeros((num_dims, num_dims), int)), weights=jnp.ones(6))
 
 
 @wrong("valid that is an array of bool of shape (3,)", "jnp.all(...)")
