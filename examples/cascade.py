@@ -62,17 +62,17 @@ def lookalikes(count: int, seed: int = 0) -> list[Picture]:
 @cache
 def pictures() -> tuple[list[Picture], list[Picture]]:
     """200 faces (half of them grainy) and 200 other pictures (half of them lookalikes)."""
-    labelled = 255.0 * skimage.data.lfw_subset()  # 100 faces, then 100 other pictures, 25 x 25
+    labeled = 255.0 * skimage.data.lfw_subset()  # 100 faces, then 100 other pictures, 25 x 25
     grain = 12.0 * np.random.default_rng(0).standard_normal((100, 25, 25))
-    faces = [*labelled[:100], *(labelled[:100] + grain)]
-    others = [*labelled[100:], *lookalikes(100)]
+    faces = [*labeled[:100], *(labeled[:100] + grain)]
+    others = [*labeled[100:], *lookalikes(100)]
     return [framed(face) for face in faces], [framed(other) for other in others]
 
 
 def framed(picture: NDArray) -> Picture:
-    """A grey picture with a margin, which the detector needs around a face."""
-    grey = np.clip(picture, 0, 255).astype(np.uint8)
-    return cv2.copyMakeBorder(grey, 4, 4, 4, 4, cv2.BORDER_REPLICATE)
+    """A gray picture with a margin, which the detector needs around a face."""
+    gray = np.clip(picture, 0, 255).astype(np.uint8)
+    return cv2.copyMakeBorder(gray, 4, 4, 4, 4, cv2.BORDER_REPLICATE)
 
 
 def accuracy(thresholds: Mapping[str, float] | Sequence[float] | NDArray) -> float:

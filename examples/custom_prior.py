@@ -1,4 +1,4 @@
-"""A structure prior of one's own in ten lines: neighbours along a chain are likelier to interact.
+"""A structure prior of one's own in ten lines: neighbors along a chain are likelier to interact.
 
     pip install -e ".[plots]" && python examples/custom_prior.py
 

@@ -1,4 +1,4 @@
-"""Checks of observations that users hand in, with messages that tell what is wrong and where."""
+"""Checks of observations that users hand in, with messages that name the fault and its place."""
 
 import numpy as np
 from numpy.typing import ArrayLike

@@ -46,7 +46,7 @@ class Data(NamedTuple):
 
 
 ROUND_OFF = 1e-14
-"""Relative to the largest value: a smaller deviation is taken for none."""
+"""A smaller standard deviation, relative to the largest value, counts as zero."""
 
 
 def padded(points: FloatArray) -> FloatArray:

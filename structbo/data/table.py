@@ -1,4 +1,4 @@
-"""Tables of users as arrays: points of the unit cube, values, and the sign that makes them good."""
+"""Users' tables as arrays: points of the unit cube, values, and the sign of the direction."""
 
 from typing import Any, Literal
 

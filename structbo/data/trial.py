@@ -28,7 +28,7 @@ class Trial:
     value: float | None = None
 
     def told(self, value: float | None) -> "Trial":
-        """The trial with its value; None, NaN and infinite ones are of failed evaluations.
+        """The trial with its value; None, NaN and infinite values are failures.
 
         Raises:
             ValueError: if the value is not a number.

@@ -72,7 +72,7 @@ def restricted_projection_pursuit(
         num_alphas: size of the grid.
         num_groupings: how many random groupings to compare; by default as many as there are groups.
         learned: directions that an earlier call learned; None learns them.
-        seed: of the groupings.
+        seed: for the groupings.
 
     Returns:
         The directions and the groups, and the model that they are sites of.

@@ -1,4 +1,4 @@
-"""Search over partitions with maximized hyper-parameters: the methods that came before.
+"""Search over partitions with maximized hyper-parameters, as in earlier papers.
 
 `fit` draws partitions and hyper-parameters together. Here every partition that is looked at is
 fitted by maximum likelihood: by a Markov chain over partitions (Gardner et al. 2017, "model
@@ -71,7 +71,7 @@ def model_mcmc(
         num_models: proposals, hence the length of the chain.
         start: the first partition, as labels of shape (D,); by default one block of all
             dimensions. Where its density is zero, the chain walks at random until it is not.
-        seed: of the chain.
+        seed: for the chain.
 
     Returns:
         The chain, without its start.
@@ -113,7 +113,7 @@ def bag_of_models(
         num_models: how many partitions to draw.
         group_size: of all blocks, but for a smaller last one where D is not a multiple; None draws
             from the model's prior, and what it bounds.
-        seed: of the partitions.
+        seed: for the partitions.
 
     Returns:
         The bag.

@@ -2,8 +2,8 @@
 
 A *source* takes the observations so far and gives values of a model's sites, one or more of them.
 `Chain` draws from the posterior, which is the default. The classes below are what other methods do:
-they keep the best draw only, or search for a good structure and maximize its hyper-parameters, and
-they do so anew after a number of observations.
+they keep the best draw only, or search for a good structure and maximize its hyper-parameters. They
+do so again after a number of observations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class Fitted:
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
-        seed: of what the function does at random.
+        seed: for the random choices of the function.
         fitter: the function.
     """
 
@@ -107,7 +107,7 @@ def step_seed(seed: int, step: int, *, use: int = 0) -> int:
     """A seed for one step of a run, which no other run shares, as ``seed + step`` would be.
 
     Args:
-        seed: of the run, not negative.
+        seed: that of the run, not negative.
         step: which step it is.
         use: another number for other random choices of the same step.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.plots.figure import CHAIN_COLOURS, GREY, axes_for, bare
+from structbo.plots.figure import CHAIN_COLORS, GRAY, axes_for, bare
 from structbo.posterior import Posterior, indicator_probabilities, indicator_rhat, pair_labels
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
-    """Draws what the first chain found against what the others did, with Monte Carlo errors.
+    """Draws probabilities by the first chain against those by the others, with their errors.
 
     A point is the probability that a pair of parameters shares a component; bars are two standard
     errors of each chain by itself. Chains that have mixed agree within their errors. The pair with
@@ -37,7 +37,7 @@ def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
         )
     (axes,) = axes_for(ax, 1, (5.2, 5.4))
     found = [indicator_probabilities(chain[None]) for chain in together]
-    axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, zorder=0)
+    axes.plot([0, 1], [0, 1], color=GRAY, linewidth=1, zorder=0)
     for chain, other in enumerate(found[1:], start=1):
         axes.errorbar(
             found[0].mean,
@@ -48,7 +48,7 @@ def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
             markersize=4,
             elinewidth=0.8,
             alpha=0.7,
-            color=CHAIN_COLOURS[chain % len(CHAIN_COLOURS)],
+            color=CHAIN_COLORS[chain % len(CHAIN_COLORS)],
             label=f"chain {chain}",
         )
     rhat = indicator_rhat(together)

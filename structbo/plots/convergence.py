@@ -1,11 +1,11 @@
-"""How the best value fell or rose."""
+"""The best value so far, over the evaluations."""
 
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.plots.figure import BLUE, GREY, axes_for, bare
+from structbo.plots.figure import BLUE, GRAY, axes_for, bare
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def plot_convergence(
         raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
     (axes,) = axes_for(ax, 1, (6.5, 4.0))
     count = np.arange(1, len(numbers) + 1)
-    axes.scatter(count, numbers, s=14, color=GREY, alpha=0.6, linewidths=0, label="evaluation")
+    axes.scatter(count, numbers, s=14, color=GRAY, alpha=0.6, linewidths=0, label="evaluation")
     best = (np.fmin if direction == "minimize" else np.fmax).accumulate(numbers)
     axes.step(count, best, where="post", color=BLUE, linewidth=2, label="best so far")
     axes.set_xlabel("evaluations")

@@ -86,11 +86,11 @@ def plot_surface(
         levels = np.arange(len(grid)), np.searchsorted(grid, seen[i])
         places.append(levels if is_category else (grid, seen[i]))
     (x, seen_x), (y, seen_y) = places
-    for panel, values, title, colours in (
+    for panel, values, title, colors in (
         (axes[0], effect.mean, "average of the function", "viridis"),
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
-        image = panel.pcolormesh(x, y, values.T, shading="nearest", cmap=colours)
+        image = panel.pcolormesh(x, y, values.T, shading="nearest", cmap=colors)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
         panel.set(title=title, xlabel=names[0], ylabel=names[1])

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, the axes that they are drawn on, and the check of a matrix."""
+"""What all pictures share: colors, the axes that they are drawn on, and the check of a matrix."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from structbo.models.arrays import FloatArray
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, which most colour-blind people can tell apart.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7F7F7F"
-CHAIN_COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colors, which most color-blind people can tell apart.
+BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#7F7F7F"
+CHAIN_COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def axes_for(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.arrays import FloatArray
-from structbo.plots.figure import BLUE, GREY, ORANGE, axes_for, edge_matrix
+from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, edge_matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,8 @@ def plot_interactions(
 ) -> "tuple[Axes, ...]":
     """Draws the learned interaction graph, beside the true one if it is known.
 
-    Lines are as wide as edges are probable. With a truth, colours tell whether an edge is in it.
+    The width of a line shows the probability of an edge; with a truth, its color whether it is
+    true.
 
     Args:
         probabilities: of the edges, symmetric, for example `Posterior.edge_probabilities().mean`,
@@ -62,7 +63,7 @@ def plot_interactions(
 
 
 def _draw_graph(
-    ax: "Axes", probabilities: FloatArray, names: Sequence[str], colours: NDArray[np.str_]
+    ax: "Axes", probabilities: FloatArray, names: Sequence[str], colors: NDArray[np.str_]
 ) -> None:
     """Nodes on a circle, clockwise from the top; likely edges over unlikely ones."""
     angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
@@ -71,7 +72,7 @@ def _draw_graph(
     for a, b in zip(rows, columns, strict=True):
         p = float(probabilities[a, b])
         if p > 0.0:
-            ax.plot(*nodes[[a, b]].T, **_line(p, colours[a, b]), zorder=1 + p)
+            ax.plot(*nodes[[a, b]].T, **_line(p, colors[a, b]), zorder=1 + p)
     ax.scatter(nodes[:, 0], nodes[:, 1], s=60, color="white", edgecolors="black", zorder=3)
     radius, is_radial = _room_for_labels(ax, names)
     for name, angle in zip(names, angles, strict=True):
@@ -103,9 +104,9 @@ def _label(ax: "Axes", name: str, angle: float, is_radial: bool) -> None:
         ax.text(x, y, name, ha=side, va="center")
 
 
-def _line(probability: float, colour: str) -> dict[str, Any]:
+def _line(probability: float, color: str) -> dict[str, Any]:
     return {
-        "color": colour,
+        "color": color,
         "linewidth": FULL_WIDTH * probability,
         "alpha": 0.35 + 0.65 * probability,
         "solid_capstyle": "butt",
@@ -115,10 +116,10 @@ def _line(probability: float, colour: str) -> dict[str, Any]:
 def _add_legend(ax: "Axes", keys: dict[str, str]) -> None:
     from matplotlib.lines import Line2D
 
-    shade = GREY if keys else BLUE
+    shade = GRAY if keys else BLUE
     handles = [Line2D([], [], **_line(p, shade), label=f"{p:g}") for p in LEGEND_PROBABILITIES]
-    for label, colour in keys.items():
-        handles.append(Line2D([], [], **_line(0.5, colour), label=label))
+    for label, color in keys.items():
+        handles.append(Line2D([], [], **_line(0.5, color), label=label))
     ax.legend(
         handles=handles,
         title="line width: posterior probability",

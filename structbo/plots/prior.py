@@ -1,11 +1,11 @@
-"""What was believed before, beside what the observations say."""
+"""Prior probabilities beside posterior ones."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structbo.plots.figure import BLUE, GREY, axes_for, bare
+from structbo.plots.figure import BLUE, GRAY, axes_for, bare
 from structbo.posterior import Probabilities, pair_labels
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ def plot_prior_posterior(
     shown = changed[np.argsort(after.mean[changed], kind="stable")]
     rows = np.arange(len(shown))
     (axes,) = axes_for(ax, 1, (6.0, ROW * len(shown) + 1.2))
-    axes.hlines(rows, before.mean[shown], after.mean[shown], color=GREY, linewidth=1, zorder=0)
-    for values, colour, face, label in (
-        (before, GREY, "white", "prior"),
+    axes.hlines(rows, before.mean[shown], after.mean[shown], color=GRAY, linewidth=1, zorder=0)
+    for values, color, face, label in (
+        (before, GRAY, "white", "prior"),
         (after, BLUE, BLUE, "posterior"),
     ):
         axes.errorbar(
@@ -70,7 +70,7 @@ def plot_prior_posterior(
             rows,
             xerr=2.0 * values.mcse[shown],
             fmt="o",
-            color=colour,
+            color=color,
             markerfacecolor=face,
             markersize=5,
             label=label,

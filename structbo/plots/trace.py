@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from structbo.plots.figure import CHAIN_COLOURS, axes_for, bare
+from structbo.plots.figure import CHAIN_COLORS, axes_for, bare
 from structbo.posterior import Posterior, distance_to_mode
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def plot_trace(posterior: Posterior, *, ax: "Sequence[Axes] | None" = None) -> "
     distance = distance_to_mode(posterior.structures)
     for panel, values in zip(axes, (posterior.log_density, distance), strict=True):
         for chain, row in enumerate(values):
-            colour = CHAIN_COLOURS[chain % len(CHAIN_COLOURS)]
-            panel.plot(row, color=colour, linewidth=1, alpha=0.8, label=f"chain {chain}")
+            color = CHAIN_COLORS[chain % len(CHAIN_COLORS)]
+            panel.plot(row, color=color, linewidth=1, alpha=0.8, label=f"chain {chain}")
         bare(panel)
         panel.margins(x=0.01)
     axes[0].set_ylabel("log density")
@@ -42,7 +42,7 @@ def plot_trace(posterior: Posterior, *, ax: "Sequence[Axes] | None" = None) -> "
     axes[0].legend(
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
-        ncols=min(len(CHAIN_COLOURS), len(distance)),
+        ncols=min(len(CHAIN_COLORS), len(distance)),
         frameon=False,
     )
     return axes

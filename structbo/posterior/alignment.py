@@ -1,4 +1,4 @@
-"""Directions of different draws made comparable: their order and signs mean nothing."""
+"""Aligns the directions of different draws, whose order and signs are arbitrary."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

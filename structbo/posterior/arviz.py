@@ -1,4 +1,4 @@
-"""What ArviZ works with: groups of named arrays, in the container of either of its two lines."""
+"""Groups of named arrays for ArviZ, in the container of ArviZ 0.23 or of ArviZ 1."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -75,7 +75,7 @@ def named(
 
 
 def to_container(groups: Mapping[str, Mapping[str, Any]], dims: Names, coords: Names) -> Any:
-    """Builds ArviZ's container: nested groups in ArviZ 1, keyword arguments before."""
+    """Builds ArviZ's container: from nested groups in ArviZ 1, from keyword arguments before."""
     import arviz as az
 
     filled: dict[str, Any] = {name: dict(group) for name, group in groups.items() if group}

@@ -33,7 +33,7 @@ class PosteriorDraws:
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
-        X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
+        X: points of the unit cube, shape (n, D); with no points, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
         sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
@@ -88,7 +88,7 @@ class PosteriorDraws:
 
     @cached_property
     def structures(self) -> Structures:
-        """What the components of every draw have in common, whatever structure they are of."""
+        """Properties of the structure of every draw."""
         found = self.map_draws(_structures, data=no_data(len(self.names)))
         return Structures(*(v.reshape(self.num_chains, -1, *v.shape[1:]) for v in found))
 
@@ -179,7 +179,7 @@ class PosteriorDraws:
 
     @property
     def hidden_sites(self) -> set[str]:
-        """Sites that mean nothing one by one: labels, and structures of a mixture's families."""
+        """Sites whose single values have no meaning: labels, and structures of families."""
         return {*self.partition_sites, *family_sites(self.trace)}
 
     def edges(self) -> tuple[NDArray[Any], Pairs]:

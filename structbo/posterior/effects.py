@@ -1,8 +1,8 @@
 """Effects of one or two parameters: averages of the function over all others, with their errors.
 
-A component over some dimensions and one over more of them can trade what they have in common, so
-single components are not identified; averages over the cube are. Averages of product kernels are
-products of one-dimensional integrals, which quadrature gives to high precision.
+Single components are not identified: a component over some dimensions and one over more of them can
+trade the part that they have in common. Averages over the cube are identified. Averages of product
+kernels are products of one-dimensional integrals, which quadrature gives to high precision.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from structbo.posterior.draws import PosteriorDraws
 NUM_NODES = 64
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
 NORMAL_95 = 1.6449
-"""The quantile of the standard normal that 5 % are above."""
+"""The 95 % quantile of the standard normal."""
 
 
 class Effect(NamedTuple):
@@ -32,7 +32,7 @@ class Effect(NamedTuple):
     Args:
         names: of the one or two parameters.
         grid: values of each of them on the unit interval, shapes (m,).
-        is_categorical: whether these are all the levels of a category that were observed.
+        is_categorical: whether these are the observed levels of a categorical parameter.
         mean: posterior mean of the average, shape (m,) or (m, k).
         deviation: its posterior standard deviation, the same shape.
     """

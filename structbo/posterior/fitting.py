@@ -54,7 +54,7 @@ def fit(
         num_chains: how many chains to run, one after the other.
         sampler: a kernel for `numpyro.infer.MCMC`, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
-        seed: of all chains.
+        seed: for all chains.
         show_progress_bar: whether to show progress.
         names: of the D dimensions; by default x0, x1, ...
 

@@ -1,4 +1,4 @@
-"""Leave-one-out cross-validation: how well models predict what they have not seen."""
+"""Leave-one-out cross-validation: how well models predict observations left out."""
 
 import warnings
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ STACKING_TOLERANCE = 1e-9
 
 
 def compare(posteriors: Mapping[str, PosteriorDraws]) -> "pd.DataFrame":
-    """Which of several models, say families of structures, predicts best what it has not seen.
+    """Compares models, such as families of structures, by how they predict observations left out.
 
-    Every draw's leave-one-out densities are exact. That the draws were conditioned on the left out
-    observation as well is corrected by Pareto-smoothed importance sampling.
+    Every draw's leave-one-out densities are exact. The draws themselves were conditioned on the
+    observation left out, too; Pareto-smoothed importance sampling corrects for that.
 
     Args:
         posteriors: of different models of the same observations, by name.
@@ -97,10 +97,10 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     sites = {"y": densities}
     data = to_container({"posterior": sites, "log_likelihood": sites}, {}, {})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ours names the model
+        warnings.simplefilter("ignore")  # the warning of `compare` names the model
         loo = az.loo(data, pointwise=True, reff=float(np.mean(effective)) / posterior.num_draws)
     elpd = loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i
-    # Where one draw has all the weight, ArviZ 0.23 says infinity and ArviZ 1.x not a number.
+    # Where one draw has all the weight, ArviZ 0.23 gives infinity and ArviZ 1.x NaN.
     k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf)
     return np.asarray(elpd, float), k
 

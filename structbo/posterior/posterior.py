@@ -1,4 +1,4 @@
-"""What people ask of posterior draws: probabilities, predictions, effects, tables, ArviZ."""
+"""The posterior: probabilities, predictions, effects, tables, and the export to ArviZ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ Values = TypeVar("Values")
 
 @dataclass(frozen=True, eq=False)
 class Posterior(PosteriorDraws):
-    """Draws from the posterior of a model, and what they tell.
+    """Draws from the posterior of a model, and the quantities that follow from them.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
-        X: points of the unit cube, shape (n, D). Without any, the posterior is the prior.
+        X: points of the unit cube, shape (n, D); with no points, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
         sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
@@ -44,8 +44,8 @@ class Posterior(PosteriorDraws):
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
         Raises:
-            ValueError: if the model has no site, or several sites, of edge matrices, or is a
-                mixture, where these follow their prior in all draws of other families.
+            ValueError: if the model has no site of edge matrices, or several, or is a mixture:
+                edges of one family follow their prior in draws of the others.
         """
         edges, (rows, columns) = self.edges()
         return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
@@ -53,8 +53,8 @@ class Posterior(PosteriorDraws):
     def together_probabilities(self) -> Probabilities:
         """Posterior probability that two dimensions share a component, shape (D, D).
 
-        Whatever the structure: an edge, a block, an active set. With a projection the dimensions
-        are its directions. The residual is not counted.
+        Components may be edges, blocks, active sets or of any other structure. With a projection,
+        dimensions are its directions. The residual does not count.
         """
         together, pairs = self.structures.pairs_together()
         return symmetric(indicator_probabilities(together), *pairs, len(self.directions))
@@ -88,12 +88,12 @@ class Posterior(PosteriorDraws):
         return self.families
 
     def prior(self, *, num_draws: int = 1000, seed: int = 0) -> "Posterior":
-        """The same model without observations: what was believed before, by the same methods.
+        """The prior of the same model, with the same methods.
 
         Args:
             num_draws: how many draws to try; those outside the structure's hard bounds, where the
                 likelihood is zero, are left out.
-            seed: of the draws.
+            seed: for the draws.
 
         Raises:
             ValueError: if all draws are outside of the bounds.
@@ -121,11 +121,11 @@ class Posterior(PosteriorDraws):
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
         The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
-        whether two dimensions are in the same block. So it does for the structures of a mixture,
-        whose families are listed by name.
-        A quantity that never moved, which ArviZ has no R-hat for, gets R-hat 1 and the smallest
-        effective sample size of those that did, at most the number of draws. With one chain
-        R-hat is NaN; where every chain is still and they disagree, it is infinite.
+        whether two dimensions are in the same block. The same holds for the structures of a
+        mixture, whose families are listed by name.
+        ArviZ has no R-hat for a quantity that never changed. It gets R-hat 1 and the smallest
+        effective sample size of the others, at most the number of draws. With one chain R-hat is
+        NaN; where every chain is constant and the chains disagree, it is infinite.
         """
         return summary_table(self)
 
@@ -149,9 +149,10 @@ class Posterior(PosteriorDraws):
     ) -> Effect:
         """The average of the function over all parameters but one or two.
 
-        The others are uniform on the unit cube, as in the functional analysis of variance; so
-        effects do not depend on how the components share what they have in common, which no data
-        can tell. Categorical parameters are averaged over the levels that were observed.
+        The others are uniform on the unit cube, as in the functional analysis of variance. So
+        effects do not depend on how components divide the variation that they have in common,
+        which data cannot determine. Categorical parameters are averaged over the levels that were
+        observed.
 
         Args:
             names: of the one or two parameters.
@@ -172,14 +173,14 @@ class Posterior(PosteriorDraws):
         return posterior_effects(self, [(name,) for name in self.names], num_points, max_draws)
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
-        """All that ArviZ works with, in one object.
+        """The posterior in the format of ArviZ, with all that its functions need.
 
         The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
         prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
-        ``dim`` and ``dim_other``, with the names as coordinates. What `structures` tells of every
-        draw is among the variables of posterior and prior, as ``structure_treewidth`` and so on;
-        ``structure_together`` lists every pair of dimensions once, with the coordinate ``pair``.
-        `log_density` is in sample_stats, as ``lp``.
+        ``dim`` and ``dim_other``, with the names as coordinates. The properties in
+        `structures` are among the variables of posterior and prior, as ``structure_treewidth`` and
+        so on; ``structure_together`` lists every pair of dimensions once, with the coordinate
+        ``pair``. `log_density` is in sample_stats, as ``lp``.
 
         The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
         ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
@@ -188,7 +189,7 @@ class Posterior(PosteriorDraws):
 
         Args:
             num_prior_draws: how many draws from the prior to try.
-            seed: of the draws from the prior and of the predictive observations.
+            seed: for the draws from the prior and for the predictive observations.
 
         Returns:
             An `arviz.InferenceData` (ArviZ 0.23) or an `xarray.DataTree` (ArviZ 1).

@@ -1,4 +1,4 @@
-"""Predictive distributions of observations that were left out, or made once more."""
+"""Predictive distributions of observations left out, and of repeated observations."""
 
 import jax
 import jax.numpy as jnp

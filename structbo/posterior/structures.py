@@ -1,4 +1,4 @@
-"""What draws of structures have in common, and how well the draws determine it."""
+"""Properties of structures over draws: probabilities, their Monte Carlo errors, and R-hat."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 class Probabilities(NamedTuple):
-    """Posterior probabilities, and how well the draws determine them.
+    """Posterior probabilities of events, with their Monte Carlo errors.
 
     Args:
-        mean: share of the draws.
-        mcse: Monte Carlo standard error of that share, the same shape.
+        mean: share of the draws in which an event happens.
+        mcse: Monte Carlo standard errors of these shares, the same shape.
     """
 
     mean: FloatArray
@@ -120,7 +120,7 @@ def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
 
 
 def indicator_rhat(indicators: ArrayLike) -> FloatArray:
-    """R-hat of events: 1 for those that all draws agree on, infinite where only the chains do.
+    """R-hat of events: 1 where all draws agree, infinite where constant chains disagree.
 
     Args:
         indicators: whether each of K events is true in each draw, shape (chains, draws, K).

@@ -1,9 +1,9 @@
 """Published methods, each a few lines over the parts of this library, as an `Optimizer`.
 
 They are here to compare with, and to show how a method is put together. Settings are those of the
-papers where these name them. What all recipes share is the library's: initial designs are
-quasi-random, observations are standardized, and acquisition functions are maximized by message
-passing and gradients, where papers used grids and DiRect.
+papers where these name them. The rest is the library's: initial designs are quasi-random,
+observations are standardized, and acquisition functions are maximized by message passing and
+gradients, where papers used grids and DiRect.
 
 A ``beta`` is the exploration parameter of the papers, whose square root multiplies the deviation.
 Public code of some multiplies by beta itself.

@@ -55,7 +55,7 @@ def batch(
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         method: one of `STRATEGIES`, named as in the paper.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design.
         beta: exploration parameter of the upper confidence bound; by default that of theorem 3.3
             with delta 0.1. Algorithm 2 prints it as its square root.

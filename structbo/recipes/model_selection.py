@@ -40,7 +40,7 @@ def model_mcmc(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         num_models: length of the chain k, for every cycle.
         num_initial: size of the initial design, which the paper does not print.
         cycle: after how many observations the chain goes on. At each of them in the paper, which
@@ -127,7 +127,7 @@ def known_partition(
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         labels: dimensions with the same label share a block, shape (D,); by default all do.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design, which the paper does not print.
         cycle: after how many observations hyper-parameters are maximized anew.
 

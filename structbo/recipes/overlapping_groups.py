@@ -61,7 +61,7 @@ def g_add_gp_ucb(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         graph: "overlap" learns any graph; "no overlap" learns a partition, whose prior is that of
             Wang et al. 2017 with as many groups as dimensions; an edge matrix (D, D) is a known
             graph, the paper's "Oracle" where it is the truth.

@@ -1,4 +1,4 @@
-"""Restricted projection pursuit, and what it is compared with (Li et al. 2016).
+"""Restricted projection pursuit, and its baselines (Li et al. 2016).
 
 All of them maximize hyper-parameters by likelihood after every ``N_cyc`` observations. The papers
 share one lengthscale among all dimensions, here there is one for each.
@@ -36,7 +36,7 @@ from structbo.space import Space, SpaceLike
 SCALE = 0.3
 """Standard deviation of the prior of directions, around the identity."""
 DIRECTIONS = 2
-"""Which random choices are those of random directions."""
+"""The `use` of `step_seed` that is for random directions."""
 
 
 def rpp_gp_ucb(
@@ -63,7 +63,7 @@ def rpp_gp_ucb(
     Args:
         space: the search space, or what `Space` accepts, without categorical parameters.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         group_size: directions of a group d; 5, 10 and 25 in the paper.
         delta: bound on how much larger the box may be; 0.1 and 0.05 in the paper.
         num_initial: size of the initial design.
@@ -148,7 +148,7 @@ def add_gp_ucb(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         group_size: dimensions of a group d; 5, 10 and 25 in Li et al. 2016.
         num_groupings: how many random groupings are compared; by default as many as a grouping has
             groups.
@@ -193,7 +193,7 @@ def gp_ucb(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design.
         cycle: after how many observations hyper-parameters are learned anew.
         beta: exploration parameter, by default ``D log(2 t) / 5``.
@@ -237,7 +237,7 @@ def rembo(
     Args:
         space: the search space, or what `Space` accepts, without categorical parameters.
         direction: whether small or large values are good.
-        seed: of everything random, the projections among it.
+        seed: for all random choices, the projections included.
         num_directions: how many projections, by default a quarter of the number of dimensions.
         num_initial: size of the initial design.
         cycle: after how many observations hyper-parameters are learned anew.
@@ -279,7 +279,7 @@ def _standard_normal(num_dims: int, num_directions: int) -> dist.Distribution:
 
 
 def _ordered(space: SpaceLike) -> Space:
-    """The space, whose parameters can be added up."""
+    """The space, if it has no categorical parameters."""
     space = Space(space)
     if space.categorical:
         names = [space.names[dim] for dim in space.categorical]

@@ -1,4 +1,4 @@
-"""What the recipes share whose values are found by a function of the data, not drawn."""
+"""Parts of the recipes that find values by a function of the data, instead of drawing them."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

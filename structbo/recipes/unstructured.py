@@ -1,4 +1,4 @@
-"""Methods that learn no decomposition: what those that do have to beat."""
+"""Baselines that learn no decomposition."""
 
 import sys
 from functools import partial
@@ -37,7 +37,7 @@ def random_trees(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design.
         num_trees: over how many trees the bound is averaged.
         beta: exploration parameter of every component.
@@ -76,7 +76,7 @@ def vanilla(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design, by default that of `Optimizer`.
         cycle: after how many observations hyper-parameters are maximized anew.
 
@@ -118,7 +118,7 @@ def saas(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         num_initial: size of the initial design, by default that of `Optimizer`.
         num_draws: posterior draws for every step.
         scale: of the half-Cauchy prior of the shrinkage that all dimensions share.
@@ -153,7 +153,7 @@ def random(space: SpaceLike, direction: Direction = "minimize", *, seed: int = 0
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of the points.
+        seed: for the points.
 
     Returns:
         The optimizer.

@@ -31,7 +31,7 @@ def hds_gp_ucb(
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: of everything random.
+        seed: for all random choices.
         test: the sequential test, see `HierarchicalDiagonalSampling`.
         budget: how many evaluations the screening may take.
         thresholds: of the log likelihood ratio.
@@ -67,7 +67,7 @@ def cws_gp_ucb(
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         num_active: how many parameters matter.
-        seed: of everything random.
+        seed: for all random choices.
         num_differences: pairs of evaluations along each coordinate.
         beta: exploration parameter.
 

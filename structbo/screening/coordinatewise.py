@@ -11,17 +11,17 @@ from structbo.space import Space, SpaceLike
 class CoordinatewiseSampling(Screening):
     """Coordinate-wise sampling (CWS): the same number of differences along each coordinate.
 
-    The active parameters are those with the largest mean squared differences. The method has to be
-    told how many there are, and its cost is linear in the number of parameters: it is what
-    `HierarchicalDiagonalSampling` is compared with.
+    The active parameters are those with the largest mean squared differences. The method must be
+    told how many there are, and its cost is linear in the number of parameters. It is the baseline
+    of `HierarchicalDiagonalSampling`.
 
     Args:
         space: the search space, or what `Space` accepts.
         num_active: how many parameters matter.
         num_differences: pairs of evaluations along each coordinate, at random places.
         budget: how many evaluations there may be. The default, twice ``num_differences`` for each
-            parameter, is all that there are.
-        seed: of the background point and of the differences.
+            parameter, is enough for all differences.
+        seed: for the background point and the differences.
 
     References:
         Chen, Castro and Krause 2012, section 5.

@@ -61,23 +61,24 @@ class Group:
 class HierarchicalDiagonalSampling(Screening):
     """Hierarchical Diagonal Sampling (HDS): finds d of D parameters in about d log D tests.
 
-    All parameters of a group get one and the same value, relative to their ranges, all others stay
-    at a random background point. A group without an active parameter then shows a constant. A
-    sequential likelihood ratio test tells; active groups are halved until single parameters remain.
+    All parameters of a group get the same value, relative to their ranges; all others stay at a
+    random background point. If no parameter of the group is active, the function is constant along
+    this diagonal. A sequential likelihood ratio test decides whether it is. Active groups are
+    halved until single parameters remain.
 
-    The number of evaluations grows with log D. Functions that hardly vary along these diagonals are
-    not found out: those of differences of parameters, and those that are flat nearly everywhere.
-    Discrete parameters take the level nearest to the group's value.
+    The number of evaluations grows with log D. Parameters are missed where the function hardly
+    varies along the diagonals: functions of differences of parameters, and functions that are flat
+    nearly everywhere. Discrete parameters take the level nearest to the group's value.
 
     Args:
         space: the search space, or what `Space` accepts.
-        test: "GPT" models the correlations of all observations of a group and places them where
-            they tell most; "FDT" takes pairs of observations far apart as independent, which costs
-            about twice as much and assumes less.
+        test: "GPT" models the correlations of all observations of a group, and places them where
+            they are most informative; "FDT" treats pairs of distant observations as independent,
+            which costs about twice as much and assumes less.
         budget: how many evaluations there may be.
         thresholds: a group is inactive when the log likelihood ratio falls to the first, active
-            when it rises to the second. An error of a test has a probability of about the
-            exponential of minus its distance from zero.
+            when it rises to the second. A wrong decision has a probability of about
+            ``exp(-abs(threshold))``.
         noise: variance of the noise. By default it is estimated from repeated evaluations of the
             background point.
         outputscale: variance of the function along a diagonal. By default it is estimated from
@@ -86,8 +87,8 @@ class HierarchicalDiagonalSampling(Screening):
         bandwidth: of the squared exponential kernel ``exp(-(z - z')^2 / b^2)`` in units of the
             ranges, half of that in units of [-1, 1]. By default estimated; it matters little.
         mean: of the function; by default it is taken to be unknown.
-        seed: of the background point and everything else random; the same seed and tells give the
-            same asks.
+        seed: for the background point and all other random choices; the same seed and the same
+            values give the same points.
 
     Attributes:
         tree: the `Group` of all parameters, with its halves; prints as an indented table.
@@ -223,14 +224,14 @@ class HierarchicalDiagonalSampling(Screening):
             z = rng.random()
             self._pair = group, self.hypotheses.partner(z, rng)
             return group, z
-        # In a random order, for the first place where several are equally good is taken.
+        # In random order, since the first of several equally good places is taken.
         candidates = rng.permutation(GRID)
         bounds = [self._bound(group, candidates) for group in open_groups]
         best = max(range(len(bounds)), key=lambda g: bounds[g].max())
         return open_groups[best], float(candidates[np.argmax(bounds[best])])
 
     def _bound(self, group: Group, candidates: FloatArray) -> FloatArray:
-        """The index of the GPT: what the ratio will be if the next observation tells much."""
+        """The index of the GPT: the ratio, plus mean and deviation of what the next value adds."""
         assert self.hypotheses is not None
         z, y, pending = self._observed(group)
         gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)

@@ -49,8 +49,8 @@ class Hypotheses:
     def partner(self, z: float, rng: np.random.Generator) -> float:
         """A random place at least the spacing away from another one, for a finite difference.
 
-        At three bandwidths a sample of the process has all but forgotten its value. Differences
-        over larger distances are as variable, but they do not miss a function that is smoother.
+        Values of the process three bandwidths apart are almost independent. Differences over larger
+        distances vary as much, and also find functions that are smoother.
         """
         left, right = max(z - self.spacing, 0.0), max(1.0 - z - self.spacing, 0.0)
         u = rng.random() * (left + right)
@@ -146,7 +146,7 @@ class Hypotheses:
 
 BANDWIDTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
 SAFETY = 2.0
-"""Functions with this much less variance than the one that was observed are to be found, too."""
+"""The observed variance is divided by this, to find functions of less variance, too."""
 VAGUE = 100.0
 """Variance of an unknown mean, relative to that of the function."""
 

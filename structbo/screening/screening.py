@@ -21,7 +21,7 @@ class Screening(ABC):
     Args:
         space: the search space, or what `Space` accepts.
         budget: how many evaluations there may be.
-        seed: of the background point and everything else random.
+        seed: for the background point and all other random choices.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Screening(ABC):
     @property
     @abstractmethod
     def is_decided(self) -> bool:
-        """Whether what was told suffices."""
+        """Whether the values told so far suffice."""
 
     @property
     @abstractmethod
@@ -62,17 +62,17 @@ class Screening(ABC):
 
     @abstractmethod
     def _next(self, rng: np.random.Generator) -> FloatArray:
-        """The next point of the unit cube, noting what it is for."""
+        """The next point of the unit cube; its purpose is recorded."""
 
     @abstractmethod
     def _note(self, number: int) -> None:
-        """Draws the conclusions from a value that was told."""
+        """Updates the evidence with a value that was told."""
 
     def ask(self) -> Trial:
         """Proposes a point, which is pending until it is told.
 
-        Any number of points may be pending; the more there are, the less each is chosen with what
-        the others will say in mind. They may be told in any order.
+        Any number of points may be pending, and they may be told in any order. Each is chosen
+        without the values of those pending, so fewer at a time are better informed.
 
         Returns:
             A trial.
@@ -97,7 +97,7 @@ class Screening(ABC):
         Args:
             trial: the trial, or its number.
             value: the objective; None, NaN or infinite for a failed evaluation, which counts in
-                the budget and says nothing.
+                the budget and gives no evidence.
 
         Returns:
             The trial as it is kept.

@@ -49,7 +49,7 @@ class Real(Parameter):
 
     Args:
         low, high: finite bounds, low < high; both positive if `log`.
-        log: whether equal ratios, not equal differences, are equally far apart.
+        log: whether the scale is logarithmic: equal ratios are equally far apart.
 
     >>> Real(1e-4, 1.0, log=True).to_unit(1e-2)
     0.5
@@ -138,7 +138,7 @@ class Integer(_Discrete):
 
     Args:
         low, high: integer bounds, low <= high; both positive if `log`.
-        log: whether equal ratios, not equal differences, are equally far apart.
+        log: whether the scale is logarithmic: equal ratios are equally far apart.
 
     >>> Integer(1, 9).to_unit(3), Integer(1, 9, log=True).to_unit(3)
     (0.25, 0.5)
@@ -215,7 +215,7 @@ class _Choices(_Discrete):
 
 @dataclass(frozen=True)
 class Ordinal(_Choices):
-    """One of several values whose given order matters; neighbours are alike.
+    """One of several values whose given order matters; neighbors are alike.
 
     Args:
         choices: distinct numbers, strings, booleans, None, or tuples of these. 1 and True differ,
