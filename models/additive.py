@@ -38,8 +38,8 @@ OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa",
 class Residual(Value):
     """Priors of one more component over all dimensions, for what the structure does not explain.
 
-    It is to be smoother than the structured components: in many dimensions a product of short
-    lengthscales is all but white noise, which hides from the acquisition what they explain.
+    It should be smoother than the structured components. In many dimensions a product of kernels
+    with short lengthscales is almost white noise, which would hide the components.
 
     Args:
         rho: its share of the variance, in [0, 1].

@@ -19,7 +19,7 @@ def is_concrete(value: ArrayLike) -> bool:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether it is a whole number, of Python or NumPy, and no truth value."""
+    """Whether it is a whole number, of Python or NumPy, and not a truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -78,7 +78,7 @@ def check_vector(name: str, value: Array, size: int | None = None) -> None:
     """Checks the shape of an array of one number per dimension.
 
     Raises:
-        ValueError: if it is no vector, or not one of this size.
+        ValueError: if it is not a vector, or not of this size.
     """
     if jnp.ndim(value) != 1 or size not in (None, len(value)):
         shape = f"({'D' if size is None else size},)"
@@ -98,7 +98,7 @@ def check_name(name: str, value: object, known: Collection[str]) -> None:
 def checked_choice(
     name: str, value: Any, known: Mapping[str, Choice], is_instance: bool, example: str
 ) -> Choice:
-    """What a name stands for, or the value itself if it is an instance of such things.
+    """The entry of a name, or the value itself if it is an instance of the same kind.
 
     Raises:
         ValueError: if the name is unknown.

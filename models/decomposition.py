@@ -34,9 +34,8 @@ Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 class FlipRule:
     """How the components that follow from an edge matrix change when one edge is flipped.
 
-    It is right for the very table that was made together with it, which it therefore keeps. Where
-    members or weights were replaced afterwards, they follow a rule that nobody wrote down, and the
-    tables are compared instead.
+    It holds only for the table that was made together with it, which it therefore keeps. Where
+    members or weights were replaced afterwards, it does not apply, and the tables are compared.
 
     Args:
         flip: folds a visit over the components that change.
@@ -44,7 +43,7 @@ class FlipRule:
             dimension.
         members: of the components, bool, shape (C, D).
         weights: of the components, shape (C,).
-        is_complete: whether the table has a row for every component, if that is in question.
+        is_complete: whether the table has a row for every component; None if it always has.
     """
 
     flip: Flip
@@ -65,8 +64,8 @@ class Decomposition:
 
     Args:
         members: which dimensions belong to each component, bool, shape (C, D); rows without members
-            are padding. Where no row has members, the first stands for a constant, the product over
-            no dimensions, so that the variance is what it always is.
+            are padding. Where no row has members, the first is a constant, the product over no
+            dimensions, so that the prior variance stays the same.
         weights: relative prior variances, shape (C,); those of padding have no meaning.
         valid: whether the structure is inside bounds of its own; the likelihood is zero where it is
             not. A bound of yours on any decomposition is ``replace(decomposition, valid=...)``.
@@ -74,7 +73,7 @@ class Decomposition:
         has_main_effects: whether components of single dimensions stay, whatever the edges.
         projection: directions, shape (P, D), if the D dimensions of the components are projections
             ``z = W^T x`` of P parameters.
-        is_complete: whether the table has a row for every component, if that is in question; the
+        is_complete: whether the table has a row for every component; None if it always has. The
             likelihood is zero where it has not.
         flip_rule: how the components change when one edge is flipped, if they follow from an edge
             matrix. It speeds moves up, and is ignored where members or weights are not its own.
@@ -101,7 +100,7 @@ class Decomposition:
         section 5).
 
         Raises:
-            ValueError: if the members are no matrix.
+            ValueError: if members is not a matrix.
         """
         members = jnp.asarray(members)
         if members.ndim != 2:
@@ -196,7 +195,7 @@ def cliques(
         A decomposition with one component per maximal clique.
 
     Raises:
-        ValueError: if this is no edge matrix, or a bound is less than 1.
+        ValueError: if edges is not an edge matrix, or a bound is less than 1.
 
     References:
         Rolland et al. 2018, section 2.
@@ -235,7 +234,7 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
         A decomposition with components of one and two members; a constant if nothing is active.
 
     Raises:
-        ValueError: if this is no edge matrix, or the shape of the active set is another one.
+        ValueError: if edges is not an edge matrix, or active does not have shape (D,).
 
     Example:
         >>> pairs(jnp.array([[0, 1], [1, 0]])).members.astype(int).tolist()

@@ -16,8 +16,8 @@ from structbo.models.supports import FiniteSet
 def component_lengthscale(num_dims: int) -> dist.LogNormal:
     """The default lengthscale prior: a median of half the cube, growing beyond ten dimensions.
 
-    Narrower and shorter than `dimension_scaled`, which fits functions of all dimensions at once:
-    components have few.
+    Narrower and shorter than `dimension_scaled`, which is for one component over all dimensions:
+    the components of an additive model have few.
 
     Args:
         num_dims: the number of dimensions D.

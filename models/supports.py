@@ -14,7 +14,7 @@ class StructureSupport(constraints.Constraint):
     is_discrete = True
 
     def feasible_like(self, prototype: ArrayLike) -> Array:
-        """Zeros, which are in the set or else overridden."""
+        """Zeros; supports without zeros override this."""
         return jnp.zeros_like(jnp.asarray(prototype))
 
     def tree_flatten(self) -> tuple[tuple[()], tuple[tuple[()], dict[str, object]]]:
@@ -136,7 +136,7 @@ class Family(constraints.Constraint):
 
 
 class NearIdentityMatrix(constraints.Constraint):
-    """Square matrices around the identity whose outer box is at most 1 + delta times too large."""
+    """Square matrices around the identity whose `outer_box_ratio` is at most 1 + delta."""
 
     event_dim = 2
 

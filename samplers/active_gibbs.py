@@ -12,10 +12,10 @@ from structbo.samplers.metropolis import Metropolis
 class ActiveGibbs(Metropolis):
     """Draws the indicators of randomly chosen variables from their full conditionals.
 
-    Every other visit, on average, is a swap: a random active variable and a random inactive one
-    change places, or stay, with the odds of the two densities. Of two variables that explain the
-    same, one replaces the other without a detour over both or none. A swap keeps the number of
-    active variables, so it is proposed as often as its reverse. Each visit costs one Cholesky.
+    Half of the visits, on average, are swaps: a random active variable and a random inactive one
+    change places, with the odds of the two densities. So one of two variables that explain the same
+    can replace the other in one move. A swap keeps the number of active variables, so it is
+    proposed as often as its reverse. Each visit costs one Cholesky.
 
     Args:
         model: the NumPyro model.
@@ -34,7 +34,7 @@ class ActiveGibbs(Metropolis):
         return conditional.move(point, jnp.where(is_swap, swapped, flipped)), jnp.array(0.0)
 
     def acceptance(self, log_ratio: Array) -> Array:
-        """Of two values, each in proportion to its density."""
+        """Each of the two values with a probability proportional to its density."""
         return jax.nn.sigmoid(log_ratio)
 
 

@@ -1,10 +1,10 @@
 """The log density of a model as a function of one structure site, everything else held fixed.
 
-Every structure sampler moves through this one engine. Where a move can change nothing of the
-likelihood but the set of components, it adds and subtracts the products of those that changed, and
-takes one Cholesky. Whether that is so is seen in the model's trace: projections and
-hyper-parameters may depend on a structure site too. Where they do, and where the likelihood is not
-a `MarginalGP`, the full log density is evaluated. A scale of the likelihood, as
+All structure samplers evaluate their moves here. Where only the set of components can change, a
+move adds and subtracts the products of the components that changed, and costs one Cholesky. The
+model's trace shows whether that is so: projections and hyper-parameters may depend on a structure
+site, too. If they do, or if the likelihood is not a `MarginalGP`, the full log density is
+evaluated. A scale of the likelihood, as
 `numpyro.handlers.scale` gives it, multiplies its logarithm.
 """
 
@@ -53,8 +53,8 @@ class Point(NamedTuple):
     Args:
         value: of the structure site.
         log_density: log joint density of the model.
-        components: what incremental moves go on from; None where there are none.
-        guide: what a block wants to remember of the point.
+        components: from which incremental moves start; None where moves are not incremental.
+        guide: anything that a block stores with the point.
     """
 
     value: Array
@@ -72,8 +72,8 @@ class Conditional:
         value: its current value.
         args: arguments of the model.
         kwargs: keyword arguments of the model.
-        power: of the likelihood, a `MarginalGP` where it is not 1, on top of the site's own scale;
-            zero leaves the prior.
+        power: of the likelihood, in addition to the site's own scale; zero leaves the prior. Where
+            it is not 1, the likelihood must be a `MarginalGP`.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Conditional:
         if new.valid_flip_rule is None:
             is_complete = new.is_complete
         else:
-            # The table, which may take long to list, is not needed to see that its rows suffice.
+            # Whether the rows suffice is known without the table, which may take long to list.
             is_complete = components.num_components <= len(new.members)
         moved = self._point(value, trace, components._replace(is_complete=is_complete))
         return jax.lax.cond(before.is_complete, lambda: moved, lambda: self.start(value))

@@ -1,4 +1,4 @@
-"""The sampler that fits a model's sites."""
+"""The default sampler: a block for every kind of site."""
 
 from typing import Any
 
@@ -96,7 +96,7 @@ def _values(name: str, prior: Distribution, known: Blocks) -> NDArray[Any]:
     """The numbers that each element of a discrete site may be.
 
     Raises:
-        ValueError: if they are no finite set of numbers.
+        ValueError: if they are not a finite set of numbers.
     """
     try:
         values: NDArray[Any] | None = np.asarray(prior.enumerate_support(expand=False))

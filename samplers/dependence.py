@@ -1,4 +1,4 @@
-"""Which results of a function depend on its argument, seen in its trace and not by trial."""
+"""Which results of a function depend on its argument, by its trace."""
 
 from collections.abc import Callable
 from typing import Any

@@ -35,7 +35,7 @@ class EdgeGibbs(Metropolis):
         return conditional.move(point, flipped(point.value, pair)), jnp.array(0.0)
 
     def acceptance(self, log_ratio: Array) -> Array:
-        """Of two values, each in proportion to its density."""
+        """Each of the two values with a probability proportional to its density."""
         return jax.nn.sigmoid(log_ratio)
 
 

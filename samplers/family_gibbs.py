@@ -27,16 +27,16 @@ Sites = dict[str, Array]
 class FamilyGibbs(Block):
     """Draws the family of a mixture, and the structures inside its families.
 
-    The structures of the other families follow their priors, and with such a structure a family is
-    hardly ever as good as the present one. So they are annealed first: from the prior into the
-    posterior that they would have if theirs were the family, and that of the present family the
-    other way. The likelihood ratios on the way multiply to an estimate of each family's evidence.
-    A family drawn with probability proportional to prior times estimate is *exactly* a Gibbs step
-    in the space of all these paths, however rough the estimates are. With one temperature it is
-    the draw of Carlin and Chib.
+    The structures of the other families follow their priors, and a structure from the prior hardly
+    ever explains the data as well as the present one. So each structure is annealed first: from the
+    prior to the posterior that it would have if its family were chosen; that of the present family
+    the other way. The likelihood ratios along a path multiply to an estimate of the evidence of the
+    family. To draw a family with probability proportional to prior times estimate is *exactly* a
+    Gibbs step in the space of all these paths, however rough the estimates are. With one
+    temperature it is the draw of Carlin and Chib.
 
-    The block owns the sites that `family_sites` finds; all others are held fixed. Families that
-    want very different lengthscales or noise thus remain far from each other.
+    The block owns the sites that `family_sites` finds; all others are held fixed. So the chain
+    rarely moves between families that need very different lengthscales or noise.
 
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.

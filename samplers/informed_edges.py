@@ -1,4 +1,4 @@
-"""Locally informed edge moves: the evidence's gradient says which flips to propose."""
+"""Locally informed edge moves: the gradient of the evidence guides the proposals."""
 
 import jax
 import jax.numpy as jnp
@@ -62,8 +62,8 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
 
     The components of a flip are taken to be the pair itself and, where main effects are not kept,
     those of its ends that have no other edge. That is exact for `pairs`, where edges of inactive
-    variables gain nothing; for `cliques` it ignores common neighbors, which makes a proposal less
-    informed but not less right: the ratio corrects for the very scores that were used.
+    variables gain nothing; for `cliques` it ignores common neighbors, which makes proposals less
+    informed, but still exact: the acceptance ratio uses the same scores.
     """
     prior = conditional.prior
     log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0

@@ -11,11 +11,11 @@ from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.structure_block import StructureBlock
 
 OUTSIDE = -1e12
-"""Stands for a log density of minus infinity: below all others, with room for differences."""
+"""In place of a log density of minus infinity: far below all others, with finite differences."""
 
 
 class Metropolis(StructureBlock):
-    """A block that proposes a value, and takes it with the probability that leaves the model right.
+    """A block that proposes a value and accepts it with the Metropolis-Hastings probability.
 
     A subclass states its `support`, how it proposes, and the ratio of the two proposal
     probabilities:
@@ -61,8 +61,8 @@ class Metropolis(StructureBlock):
     def excess(self, value: Array) -> Array:
         """How far a value is from those that are inside any bounds, in units of log density.
 
-        A prior does not know the bounds of a decomposition, so a chain may start where the density
-        is zero. It then walks towards less excess: by default, towards zeros.
+        The prior ignores the bounds of a decomposition, so a chain may start where the density is
+        zero. It then moves towards less excess: by default, towards zeros.
         """
         return 1e3 * value.sum()
 

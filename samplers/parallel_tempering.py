@@ -46,7 +46,7 @@ class ParallelTempering(MCMCKernel):
     """Runs one sampler at several temperatures, whose replicas exchange their places.
 
     Replica k draws from the prior times the likelihood to the power ``beta_k``. The hotter a
-    replica, the flatter its posterior, and the more easily it passes from one structure that
+    replica, the flatter its posterior, and the more easily it moves from one structure that
     explains the data to another. After a sweep of all replicas, neighbors are swapped with the
     probability that leaves their joint distribution invariant: even pairs after even steps, odd
     pairs after odd ones. Only the draws at ``beta_1 = 1`` are reported, and these are draws from
@@ -184,7 +184,7 @@ class ParallelTempering(MCMCKernel):
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
     ) -> TemperingState:
-        """What replicas know of the data is computed anew, the first at the values of the state."""
+        """Recomputes what depends on the data; the first replica takes the values of the state."""
 
         def at_its_values(arrival: tuple[Any, dict[str, Array], Array]) -> Any:
             replica, z, beta = arrival

@@ -11,9 +11,9 @@ from structbo.samplers.metropolis import Metropolis
 
 
 class PartitionBlock(Metropolis):
-    """A block that moves partitions: outside of any bounds, smaller blocks are better.
+    """A block that moves partitions; where the density is zero, it moves towards smaller blocks.
 
-    But not so strictly that a chain could not form the blocks that other bounds ask for.
+    The preference is weak enough for a chain to form the blocks that other bounds demand.
     """
 
     support = Partition

@@ -14,9 +14,9 @@ from structbo.samplers.structure_block import StructureBlock
 class PartitionMoves(StructureBlock):
     """Gibbs visits to half of the dimensions, with as many splits and merges as dimensions between.
 
-    Gibbs moves explore one mode several times faster than splits and merges, which are cheaper and
-    change several dimensions at once: together they rely on neither alone. Half of the visits come
-    before and half after, so a step is as reversible as each of its moves.
+    Gibbs moves explore one mode several times faster than splits and merges; these are cheaper and
+    change several dimensions at once. Half of the visits come before and half after, so a step is
+    as reversible as each of its moves.
 
     Args:
         model: the NumPyro model.

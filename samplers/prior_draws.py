@@ -11,8 +11,9 @@ from structbo.samplers.structure_block import StructureBlock
 class PriorDraws(StructureBlock):
     """Draws a site from its prior in every step, whatever the data say.
 
-    The other blocks sample their sites given the draw. So this is not the posterior of the model
-    but its prior of the site with the posterior of all else, the baseline that learning is to beat.
+    The other blocks sample their sites given the draw. So the chain does not target the posterior:
+    the site keeps its prior, and all else has its posterior given the site. It is the baseline for
+    learning the site.
 
     Args:
         model: the NumPyro model.

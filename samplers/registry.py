@@ -1,4 +1,4 @@
-"""Which block moves the sites of which support, unless another one is asked for."""
+"""The default block for every support."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -47,7 +47,7 @@ class Block(MCMCKernel):
 
     @property
     def statistics(self) -> dict[str, str]:
-        """What is worth keeping of every step: names, and the fields of the state."""
+        """What to record of every step: names, and the fields of the state."""
         return {f"acceptance_rate_{type(self).__name__}": "accept_prob"}
 
     @property

@@ -1,14 +1,14 @@
 """Active sets as random variables: which of many parameters matter at all.
 
-A structure may put a graph inside an active set. Edges of inactive variables then have no say:
+A structure may put a graph inside an active set. Edges of inactive variables then have no effect:
 
     def sparse_graph(num_dims):
         active = numpyro.sample("active", ActiveBernoulli(num_dims, 0.1))
         Z = numpyro.sample("Z", EdgeBernoulli(num_dims, 0.2))
         return pairs(Z, active)
 
-The continuous relative is `sparse_axis_aligned`: every variable keeps its place in the product, and
-long lengthscales take those that do not matter out of it.
+The continuous counterpart is `sparse_axis_aligned`: every variable stays in the product, and long
+lengthscales make those that do not matter constant.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ def subset(active: Array) -> Decomposition:
         A decomposition of one component.
 
     Raises:
-        ValueError: if this is no vector.
+        ValueError: if active is not a vector.
 
     Example:
         >>> subset(jnp.array([1, 0, 1])).members.astype(int).tolist()

@@ -155,7 +155,7 @@ class BoundedTreewidth(EdgeBernoulli):
         this happens with probability ``(1 - a) ** MAX_TRIES``.
 
         Args:
-            key: for random numbers.
+            key: a JAX random key.
             sample_shape: the shape of the array of draws.
 
         Returns:
@@ -199,7 +199,7 @@ class BoundedTreewidth(EdgeBernoulli):
         return jnp.where(self._fits(value), super().log_prob(value), -jnp.inf)
 
     def flip_log_odds(self, value: Array) -> Array:
-        """Minus infinity where the flip leaves the support; from outside, all flips may go on."""
+        """Minus infinity where the flip leaves the support; outside it, all flips are allowed."""
         rows, columns = (jnp.asarray(side) for side in np.triu_indices(self.num_dims, 1))
         flipped = jax.vmap(partial(flip_edge, value.astype(bool)))(rows, columns)
         fits = jnp.zeros(self.event_shape, bool).at[rows, columns].set(self._fits(flipped))

@@ -1,6 +1,6 @@
 """Mixtures of structures: which family of structures the function is from is a random variable.
 
-The posterior of that variable answers whether there is structure at all, and of what kind.
+Its posterior tells whether there is structure at all, and of which kind.
 """
 
 from collections.abc import Mapping
@@ -79,8 +79,8 @@ class mixture(Value):
     """The structure that is from one of several families, site ``family``.
 
     All families run, with the name of each before those of its sites, as in ``edges.Z``, and the
-    chosen one gives the decomposition. The sites of all others follow their prior, which stands in
-    for the pseudo-prior of Carlin and Chib 1995. To put a mixture behind a projection, project its
+    chosen one gives the decomposition. The sites of all others follow their prior, which is the
+    pseudo-prior of Carlin and Chib 1995. To put a mixture behind a projection, project its
     decomposition: ``projected(mixture(...)(num_dims), W)``.
 
     Args:
@@ -89,7 +89,7 @@ class mixture(Value):
 
     Raises:
         ValueError: as `FamilyCategorical` does; the structure itself, if a family is projected.
-        TypeError: if a family is no structure.
+        TypeError: if a family is not a structure.
 
     References:
         Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods".

@@ -34,8 +34,8 @@ def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Arr
 def log_probability(happened: Array, probs: Array) -> Array:
     """Log probability of each indicator, with finite gradients where it is certain.
 
-    The probability is chosen before the logarithm is taken: that of what did not happen, which may
-    be zero, has no derivative.
+    The probability is chosen before the logarithm is taken, so the unused one, which may be zero,
+    does not enter the gradient.
     """
     return jnp.log(jnp.where(happened, probs, 1.0 - probs))
 

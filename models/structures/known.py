@@ -1,4 +1,4 @@
-"""Structures that are not random: the two ends between which all others lie."""
+"""Structures that are not random: the two extremes."""
 
 from dataclasses import dataclass
 

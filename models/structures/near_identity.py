@@ -21,7 +21,7 @@ from structbo.models.supports import NearIdentityMatrix
 
 STEP_RATIO = 1.2
 FAR = 1e6
-"""A ray that meets no bound up to here, in units of where it would to first order, is endless."""
+"""A ray that meets no bound within this multiple of the first-order distance is endless."""
 NUM_BISECTIONS, NUM_NEWTON_STEPS = 10, 3
 TINY = 1e-30
 
@@ -135,7 +135,7 @@ def _ray_length(direction: Array, delta: Array) -> Array:
     bracket = jax.lax.while_loop(is_inside, outwards, (jnp.zeros_like(start), start))
     is_endless = bracket[1] >= FAR * start
     length = jax.lax.fori_loop(0, NUM_BISECTIONS, bisect, bracket)[0]
-    # What is not used must be finite too, or its derivative spoils the other's.
+    # The unused branch must be finite too, or its derivative makes the other one NaN.
     length = jax.lax.stop_gradient(jnp.where(is_endless, 1.0, length))
     direction = jnp.where(is_endless, jnp.ones_like(direction), direction)
     bound = jnp.where(jnp.isinf(bound), 1.0, bound)

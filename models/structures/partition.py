@@ -39,7 +39,7 @@ def blocks(labels: Array, max_size: int | None = None) -> Decomposition:
         A decomposition with one component per block, in the order of the canonical labels.
 
     Raises:
-        ValueError: if labels are no vector, or the bound is less than 1.
+        ValueError: if labels is not a vector, or the bound is less than 1.
 
     Example:
         >>> blocks(jnp.array([0, 1, 0])).members.astype(int).tolist()
@@ -54,7 +54,7 @@ def blocks(labels: Array, max_size: int | None = None) -> Decomposition:
 
 
 class PartitionPrior(dist.Distribution):
-    """What all distributions over partitions share.
+    """A distribution over partitions, by its draws of labels.
 
     Args:
         num_dims: the number of dimensions D.
@@ -170,7 +170,7 @@ class DirichletMultinomialPartition(PartitionPrior):
     """Which dimensions fall into the same one of a number of exchangeable groups.
 
     Group probabilities are drawn from a symmetric Dirichlet distribution, groups of dimensions from
-    these; the names of the groups do not matter, and empty ones are no blocks.
+    these; the names of the groups do not matter, and empty groups do not count.
 
     Args:
         num_dims: the number of dimensions D.

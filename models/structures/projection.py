@@ -65,7 +65,7 @@ class projections(Value):
         structure: of the P projections.
 
     Raises:
-        TypeError: if the structure is none.
+        TypeError: if the structure is not a function of one argument.
 
     References:
         Li et al. 2016, section 4.

@@ -44,9 +44,10 @@ class UniformTree(dist.Distribution):
         return jax.vmap(self._decode)(sequences).reshape(*sample_shape, *self.event_shape)
 
     def _decode(self, sequence: Array) -> Array:
-        """In turn, the first dimension that is not to come is joined to the next of the sequence.
+        """The tree of a Pruefer sequence.
 
-        What is left at the end are two dimensions, which the last edge joins.
+        For each entry in turn, the first dimension that is not left in the sequence is joined to
+        it. The last edge joins the two dimensions that remain.
         """
         to_come = jnp.bincount(sequence, length=self.num_dims)
 

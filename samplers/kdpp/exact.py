@@ -140,8 +140,8 @@ def most_probable(L: Array, k: int) -> Array:
         variance = float(least if rank == k else pivots[rank])
         if variance < -max(float(tolerance), 1e-8 * float(largest)):
             raise ValueError(
-                "L must be positive semi-definite, a variance in its Cholesky factorization is "
-                f"{variance:.3g}: a covariance matrix is."
+                "L must be positive semi-definite, as covariance matrices are; a variance in its "
+                f"Cholesky factorization is {variance:.3g}."
             )
         if rank < k:
             raise _rank_error(rank, k)
@@ -169,7 +169,7 @@ class Pivots(NamedTuple):
 
     Args:
         rows: the factor's transpose, zero where it is still to come, shape (k, n).
-        residual: what each item's diagonal entry has left, minus infinity for those chosen, (n,).
+        residual: what is left of each item's diagonal entry, minus infinity for those chosen, (n,).
     """
 
     rows: Array
@@ -205,7 +205,7 @@ def checked_kernel(L: ArrayLike, k: int) -> Array:
 
 
 def _check_entries(values: np.ndarray) -> None:
-    """Finite and symmetric? Products with a random vector tell, in a fraction of the time."""
+    """Checks for finite and symmetric entries, fast, by products with a random vector."""
     probe = np.random.default_rng(0).uniform(1.0, 2.0, len(values))
     sides = values @ probe, probe @ values
     if not np.isfinite(sides).all():
@@ -222,8 +222,8 @@ def _check_entries(values: np.ndarray) -> None:
 def _check_spectrum(values: np.ndarray, tolerance: float, k: int) -> None:
     if values.min() < -max(tolerance, 1e-8 * values.max()):
         raise ValueError(
-            f"L must be positive semi-definite, its least eigenvalue is {values.min():.3g}: "
-            "a covariance matrix is."
+            "L must be positive semi-definite, as covariance matrices are; its least eigenvalue is "
+            f"{values.min():.3g}."
         )
     if (values > tolerance).sum() < k:
         raise _rank_error(int((values > tolerance).sum()), k)

@@ -1,4 +1,4 @@
-"""Batches by determinantal point processes, and their rivals (Kathuria et al. 2016)."""
+"""Batches by determinantal point processes, and their baselines (Kathuria et al. 2016)."""
 
 from structbo.acquisition import EST, UCB, Criterion, FiniteDomain, Schedule
 from structbo.batches import (
@@ -42,10 +42,10 @@ def batch(
     """The batch methods of one paper; ``ask(n)`` gives a batch of n points.
 
     The first point of a batch is the best one by an upper confidence bound or by EST. The others
-    are chosen as if its value was known at the mean: the best ones again ("bucb", "b_est"), the
-    most uncertain ones of the relevance region ("ucb_pe", "est_pe"), a set of it of large
-    determinant ("ucb_dpp_max", "est_dpp_max", which is the same) or a random one
-    ("ucb_dpp_sample", "est_dpp_sample"). "lp_ucb" keeps them away from each other.
+    are chosen as if its value was known to be the mean: the best ones again ("bucb", "b_est"); the
+    most uncertain ones of the relevance region ("ucb_pe", "est_pe"); a set of large determinant in
+    it ("ucb_dpp_max", "est_dpp_max", which gives the same points); or a random set
+    ("ucb_dpp_sample", "est_dpp_sample"). "lp_ucb" keeps points away from each other.
 
     Bounds of "bucb" and "b_est" are not widened, and start without a design of their own. A few
     hundred candidates stand for the finite domain of the paper, whose time t counts batches, not

@@ -33,9 +33,10 @@ def model_mcmc(
     """Model MCMC: expected improvement averaged over a Markov chain of partitions.
 
     Splits and merges are accepted by the BIC evidence of partitions whose hyper-parameters are
-    maximized. The chain starts at one block of all dimensions, and goes on from its last partition.
-    The paper maximizes block after block, which depends on where it starts; here the average over
-    all models is maximized, and the proposal ratio is the right one (see `SplitMerge`).
+    maximized. The chain starts at one block of all dimensions, and continues from its last
+    partition. The paper maximizes block after block, which depends on where it starts; here the
+    average over all models is maximized, and the proposal ratio is the right one (see
+    `SplitMerge`).
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -43,8 +44,8 @@ def model_mcmc(
         seed: for all random choices.
         num_models: length of the chain k, for every cycle.
         num_initial: size of the initial design, which the paper does not print.
-        cycle: after how many observations the chain goes on. At each of them in the paper, which
-            takes seconds; in between, partitions and hyper-parameters are kept.
+        cycle: after how many observations the chain continues; in between, partitions and
+            hyper-parameters are kept. In the paper it is 1, which takes seconds each time.
 
     Returns:
         The optimizer.
@@ -66,7 +67,7 @@ def model_mcmc(
 
 
 class _PartitionChain:
-    """Goes on from the last partition."""
+    """Continues from the last partition."""
 
     def __init__(self, num_models: int) -> None:
         self._num_models = checked_count("num_models", num_models)
@@ -120,8 +121,8 @@ def known_partition(
 ) -> Optimizer:
     """Expected improvement under one partition, hyper-parameters maximized.
 
-    The oracle of the paper where the partition is the truth, its fully dependent model where it is
-    one block.
+    With the true partition this is the oracle of the paper, with one block its fully dependent
+    model.
 
     Args:
         space: the search space, or what `Space` accepts.

@@ -53,9 +53,9 @@ def g_add_gp_ucb(
     Graph and hyper-parameters are drawn by Gibbs sampling, and the draw of the highest likelihood
     is kept until the next cycle.
 
-    The number of Gibbs steps is here that of sweeps over all sites; the paper counts likelihoods,
-    of which one sweep takes as many as there are edges and values of hyper-parameters. The sampler
-    goes on from its last draw, the paper's from its best. The paper does not print its sets of
+    A Gibbs step here is a sweep over all sites; the paper counts likelihoods, of which one sweep
+    takes as many as there are edges and values of hyper-parameters. The sampler continues from its
+    last draw, the paper's from its best. The paper does not print its sets of
     lengthscales, and takes the noise as known: it is one more parameter on a finite set here.
 
     Args:

@@ -53,9 +53,9 @@ def rpp_gp_ucb(
 ) -> Optimizer:
     """RPP-GP-UCB: additive confidence bounds along directions that stay near the identity.
 
-    Directions W are learned and pulled towards the identity until the box around their outcomes is
-    hardly larger than these, by the alpha of a grid that has the largest likelihood. Random groups
-    of directions are compared by their likelihoods, as many as there are groups.
+    Directions W are learned and pulled towards the identity until the box around the projected cube
+    is hardly larger than the cube itself, by the alpha of a grid that has the largest likelihood.
+    Random groups of directions are compared by their likelihoods, as many as there are groups.
 
     W maximizes the posterior of a normal prior around the identity; the paper uses a state-space
     method. The maximum over the box is clipped into the cube and then improved there by gradient.
@@ -113,7 +113,7 @@ def pp_gp_ucb(
     cycle: int = 25,
     beta: Schedule | float | None = None,
 ) -> Optimizer:
-    """PP-GP-UCB: the same along directions that are not restricted.
+    """PP-GP-UCB: additive confidence bounds along unrestricted directions.
 
     Arguments are those of `rpp_gp_ucb`.
 

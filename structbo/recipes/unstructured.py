@@ -113,7 +113,7 @@ def saas(
 ) -> Optimizer:
     """SAAS: expected improvement of one component in which few dimensions matter, over draws.
 
-    A chain that goes on from step to step replaces a new run of NUTS at each of them.
+    One chain continues from step to step, where the paper runs NUTS anew at each of them.
 
     Args:
         space: the search space, or what `Space` accepts.

@@ -22,7 +22,7 @@ def hds_gp_ucb(
 ) -> Optimizer:
     """Hierarchical Diagonal Sampling, and then GP-UCB on the parameters that it found.
 
-    The paper drops all other parameters for good; here what the screening says of each is the prior
+    The paper drops all other parameters for good; here the evidence of the screening is the prior
     of an active set, which later observations may correct. The paper assumes that hyper-parameters
     are known; here they are estimated and sampled. It picks the thresholds from {5, 10, 20} and
     their negatives, and does not print the beta of its experiments; that of its theorem 4.1 is
@@ -59,9 +59,9 @@ def cws_gp_ucb(
     num_differences: int = 5,
     beta: Schedule | float = HalfLog(),
 ) -> Optimizer:
-    """Coordinate-wise sampling, what the screening of `hds_gp_ucb` is compared with, then GP-UCB.
+    """Coordinate-wise sampling, the baseline of the screening in `hds_gp_ucb`, then GP-UCB.
 
-    The paper gives it as many differences as it needs; here there is a number of them.
+    The paper takes as many differences as it needs; here their number is given.
 
     Args:
         space: the search space, or what `Space` accepts.
