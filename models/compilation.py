@@ -1,4 +1,4 @@
-"""Functions of models, compiled once for every value of the model."""
+"""Functions of models, evaluated or compiled once for every value of the model."""
 
 import inspect
 from collections.abc import Callable
@@ -12,8 +12,33 @@ from structbo.models.values import content
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-NUM_PROGRAMS = 32
-"""Of how many values a function keeps its programs; those used last are kept."""
+NUM_KEPT = 32
+"""Of how many values a function keeps its results or programs; those used last are kept."""
+
+
+def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Remembers the last results of a function, by the content of its positional arguments.
+
+    Unlike `functools.lru_cache` it takes equal models, partial functions and arrays for the same.
+
+    Example:
+        >>> import numpyro.distributions as dist
+        >>> kept = remembered(lambda prior: object())
+        >>> kept(dist.Normal(0.0, 1.0)) is kept(dist.Normal(0.0, 1.0))
+        True
+    """
+
+    @lru_cache(maxsize=NUM_KEPT)
+    def result(arguments: ByContent) -> Result:
+        return function(*arguments.values)
+
+    @wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if kwargs:
+            raise TypeError(f"{function.__name__} takes positional arguments, got {[*kwargs]}.")
+        return result(ByContent(args))
+
+    return call
 
 
 def compiled(
@@ -47,13 +72,13 @@ def compiled(
         if tuple(inspect.signature(function).parameters)[:count] != constants:
             raise TypeError(f"the first arguments of {function.__name__} must be {constants}.")
 
-        @lru_cache(maxsize=NUM_PROGRAMS)
-        def program(constants: ByContent) -> Callable[..., Result]:
-            return jax.jit(partial(function, *constants.values))
+        @remembered
+        def program(*constants: Any) -> Callable[..., Result]:
+            return jax.jit(partial(function, *constants))
 
         @wraps(function)
         def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            return program(ByContent(args[:count]))(*args[count:], **kwargs)
+            return program(*args[:count])(*args[count:], **kwargs)
 
         return call
 

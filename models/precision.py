@@ -4,9 +4,11 @@ JAX's switch is one per thread. The number of threads of a linear algebra librar
 whole process, so the computations that want it low are counted, and the last of them restores it.
 """
 
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -73,3 +75,20 @@ def double_precision() -> Iterator[None]:
 def is_double() -> bool:
     """Whether floats have 64 bits in this thread."""
     return jnp.result_type(float) == jnp.float64
+
+
+class KeepsPrecision:
+    """What keeps 64-bit floats when it is unpickled, wherever that is.
+
+    JAX halves the arrays that are unpickled while its switch is off.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (type(self), pickle.dumps(self.__getstate__()))
+
+
+def _unpickled(cls: type[KeepsPrecision], attributes: bytes) -> KeepsPrecision:
+    restored = object.__new__(cls)
+    with jax.enable_x64(True):
+        vars(restored).update(pickle.loads(attributes))
+    return restored

@@ -21,12 +21,13 @@ from numpyro.distributions.transforms import Transform
 from numpyro.distributions.util import lazy_property
 
 from structbo.models.arguments import is_concrete
+from structbo.models.precision import KeepsPrecision
 
 LARGEST_PRINTED = 8
 """Arrays of more numbers are printed by their shapes."""
 
 
-class Value:
+class Value(KeepsPrecision):
     """What equals another of its class whose attributes are equal, and prints as the call it is of.
 
     Attributes have the names of the constructor's arguments and must not change.
@@ -107,7 +108,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Hashable]]:
     """What something of NumPyro consists of, without what is computed when it is first needed."""
     for name, attribute in vars(value).items():
         is_computed = isinstance(getattr(type(value), name, None), lazy_property)
-        if not is_computed and not isinstance(attribute, weakref.ref):
+        if not is_computed and not isinstance(attribute, weakref.ref | None):
             yield name, content(attribute)
 
 

@@ -1,7 +1,7 @@
 """Posterior draws for a growing data set: one Markov chain, compiled once per padded size."""
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,6 +11,8 @@ from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import Data
 from structbo.draws.model import Draws
+from structbo.models.compilation import remembered
+from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.relocation import relocated
 
@@ -31,7 +33,7 @@ def sweeps_per_draw(num_dims: int) -> int:
     return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
 
 
-class Chain:
+class Chain(KeepsPrecision):
     """A Markov chain over a model's sites that goes on when observations are added.
 
     Args:
@@ -73,7 +75,7 @@ class Chain:
         return draws
 
 
-@lru_cache(maxsize=16)
+@remembered
 def compiled_sampler(
     model: Callable[..., Any], num_dims: int, sampler: Sampler = default_sampler
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -90,6 +92,8 @@ def compiled_sampler(
         args, kwargs = _arguments(data)
         spacing = sweeps_per_draw(data.x.shape[1])
         thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
+        # Kernels are set up by `init`, which a state that was unpickled has not been through here.
+        jax.eval_shape(initialize, jax.random.key(0), data)
 
         def draw(state: Any, num_sweeps: Array) -> tuple[Any, Draws]:
             state = jax.lax.fori_loop(

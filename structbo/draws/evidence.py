@@ -6,7 +6,6 @@ instead: hyper-parameters are maximized for every structure, and their number is
 
 import math
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -23,6 +22,7 @@ from scipy.optimize import minimize
 
 from structbo.data import Data, checked_data
 from structbo.models.arrays import FloatArray
+from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 
@@ -143,7 +143,7 @@ class _Problem(NamedTuple):
     constrain: Callable[[Array], dict[str, Array]]
 
 
-@lru_cache(maxsize=16)
+@remembered
 def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     key_trace, key_medians, key_starts = jax.random.split(jax.random.key(0), 3)
     seeded = handlers.seed(model, key_trace)

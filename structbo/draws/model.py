@@ -1,13 +1,12 @@
 """The model of a search, and what draws of its sites are."""
 
-from functools import lru_cache
-
 import jax
 import numpy as np
 from jax import Array
 from numpyro.infer.gibbs import prototype_trace
 
 from structbo.models import AdditiveGP, Residual
+from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
 
@@ -30,7 +29,7 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
     return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
 
 
-@lru_cache(maxsize=16)
+@remembered
 def check_run(model: Model, num_dims: int) -> None:
     """Traces a model, which compiles nothing, to see early what is wrong with it.
 

@@ -19,6 +19,7 @@ from structbo.draws.conditioning import log_likelihoods
 from structbo.draws.model import Draws
 from structbo.models.arrays import FloatArray
 from structbo.models.likelihood import Model
+from structbo.models.precision import KeepsPrecision
 
 
 class DrawSource(Protocol):
@@ -35,7 +36,7 @@ Fitter = Callable[[Model, FloatArray, FloatArray, int], Sequence[Mapping[str, Ar
 """From a model, points (n, D), observations (n,) and a seed to values of all sites, one or more."""
 
 
-class Fitted:
+class Fitted(KeepsPrecision):
     """Values that are found by a function of the data, rather than drawn.
 
     Args:
@@ -57,7 +58,7 @@ class Fitted:
         return jax.tree.map(lambda *values: jnp.stack(values), *arrays)
 
 
-class BestDraw:
+class BestDraw(KeepsPrecision):
     """The draw of another source that has the highest likelihood.
 
     Args:
@@ -78,7 +79,7 @@ class BestDraw:
         return jax.tree.map(lambda values: values[best][None], draws)
 
 
-class Cycle:
+class Cycle(KeepsPrecision):
     """The draws of another source, renewed after a number of observations.
 
     Args:

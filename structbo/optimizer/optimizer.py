@@ -9,6 +9,7 @@ import numpy as np
 from structbo.data import Direction, Trial, direction_sign, standardized, unit_points
 from structbo.models.arguments import checked_count, is_integer
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
 from structbo.posterior import Posterior, fit
@@ -16,7 +17,7 @@ from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
 
-class Optimizer:
+class Optimizer(KeepsPrecision):
     """Bayesian optimization by ask and tell.
 
     Args:

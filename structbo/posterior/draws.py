@@ -1,7 +1,7 @@
 """Draws of a model's sites, the data that they are conditioned on, and maps over them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -18,7 +18,7 @@ from structbo.draws import Draws, condition
 from structbo.models import ConditionedGP, Model
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
-from structbo.models.precision import double_precision
+from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
 from structbo.samplers.family_gibbs import family_sites
@@ -28,7 +28,7 @@ Values = TypeVar("Values")
 
 
 @dataclass(frozen=True, eq=False)
-class PosteriorDraws:
+class PosteriorDraws(KeepsPrecision):
     """Draws from the posterior of a model, and the data that they are conditioned on.
 
     Args:
@@ -61,6 +61,10 @@ class PosteriorDraws:
             raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
         for name, value in (("X", X), ("y", y), ("draws", draws), ("names", names)):
             object.__setattr__(self, name, value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, and nothing that was computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def at(cls, model: Model, X: ArrayLike, y: ArrayLike, values: Mapping[str, ArrayLike]) -> Self:
