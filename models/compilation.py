@@ -28,9 +28,11 @@ def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, R
         True
     """
 
+    evaluated: Callable[..., Result] = function
+
     @lru_cache(maxsize=NUM_KEPT)
     def result(arguments: ByContent) -> Result:
-        return function(*arguments.values)
+        return evaluated(*arguments.values)
 
     @wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

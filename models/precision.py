@@ -84,7 +84,7 @@ class KeepsPrecision:
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (type(self), pickle.dumps(self.__getstate__()))
+        return _unpickled, (type(self), pickle.dumps(self.__getstate__() or {}))
 
 
 def _unpickled(cls: type[KeepsPrecision], attributes: bytes) -> KeepsPrecision:

@@ -1,0 +1,123 @@
+"""What users keep can be pickled: it goes on in another process as it would have gone on here."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+
+from structbo import Optimizer, recipes
+from structbo.acquisition import CRITERIA, UCB
+from structbo.batches import BATCH_STRATEGIES
+from structbo.draws import default_model
+from structbo.models import (
+    AdditiveGP,
+    NearIdentity,
+    Residual,
+    active_sets,
+    cliques,
+    edges,
+    fully_dependent,
+    main_effects,
+    matern52,
+    mixture,
+    partitions,
+    projections,
+    random_tree,
+    sparse_axis_aligned,
+)
+from structbo.optimizer.minimization import Result
+from structbo.posterior import Posterior
+
+SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+MODELS: dict[str, Callable[[], AdditiveGP]] = {
+    "default": default_model,
+    "cliques": lambda: AdditiveGP(edges(dist.Beta(1.0, 4.0), cliques), matern52),
+    "partitions": lambda: AdditiveGP(partitions(max_size=2), relevance=dist.HalfNormal(1.0)),
+    "mixture": lambda: AdditiveGP(mixture({"a": edges(0.2), "b": fully_dependent()}, [0.3, 0.7])),
+    "projections": lambda: AdditiveGP(projections(NearIdentity, main_effects())),
+    "tree": lambda: AdditiveGP(random_tree(), residual=Residual(), categorical=(1,)),
+    "sparse": lambda: AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned(0.2)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_pickle_and_stay_equal(name: str):
+    model = MODELS[name]()
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert copy.deepcopy(model) == model
+
+
+def test_arrays_of_a_model_keep_64_bits_where_the_switch_is_off():
+    model = AdditiveGP(noise=dist.LogNormal(np.float64(0.1), jax.numpy.float64(0.2)))
+    with jax.enable_x64(False):
+        restored = pickle.loads(pickle.dumps(model))
+    assert restored == model
+
+
+@pytest.mark.parametrize(
+    "value", [*CRITERIA.values(), UCB(4.0), *BATCH_STRATEGIES.values()], ids=repr
+)
+def test_criteria_and_strategies_pickle(value: Any):
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+@pytest.mark.parametrize("name", recipes.__all__)
+def test_optimizers_of_recipes_pickle(name: str):
+    needed = {"num_active": 2} if name == "cws_gp_ucb" else {}
+    optimizer = getattr(recipes, name)({f"x{d}": (0.0, 1.0) for d in range(4)}, **needed)
+    assert repr(pickle.loads(pickle.dumps(optimizer))) == repr(optimizer)
+
+
+@pytest.fixture(scope="module")
+def warm() -> Optimizer:
+    """An optimizer whose chain has started."""
+    optimizer = Optimizer(SPACE, seed=0, num_initial=3)
+    for _ in range(4):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["a"] ** 2 + trial.params["b"])
+    return optimizer
+
+
+def test_a_warm_optimizer_goes_on_as_it_would_have(warm: Optimizer):
+    restored = pickle.loads(pickle.dumps(Result(warm))).optimizer
+    again = copy.deepcopy(warm)
+    assert restored.trials == warm.trials
+    expected = again.ask().params
+    assert restored.ask().params == expected
+    points = [{"a": 0.3, "b": 0.4}]
+    np.testing.assert_array_equal(restored.score(points), again.score(points))
+
+
+def test_another_process_goes_on_as_this_one_would_have(warm: Optimizer, tmp_path: Path):
+    file = tmp_path / "optimizer.pickle"
+    file.write_bytes(pickle.dumps(warm))
+    script = (
+        "import jax, pickle, pathlib\n"
+        f"optimizer = pickle.loads(pathlib.Path({str(file)!r}).read_bytes())\n"
+        "assert not jax.config.jax_enable_x64\n"
+        "print(optimizer.ask().params)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(copy.deepcopy(warm).ask().params)
+
+
+def test_a_posterior_pickles_without_what_was_computed_from_it():
+    draws = {"lengthscale": np.ones((1, 3, 2)), "noise": np.full((1, 3), 0.1)}
+    draws["outputscale"] = np.ones((1, 3))
+    posterior = Posterior(AdditiveGP(main_effects()), np.eye(2), np.ones(2), draws)
+    expected = posterior.structures.num_components
+    restored = pickle.loads(pickle.dumps(posterior))
+    assert "structures" in vars(posterior)
+    assert "structures" not in vars(restored)
+    assert restored.model == posterior.model
+    np.testing.assert_array_equal(restored.structures.num_components, expected)
+    np.testing.assert_array_equal(restored.draws["noise"], posterior.draws["noise"])
