@@ -1,6 +1,7 @@
 """A kernel of one's own: functions that vary faster near zero, by a factor that is learned."""
 
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
@@ -21,8 +22,7 @@ class Warped(Kernel):
 
 
 if __name__ == "__main__":
-    space = {"rate": (0.0, 1.0), "depth": sb.Integer(1, 8)}
-    model = AdditiveGP(kernels={0: Warped()})  # of the first parameter alone
-    loss = lambda p: jnp.sin(3.0 / (0.2 + p["rate"])) + 0.1 * p["depth"]  # noqa: E731
-    result = sb.minimize(loss, space, n_trials=12, model=model, seed=0)
-    print(result.best_params, result.posterior.summary().loc["rate[0]", "mean"])
+    X = np.random.default_rng(0).random((30, 2))
+    y = np.sin(3.0 / (0.2 + X[:, 0])) + X[:, 1]
+    model = AdditiveGP(kernels={0: Warped()})  # of the first dimension alone
+    print(sb.fit(model, X, (y - y.mean()) / y.std()).summary().loc["rate[0]"])
