@@ -34,7 +34,7 @@ def chain(num_dims: int) -> Decomposition:
 
 
 def process(x: np.ndarray) -> float:
-    """Each stage works on what the one before leaves."""
+    """Each stage works on the output of the one before."""
     return float(sum(np.sin(3.0 * x[d] + 4.0 * x[d] * x[d + 1]) for d in range(NUM_DIMS - 1)))
 
 

@@ -2,8 +2,8 @@
 
     pip install -e ".[plots]" && python examples/unmixed_chain.py
 
-Both runs are of the same model and data. The poor one looks at a single edge per step, takes few
-steps and hardly warms up: its two chains tell different stories about which parameters interact.
+Both runs are of the same model and data. The poor one visits a single edge per step, takes few
+steps and hardly warms up: its two chains disagree on which parameters interact.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Batches of several sizes: what waiting for values costs, and how far apart the points are.
+"""Batches of several sizes: the regret, and how far apart the points are.
 
     python examples/benchmarks/batches.py --bench ../shared/bench
 

@@ -1,4 +1,4 @@
-"""How much maximization on the union graph of several posterior draws can have missed.
+"""How far maxima found on the union graph of several posterior draws can be from the best.
 
     python examples/benchmarks/certificates.py
 

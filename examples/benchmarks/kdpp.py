@@ -6,7 +6,7 @@ The kernel is that of a batch: the identity plus 100 times a squared-exponential
 random points of the unit square, of lengthscale 0.2. The chains run as long as their bounds ask for
 a total variation distance of 0.01; that of the Metropolis chain is extrapolated from 20,000 steps.
 Of 5000 items, nearly all of what greedy search and the Metropolis chain take is the time to check
-and copy 200 MB. Beside them what DPPy 0.3.3 took for the like, recorded on another day: for the
+and copy 200 MB. Beside them are times of DPPy 0.3.3, recorded on another day: for the
 first exact draw from a kernel, and for a chain of 1000 steps.
 """
 

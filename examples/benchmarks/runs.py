@@ -13,13 +13,13 @@ Key = tuple[str, ...]
 def parser(
     description: str, table: str, problems: Sequence[str], choices: Collection[str] | None = None
 ) -> argparse.ArgumentParser:
-    """What the benchmarks on shared problems can be asked for.
+    """The command line of the benchmarks on shared problems.
 
     Args:
         description: of the benchmark.
         table: name of the file in results/ that its runs are written to.
         problems: those of the benchmark, by name.
-        choices: all that there can be, if not any.
+        choices: the problems that can be asked for; by default any.
     """
     made = argparse.ArgumentParser(description=description)
     made.add_argument("--bench", type=Path, default=Path("../shared/bench"))
@@ -64,7 +64,7 @@ class Runs:
         return np.array([row for k, row in self.rows.items() if k[:-1] == start])
 
     def settings(self) -> list[Key]:
-        """What the runs were of: the keys without their seeds, in the order of the file."""
+        """The settings of the runs: the keys without their seeds, in the order of the file."""
         return list(dict.fromkeys(key[:-1] for key in self.rows))
 
     def _append(self, row: Sequence[str]) -> None:

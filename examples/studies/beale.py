@@ -1,12 +1,12 @@
-"""Beale's function, on which screening fails: what the evaluations after it make good.
+"""Beale's function, on which screening fails, and how later evaluations correct it.
 
     python examples/studies/beale.py --seeds 0 1 2
 
-Two of 50 parameters matter, and hardly but near two corners. Hierarchical Diagonal Sampling with
-known kernel parameters, as in Chen, Castro and Krause (2012), decides too early. An `Optimizer`
-whose first stage it is takes its evidence for a prior, not for the truth: what it goes on to
-observe can still bring a parameter back. Printed are what the screening found, the probabilities of
-activity before and after the second stage, and the best noiseless value, of at most 10.7.
+Two of 50 parameters matter, almost only near two corners. Hierarchical Diagonal Sampling with known
+kernel parameters, as in Chen, Castro and Krause (2012), decides too early. As the first stage of an
+`Optimizer`, its evidence becomes a prior, which later observations can overrule. Printed are the
+parameters that the screening found, the probabilities of activity before and after the second
+stage, and the best noiseless value, of at most 10.7.
 """
 
 import argparse

@@ -2,11 +2,11 @@
 
     pip install -e ".[plots]" && python examples/studies/calibration.py
 
-`ranks.py` says how. Blocks are tested alone, where all else is known, and composed by
-`default_sampler`, where nothing is. Writes a row for every quantity, with the numbers of its ranks,
-and a figure of the departures of these from uniform ones. Rows of other cases and seeds are kept.
-In results/ the two quantities that look worst (p < 0.003 of 71) are repeated with other seeds: by
-chance, for of these none is below 0.1.
+The method is in `ranks.py`. Blocks are tested alone, with all other sites known, and composed by
+`default_sampler`, with none known. Writes a row for every quantity, with the counts of its ranks,
+and a figure of their departures from uniform ones. Rows of other cases and seeds are kept. In
+results/ the two quantities that look worst (p < 0.003, of 71) are repeated with other seeds. None
+of the repetitions is below 0.1, so these two are chance.
 """
 
 import argparse

@@ -3,11 +3,11 @@
     pip install -e ".[plots]" && python examples/studies/graph_learning.py
 
 Functions are drawn from Gaussian processes over the star and the grid of Rolland et al. 2018,
-observed at random points (theirs: where it optimized). As in their figures 5 and 6, CC is the share
-of true edges that a graph has, CS that of the others that it lacks, averaged over draws. "Overlap"
-is any graph, edges with probability 1/2 as theirs, "no overlap" partitions (Wang et al. 2017); zero
-observations are the prior. Both agree: overlap tends to the truth (CC 0.99 and 0.94 after 200), no
-overlap saturates (CC 0.46 and 0.47).
+observed at random points (theirs: at those of an optimization). As in their figures 5 and 6, CC is
+the share of true edges that a graph has, CS that of the others that it lacks, averaged over draws.
+"Overlap" is any graph, edges with probability 1/2 as theirs, "no overlap" partitions (Wang et al.
+2017); zero observations are the prior. Both agree: overlap tends to the truth (CC 0.99 and 0.94
+after 200), no overlap saturates (CC 0.46 and 0.47).
 """
 
 import argparse

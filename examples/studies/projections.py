@@ -1,4 +1,4 @@
-"""What directions are worth: the synthetic function of Li et al. 2016, section 5.1.
+"""Learned directions on the synthetic function of Li et al. 2016, section 5.1.
 
     python examples/studies/projections.py
 

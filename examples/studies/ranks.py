@@ -36,7 +36,7 @@ def ranks(
         kernel: the sampler of all its latent sites.
         num_dims: the number of columns of X, which is fixed.
         num_replications: how many data sets to simulate.
-        seed: of everything.
+        seed: for all random choices.
 
     Returns:
         By the name of the quantity, integers from 0 to `NUM_DRAWS`, one per data set. Quantities

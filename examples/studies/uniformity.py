@@ -1,6 +1,6 @@
 """Are ranks uniform? Two tests, and the band in which their distribution function should stay.
 
-`calibration.py` keeps numbers of ranks in a table; what is to be said of them is here.
+`calibration.py` keeps counts of ranks in a table; this file tests and draws them.
 """
 
 from functools import lru_cache
@@ -36,7 +36,7 @@ def p_values(found: np.ndarray) -> tuple[float, float]:
 
 
 def summary(found: np.ndarray) -> dict[str, str]:
-    """What is kept of ranks: both p-values, and how often each rank was found."""
+    """The entries of the table: both p-values, and how often each rank was found."""
     p_chi_square, p_ecdf = (f"{p:.4f}" for p in p_values(found))
     counts = " ".join(map(str, np.bincount(found, minlength=NUM_DRAWS + 1)))
     numbers = {"replications": str(len(found)), "p_chi_square": p_chi_square, "p_ecdf": p_ecdf}

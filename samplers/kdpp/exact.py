@@ -140,8 +140,8 @@ def most_probable(L: Array, k: int) -> Array:
         variance = float(least if rank == k else pivots[rank])
         if variance < -max(float(tolerance), 1e-8 * float(largest)):
             raise ValueError(
-                "L must be positive semi-definite, as covariance matrices are; a variance in its "
-                f"Cholesky factorization is {variance:.3g}."
+                "L must be positive semi-definite, a variance in its Cholesky factorization is "
+                f"{variance:.3g}: pass a covariance matrix."
             )
         if rank < k:
             raise _rank_error(rank, k)
@@ -222,8 +222,8 @@ def _check_entries(values: np.ndarray) -> None:
 def _check_spectrum(values: np.ndarray, tolerance: float, k: int) -> None:
     if values.min() < -max(tolerance, 1e-8 * values.max()):
         raise ValueError(
-            "L must be positive semi-definite, as covariance matrices are; its least eigenvalue is "
-            f"{values.min():.3g}."
+            f"L must be positive semi-definite, its least eigenvalue is {values.min():.3g}: "
+            "pass a covariance matrix."
         )
     if (values > tolerance).sum() < k:
         raise _rank_error(int((values > tolerance).sum()), k)
