@@ -17,6 +17,7 @@ from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
 from structbo.samplers.relocation import relocated
 from structbo.samplers.sampler import Sampler, kernel_of
+from structbo.samplers.statistics import inside
 
 INVERSE_TEMPERATURES = tuple(np.geomspace(1.0, 0.05, 6).tolist())
 """The default ladder of `ParallelTempering`."""
@@ -106,6 +107,11 @@ class ParallelTempering(MCMCKernel):
     def sampler(self) -> MCMCKernel:
         """The kernel that is run at every temperature."""
         return self._sampler
+
+    @property
+    def statistics(self) -> dict[str, str]:
+        """The rates of swaps, and the statistics of the sampler at temperature one."""
+        return {"swap_rate": "swap_probs", **inside("replicas.0", self._sampler)}
 
     @property
     def sample_field(self) -> str:

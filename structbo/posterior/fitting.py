@@ -1,29 +1,20 @@
 """Posterior draws for inference rather than search, with NumPyro's own MCMC."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
-from numpyro.infer import HMC, MCMC, Gibbs
+from numpyro.infer import MCMC
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import checked_data
 from structbo.models import Model
 from structbo.models.precision import double_precision
 from structbo.posterior.posterior import Posterior
-from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
-from structbo.samplers.structure_block import Block
-
-HMC_STATISTICS = {
-    "acceptance_rate": "accept_prob",
-    "diverging": "diverging",
-    "energy": "energy",
-    "n_steps": "num_steps",
-    "step_size": "adapt_state.step_size",
-}
-"""What is kept of a Hamiltonian block: ArviZ's names, and the fields of NumPyro's state."""
+from structbo.samplers import Sampler, default_sampler, kernel_of
+from structbo.samplers.statistics import statistics_of
 
 
 def fit(
@@ -68,7 +59,7 @@ def fit(
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
     kernel = sampler if isinstance(sampler, MCMCKernel) else kernel_of(sampler, model, X.shape[1])
-    statistics = dict(_statistics(kernel))
+    statistics = statistics_of(kernel)
     with double_precision():
         mcmc = MCMC(
             kernel,
@@ -84,17 +75,3 @@ def fit(
         extra = mcmc.get_extra_fields(group_by_chain=True)
         stats = {name: np.asarray(extra[path]) for name, path in statistics.items()}
     return Posterior(model, X, y, draws, stats, tuple(names))
-
-
-def _statistics(kernel: MCMCKernel, path: str = "") -> Iterator[tuple[str, str]]:
-    """Names of a kernel's statistics and their places in its state."""
-    if isinstance(kernel, ParallelTempering):
-        yield "swap_rate", f"{path}swap_probs"
-        yield from _statistics(kernel.sampler, f"{path}replicas.0.")
-    elif isinstance(kernel, Gibbs):
-        for i, (block, _) in enumerate(kernel.blocks):
-            yield from _statistics(block, f"{path}block_states.{i}.")
-    elif isinstance(kernel, HMC):
-        yield from ((name, path + place) for name, place in HMC_STATISTICS.items())
-    elif isinstance(kernel, Block):
-        yield f"acceptance_rate_{type(kernel).__name__}", f"{path}accept_prob"

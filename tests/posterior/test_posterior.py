@@ -27,8 +27,8 @@ from structbo.models import (
     partitions,
 )
 from structbo.posterior import Posterior, fit
-from structbo.posterior.fitting import _statistics
 from structbo.posterior.predictive import replicate
+from structbo.samplers.statistics import statistics_of
 
 matplotlib.use("Agg")
 
@@ -102,7 +102,7 @@ def test_fit_keeps_draws_and_statistics_by_chain(posterior: Posterior):
 
 
 def test_a_kernel_that_is_not_gibbs_has_statistics():
-    found = dict(_statistics(NUTS(AdditiveGP())))
+    found = statistics_of(NUTS(AdditiveGP()))
     assert found["step_size"] == "adapt_state.step_size"
 
 
