@@ -1,6 +1,6 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
-from structbo import acquisition, batches, models, recipes, samplers
+from structbo import acquisition, batches, maximizers, models, recipes, samplers
 from structbo.data import Trial
 from structbo.draws import default_model
 from structbo.optimizer import (
@@ -49,6 +49,7 @@ __all__ = [
     "default_model",
     "fit",
     "maximize",
+    "maximizers",
     "minimize",
     "models",
     "plot_agreement",

@@ -6,7 +6,6 @@ judges the whole function. Both average over draws before anything is maximized.
 
 from structbo.acquisition.additive import AdditiveAcquisition, AdditiveCriterion, ComponentCriterion
 from structbo.acquisition.additive_ucb import AdditiveUCB
-from structbo.acquisition.components import Components
 from structbo.acquisition.criteria import CRITERIA, as_criterion
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.est import EST
@@ -23,9 +22,10 @@ from structbo.acquisition.independent_maximum import approximate_maximum, expect
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
 from structbo.acquisition.probability_of_improvement import LogPI
-from structbo.acquisition.search import Search
 from structbo.acquisition.thompson import Thompson
 from structbo.acquisition.ucb import UCB
+from structbo.maximizers.components import Components
+from structbo.maximizers.search import Search
 
 __all__ = [
     "CRITERIA",

@@ -11,9 +11,9 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.acquisition.components import Components
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.joint import TINY_VARIANCE
+from structbo.maximizers.components import Components
 from structbo.models.gp import ConditionedGP
 from structbo.models.marginal import solve_lower
 

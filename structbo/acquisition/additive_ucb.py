@@ -9,7 +9,7 @@ from jax import Array
 from structbo.acquisition.additive import ComponentCriterion
 from structbo.acquisition.criterion import Acquisition, num_draws
 from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
-from structbo.acquisition.search import Search
+from structbo.maximizers.search import Search
 from structbo.models.gp import ConditionedGP
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass, register_pytree_node
 
-from structbo.acquisition.search import Search
+from structbo.maximizers.search import Search
 from structbo.models.compilation import ByContent
 from structbo.models.gp import ConditionedGP
 

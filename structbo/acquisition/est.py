@@ -9,7 +9,7 @@ from jax import Array
 
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
-from structbo.acquisition.search import Search
+from structbo.maximizers.search import Search
 from structbo.models.arguments import check_name
 from structbo.models.gp import ConditionedGP
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.acquisition.criterion import Acquisition, Criterion, num_draws
-from structbo.acquisition.search import Search
+from structbo.maximizers.search import Search
 from structbo.models.gp import ConditionedGP
 
 TINY_VARIANCE = 1e-12

@@ -15,10 +15,10 @@ from structbo.acquisition.criterion import Acquisition, num_draws
 from structbo.acquisition.expected_improvement import LOG_SQRT_2PI
 from structbo.acquisition.independent_maximum import FAR, quantile
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
-from structbo.acquisition.search import Search
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.ascent import coordinate_ascent
+from structbo.maximizers.search import Search
 from structbo.models.arguments import check_name, checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 

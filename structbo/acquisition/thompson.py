@@ -8,7 +8,7 @@ from jax import Array
 
 from structbo.acquisition.additive import AdditiveCriterion, products
 from structbo.acquisition.criterion import Acquisition, num_draws
-from structbo.acquisition.search import Search
+from structbo.maximizers.search import Search
 from structbo.models.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 

@@ -1,6 +1,9 @@
 """Maximizers of acquisition functions, and samples of points where they are high."""
 
-from structbo.maximizers.additive import Maximum, maximize_additive
+from structbo.maximizers.additive import Maximum, MessagePassing, maximize_additive
+from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
+from structbo.maximizers.comparison import ComponentwiseSearch, Direct
+from structbo.maximizers.components import Components
 from structbo.maximizers.junction_tree import (
     JunctionTree,
     Layout,
@@ -9,6 +12,7 @@ from structbo.maximizers.junction_tree import (
     table_bytes,
     triangulate,
 )
+from structbo.maximizers.maximizer import Maximizer, evaluate, is_additive, ranked
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
     coarse_to_fine,
@@ -16,18 +20,35 @@ from structbo.maximizers.message_passing import (
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
+from structbo.maximizers.multi_start import MultiStart
+from structbo.maximizers.registry import MAXIMIZERS, as_maximizer
+from structbo.maximizers.search import Search
 from structbo.maximizers.tree_sampling import sample_additive, sample_tables
 
 __all__ = [
+    "MAXIMIZERS",
     "AdditiveFunction",
+    "Components",
+    "ComponentwiseSearch",
+    "CoordinateAscent",
+    "Direct",
+    "GradientAscent",
     "JunctionTree",
     "Layout",
+    "Maximizer",
     "Maximum",
+    "MessagePassing",
+    "MultiStart",
+    "Search",
+    "as_maximizer",
     "coarse_to_fine",
     "dependency_graph",
+    "evaluate",
+    "is_additive",
     "make_layout",
     "max_sum",
     "maximize_additive",
+    "ranked",
     "rounds_needed",
     "sample_additive",
     "sample_tables",

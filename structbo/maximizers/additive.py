@@ -5,9 +5,10 @@ over blocks of variables whose junction tree is narrow, and a bound on what it m
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ from structbo.maximizers.junction_tree import (
     table_bytes,
     triangulate,
 )
+from structbo.maximizers.maximizer import Function, Maximizer, is_additive, ranked
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
     coarse_to_fine,
@@ -30,6 +32,7 @@ from structbo.maximizers.message_passing import (
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
+from structbo.maximizers.search import Search
 from structbo.models.precision import double_precision
 from structbo.space import Levels
 
@@ -75,6 +78,26 @@ class Maximum(NamedTuple):
     def gap(self) -> float:
         """By how much a point of the regular grid can at most be better than the answer."""
         return self.upper_bound - self.value
+
+
+@dataclass(frozen=True)
+class MessagePassing(Maximizer):
+    """The maximum of an additive acquisition, by message passing alone.
+
+    Of an acquisition of which message passing does not see everything, the best of the maxima that
+    it found for an additive one in its place, the confidence bound.
+    """
+
+    def starts(self, function: Function, search: Search) -> Array:
+        return ranked(function, jnp.asarray(search.maxima))
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        starts = np.asarray(search.starts)
+        if not is_additive(function):
+            return starts
+        additive = cast(AdditiveFunction, function)
+        best = maximize_additive(additive, levels=search.levels.as_arrays(), start=starts[:1]).x
+        return np.concatenate([best[None], starts])
 
 
 def maximize_additive(

@@ -1,14 +1,75 @@
 """Maximization of a joint acquisition: from many starting points, by coordinate and by gradient."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 from scipy.optimize import minimize
 
+from structbo.maximizers.maximizer import Function, Maximizer, evaluate, ranked
+from structbo.maximizers.search import Search
 from structbo.space import Levels
+
+
+@dataclass(frozen=True)
+class CoordinateAscent(Maximizer):
+    """The best candidates, moved along one coordinate after the other; no gradient is needed.
+
+    Args:
+        num_starts: how many candidates are moved.
+        num_grid: positions per line.
+    """
+
+    num_starts: int = 3
+    num_grid: int = 17
+
+    def starts(self, function: Function, search: Search) -> Array:
+        best = ranked(function, search.candidates)[: self.num_starts]
+        return jnp.concatenate([self.moved(function, best, search), best])
+
+    def moved(self, function: Function, points: Array, search: Search) -> Array:
+        """Points that are not worse, shape (K, D); traceable."""
+        return coordinate_ascent(function, points, search.levels, search.key, self.num_grid)
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        values = np.asarray(evaluate(function, search.starts))
+        return np.asarray(search.starts)[np.argsort(-values)]
+
+
+@dataclass(frozen=True)
+class GradientAscent(Maximizer):
+    """The best candidates, moved by gradient; discrete coordinates stay as they are.
+
+    Args:
+        max_iterations: of L-BFGS-B.
+    """
+
+    max_iterations: int = 60
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        is_continuous = ~np.asarray(search.levels.discrete[:, 0])
+        points, values = gradient_ascent(
+            partial(_value_and_gradient, function),
+            np.array(search.starts),
+            is_continuous,
+            self.max_iterations,
+        )
+        return points[np.argsort(-values)]
+
+
+@jax.jit
+def _value_and_gradient(function: Function, x: ArrayLike) -> tuple[Array, Array]:
+    def total(x: Array) -> tuple[Array, Array]:
+        values = function(x)
+        return values.sum(), values
+
+    (_, values), gradients = jax.value_and_grad(total, has_aux=True)(jnp.asarray(x))
+    return values, gradients
 
 
 def coordinate_ascent(

@@ -1,23 +1,63 @@
-"""The maximizers that the papers themselves use, to compare with; nothing else here calls them.
+"""The maximizers that the papers themselves use, to compare with.
 
 `direct` divides the whole box into ever smaller ones, `componentwise_search` maximizes over the
 variables of one component after the other on a grid. Neither is sure to find the maximum of a
 function whose components overlap.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
 from scipy.optimize import direct as scipy_direct
 
+from structbo.maximizers.maximizer import Function, Maximizer, evaluate
+from structbo.maximizers.search import Search
 from structbo.space import Levels
 
-Function = Callable[[Array], Array]
-"""Maps points (m, D) to values (m,)."""
 CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class Direct(Maximizer):
+    """Divides the whole cube into ever smaller boxes, see `direct`.
+
+    Args:
+        max_evaluations: about how often the acquisition is evaluated at most.
+    """
+
+    max_evaluations: int = 2000
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        levels = search.levels.as_arrays()
+        x, _ = direct(function, levels, max_evaluations=self.max_evaluations)
+        return np.concatenate([x[None], search.starts])
+
+
+@dataclass(frozen=True)
+class ComponentwiseSearch(Maximizer):
+    """From the best candidate, over one component's variables after the other on a grid.
+
+    The components are those of all draws, as far as message passing sees them, and single
+    variables; see `componentwise_search`.
+
+    Args:
+        num_grid: grid points per continuous variable.
+    """
+
+    num_grid: int = 17
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        starts = np.asarray(search.starts)
+        groups = [np.asarray(group).tolist() for group in search.components.groups]
+        components = [scope for group in groups for scope in group if min(scope) >= 0]
+        components += [[variable] for variable in range(starts.shape[1])]
+        x, _ = componentwise_search(
+            function, components, search.levels.as_arrays(), starts[0], num_grid=self.num_grid
+        )
+        return np.concatenate([x[None], starts])
 
 
 def direct(
@@ -43,14 +83,14 @@ def direct(
     """
     legal = Levels.of(levels)
 
-    @jax.jit
-    def loss(x: Array) -> Array:
-        return -function(legal.nearest(x)[None])[0]
+    def loss(x: np.ndarray) -> float:
+        return -float(evaluate(function, _nearest(legal, x)[None])[0])
 
-    result = scipy_direct(
-        lambda x: float(loss(x)), [(0.0, 1.0)] * len(levels), maxfun=max_evaluations, maxiter=10**6
-    )
-    return np.asarray(legal.nearest(jnp.asarray(result.x))), -float(result.fun)
+    result = scipy_direct(loss, [(0.0, 1.0)] * len(levels), maxfun=max_evaluations, maxiter=10**6)
+    return np.asarray(_nearest(legal, result.x)), -float(result.fun)
+
+
+_nearest = jax.jit(Levels.nearest)
 
 
 def componentwise_search(
@@ -86,8 +126,7 @@ def componentwise_search(
     """
     lines = [np.linspace(0.0, 1.0, num_grid) if level is None else level for level in levels]
     x = np.asarray(Levels.of(levels).nearest(jnp.asarray(start)))
-    compiled = jax.jit(function)
-    value = float(compiled(jnp.asarray(x[None]))[0])
+    value = float(evaluate(function, x[None])[0])
     for _ in range(max_sweeps):
         before = value
         for component in components:
@@ -95,7 +134,7 @@ def componentwise_search(
             points = np.repeat(x[None], grid[0].size, axis=0)
             points[:, list(component)] = np.stack([axis.ravel() for axis in grid], 1)
             chunks = np.split(points, range(CHUNK, len(points), CHUNK))
-            values = np.concatenate([np.asarray(compiled(jnp.asarray(c))) for c in chunks])
+            values = np.concatenate([np.asarray(evaluate(function, c)) for c in chunks])
             if values.max() > value:
                 x, value = points[values.argmax()], float(values.max())
         if value <= before:

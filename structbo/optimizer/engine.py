@@ -75,9 +75,13 @@ class Engine:
             key, key_batch = jax.random.split(jax.random.key(seed))
             given = method.model, draws, data, self.space.levels, n, key, pending, method.criterion
             if isinstance(method.batch, Hallucination):
-                ranked, self._acquisition = propose(*given, method.batch.lie)
+                ranked, self._acquisition = propose(
+                    *given, method.batch.lie, maximizer=method.maximizer
+                )
             else:
-                ranked, self._acquisition = propose_batch(*given, method.batch, key_batch)
+                ranked, self._acquisition = propose_batch(
+                    *given, method.batch, key_batch, maximizer=method.maximizer
+                )
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])

@@ -10,6 +10,7 @@ import numpy as np
 from structbo.acquisition import Criterion, as_criterion
 from structbo.batches import BatchStrategy, as_strategy
 from structbo.draws import Inference, check_run, default_model
+from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
 from structbo.models.arguments import check_model, checked_count
 from structbo.samplers import Sampler, default_sampler
@@ -35,6 +36,10 @@ class Settings(TypedDict, total=False):
         criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
             such as "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
+        maximizer: how the points are found where the criterion is largest, a name of
+            `structbo.maximizers.MAXIMIZERS` such as "direct", or an instance such as
+            ``structbo.maximizers.Direct(max_evaluations=500)``. By default, the maxima of message
+            passing and other candidates are moved along coordinates and by gradient.
         batch: what makes points worth evaluating at the same time, a name of
             `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
             instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
@@ -51,6 +56,7 @@ class Settings(TypedDict, total=False):
     model: AdditiveGP | None
     num_initial: int | None
     criterion: str | Criterion
+    maximizer: str | Maximizer
     batch: str | BatchStrategy
     sampler: Sampler
     inference: Inference | None
@@ -61,6 +67,7 @@ DEFAULTS = Settings(
     model=None,
     num_initial=None,
     criterion="log_ei",
+    maximizer="multi_start",
     batch="believer",
     sampler=default_sampler,
     inference=None,
@@ -76,6 +83,7 @@ class Method:
     model: AdditiveGP
     num_initial: int
     criterion: Criterion
+    maximizer: Maximizer
     batch: BatchStrategy
     sampler: Sampler
     inference: Inference | None
@@ -114,6 +122,7 @@ def resolved(space: Space, settings: Settings) -> Method:
         model=model,
         num_initial=checked_count("num_initial", num_initial, least=0),
         criterion=as_criterion(given["criterion"]),
+        maximizer=as_maximizer(given["maximizer"]),
         batch=as_strategy(given["batch"]),
         sampler=given["sampler"],
         inference=given["inference"],

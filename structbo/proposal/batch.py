@@ -35,6 +35,7 @@ from structbo.batches import (
 from structbo.batches.criteria import Width
 from structbo.data import Data
 from structbo.draws import Draws, condition
+from structbo.maximizers import Maximizer, MultiStart
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import candidate_points, is_new
 from structbo.proposal.one_by_one import Proposal, propose
@@ -57,6 +58,8 @@ def propose_batch(
     criterion: Criterion,
     strategy: BatchStrategy,
     key_batch: Array,
+    *,
+    maximizer: Maximizer = MultiStart(),
 ) -> Proposal:
     """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
 
@@ -74,13 +77,15 @@ def propose_batch(
         criterion: what makes a single point worth evaluating.
         strategy: what makes points worth evaluating together.
         key_batch: another key, for the other points.
+        maximizer: how the criterion's best point is found.
 
     Returns:
         The candidates for each point, one for those that a strategy chose, and what the criterion's
         best one maximizes. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
-    single = propose(model, draws, data, levels, 1, key, pending, criterion, union=union)
+    given = model, draws, data, levels, 1, key, pending, criterion
+    single = propose(*given, maximizer=maximizer, union=union)
     if num_points == 1 and not len(pending):
         return single
     key_candidates, key_strategy = jax.random.split(key_batch)

@@ -20,8 +20,7 @@ from structbo.acquisition import (
 from structbo.batches import Lie
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.maximizers import maximize_additive
-from structbo.maximizers.ascent import gradient_ascent
+from structbo.maximizers import Maximizer, MultiStart
 from structbo.models.compilation import compiled
 from structbo.proposal.search import search_starts
 from structbo.proposal.union import Union, structure_of
@@ -36,8 +35,10 @@ def propose(
     num_points: int,
     key: Array,
     pending: np.ndarray,
-    criterion: Criterion | None = None,
+    criterion: Criterion = LogEI(),
     lie: Lie | None = None,
+    *,
+    maximizer: Maximizer = MultiStart(),
     union: Union | None = None,
 ) -> "Proposal":
     """Maximizes a criterion, averaged over draws, point after point.
@@ -55,18 +56,17 @@ def propose(
         criterion: what makes a point worth evaluating, by default the expected improvement.
         lie: the value that pending points and points after the first are taken to have, a function
             of the observed values; by default they have their posterior means, averaged over draws.
+        maximizer: how the points are found where the criterion is largest.
         union: what `structure_of` says of these draws, if it is known already.
 
     Returns:
         The candidates for each point, and what the first one maximizes.
     """
-    criterion = LogEI() if criterion is None else criterion
     legal = Levels.of(levels)
-    is_continuous = np.array([level is None for level in levels])
     union = structure_of(model, draws, data) if union is None else union
     num_observed = float(np.sum(data.mask))
     is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
-    search = partial(search_starts, model, is_seen, criterion)
+    search = partial(search_starts, model, maximizer, is_seen, criterion)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
@@ -74,20 +74,14 @@ def propose(
     for key_point in jax.random.split(key, num_points):
         if ranked:
             data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
-        acquisition, starts = search(
+        acquisition, state = search(
             draws, data, union.components, union.layouts, legal, num_observed, key_point
         )
         acquisition = replace(acquisition, criterion=criterion)
         acquisitions.append(acquisition)
-        if is_seen:
-            function = AdditiveAcquisition.of(acquisition, union.components)
-            best = maximize_additive(function, levels=levels, start=np.asarray(starts[:1])).x
-            ranked.append(np.concatenate([best[None], starts]))
-            continue
-        points, values = gradient_ascent(
-            partial(_value_and_gradient, acquisition), np.array(starts), is_continuous
-        )
-        ranked.append(points[np.argsort(-values)])
+        components = union.components
+        function = AdditiveAcquisition.of(acquisition, components) if is_seen else acquisition
+        ranked.append(np.asarray(maximizer(function, state)))
     return Proposal(ranked, acquisitions[0])
 
 
@@ -101,16 +95,6 @@ class Proposal(NamedTuple):
 
     ranked: list[np.ndarray]
     acquisition: Acquisition
-
-
-@jax.jit
-def _value_and_gradient(acquisition: Acquisition, x: Array | np.ndarray) -> tuple[Array, Array]:
-    def total(x: Array) -> tuple[Array, Array]:
-        values = acquisition(x)
-        return values.sum(), values
-
-    (_, values), gradients = jax.value_and_grad(total, has_aux=True)(jnp.asarray(x))
-    return values, gradients
 
 
 def _with_fantasies(

@@ -1,12 +1,11 @@
 """The next points: an acquisition maximized from the maxima of additive ones.
 
 Message passing finds where the components agree that it is worth looking, globally; random points
-and perturbations of the best observed points add what lies outside the components. The most
-promising are moved along coordinates, and then by gradient.
+and perturbations of the best observed points add what lies outside the components. These are the
+candidates; what becomes of them is up to the maximizer.
 
-An additive acquisition of which message passing sees everything needs none of that: message passing
-alone maximizes it. What it cannot see are a residual, components of too many members, and
-projections, whose components share no axes.
+What message passing cannot see are a residual, components of too many members, and projections,
+whose components share no axes.
 """
 
 from collections.abc import Callable
@@ -21,32 +20,27 @@ from structbo.acquisition import (
     AdditiveAcquisition,
     AdditiveCriterion,
     AdditiveUCB,
-    Components,
     Criterion,
-    Search,
 )
 from structbo.acquisition.additive import posterior_of
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.maximizers import Layout, coarse_to_fine
-from structbo.maximizers.ascent import coordinate_ascent
+from structbo.maximizers import Components, Layout, Maximizer, Search, coarse_to_fine
 from structbo.models import OuterBox
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import perturbed
-from structbo.proposal.union import NUM_GRID
 from structbo.space import Levels
 
 NUM_ROUNDS = 2
 NUM_DRAW_STARTS = 3
 NUM_RANDOM = 256
 NUM_PARENTS = 4
-NUM_COORDINATE_STARTS = 3
-NUM_GRADIENT_STARTS = 8
 
 
-@compiled("model", "is_seen")
+@compiled("model", "maximizer", "is_seen")
 def search_starts(
     model: Callable[..., Any],
+    maximizer: Maximizer,
     is_seen: bool,
     criterion: Criterion,
     draws: Draws,
@@ -56,13 +50,12 @@ def search_starts(
     levels: Levels,
     num_observed: Array | float,
     key: Array,
-) -> tuple[Acquisition, Array]:
-    """The criterion's acquisition, and points from which its gradient is worth following.
-
-    Where message passing sees everything, its maxima, best first.
+) -> tuple[Acquisition, Search]:
+    """The criterion's acquisition, and what a maximizer knows of the search.
 
     Args:
         model: the NumPyro model.
+        maximizer: what finds the points, which begins here.
         is_seen: whether message passing sees everything.
         criterion: what makes a point worth evaluating.
         draws: posterior draws of the model's sites.
@@ -74,9 +67,10 @@ def search_starts(
         key: a JAX random key.
 
     Returns:
-        The acquisition, and points, shape (K, D).
+        The acquisition, and the search with maxima and starts.
     """
-    key_random, key_parents, key_line, key_search = jax.random.split(key, 4)
+    keys = jax.random.split(key, 5)
+    key_random, key_parents, key_starts, key_criterion, key_maximizer = keys
     posteriors = condition(model, draws, data)
     top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
     parents = jnp.asarray(data.x)[top]
@@ -91,7 +85,7 @@ def search_starts(
         num_observed=num_observed,
         components=components,
         layouts=single,
-        key=key_search,
+        key=key_criterion,
     )
     is_projected = posteriors.covariance.decomposition.projection is not None
     is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
@@ -101,15 +95,10 @@ def search_starts(
     # What is known of the function's maximum depends on how far up the candidates reach.
     search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
     acquisition = guide if is_guide else criterion.of(posteriors, search)
-    if is_seen:
-        values = AdditiveAcquisition.of(acquisition, components)(global_maxima)
-        return acquisition, global_maxima[jnp.argsort(-values)]
-    order = jnp.argsort(-acquisition(search.candidates))
-    ranked = search.candidates[order[:NUM_GRADIENT_STARTS]]
-    moved = coordinate_ascent(
-        acquisition, ranked[:NUM_COORDINATE_STARTS], levels, key_line, NUM_GRID
-    )
-    return acquisition, jnp.concatenate([moved, ranked])
+    function = AdditiveAcquisition.of(acquisition, components) if is_seen else acquisition
+    search = search._replace(maxima=global_maxima, key=key_starts)
+    starts = maximizer.starts(function, search)
+    return acquisition, search._replace(starts=starts, key=key_maximizer)
 
 
 def _message_passing_maxima(

@@ -32,6 +32,11 @@ class Levels(NamedTuple):
                 row[: len(values)] = values
         return cls(jnp.asarray(padded), jnp.asarray(counts))
 
+    def as_arrays(self) -> list[np.ndarray | None]:
+        """One array of levels per variable, None for a continuous one; not traceable."""
+        values, counts = np.asarray(self.values), np.asarray(self.counts)
+        return [row[:k] if k else None for row, k in zip(values, counts, strict=True)]
+
     @property
     def discrete(self) -> Array:
         """Which variables are discrete, shape (D, 1)."""

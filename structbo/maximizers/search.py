@@ -1,16 +1,17 @@
-"""What a criterion knows of the search for the next point."""
+"""Where the next point is looked for: what criteria and maximizers know of it."""
 
 from typing import NamedTuple
 
+import numpy as np
 from jax import Array
 
-from structbo.acquisition.components import Components
-from structbo.maximizers import Layout
+from structbo.maximizers.components import Components
+from structbo.maximizers.junction_tree import Layout
 from structbo.space import Levels
 
 
 class Search(NamedTuple):
-    """Where the next point is looked for; whatever a criterion wants to know of it.
+    """The state of the search for the next point.
 
     Args:
         levels: the legal coordinates.
@@ -20,6 +21,9 @@ class Search(NamedTuple):
         components: the union of the components of all draws.
         layouts: the junction tree of every draw's components, stacked along the first axis.
         key: a JAX random key; the same for all points of one search, so that noise cancels.
+        maxima: for maximizers, what message passing found for an additive acquisition, averaged
+            over draws and of single ones; candidates as well. Shape (k, D).
+        starts: for maximizers, where `Maximizer.starts` begins, shape (K, D).
     """
 
     levels: Levels
@@ -29,3 +33,5 @@ class Search(NamedTuple):
     components: Components
     layouts: Layout
     key: Array
+    maxima: Array | np.ndarray = np.zeros(0)
+    starts: Array | np.ndarray = np.zeros(0)

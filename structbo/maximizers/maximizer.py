@@ -1,0 +1,83 @@
+"""The protocol of maximizers: an acquisition and the state of a search in, ranked points out."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from structbo.maximizers.search import Search
+
+Function = Callable[[Array], Array]
+"""Maps points (m, D) to values (m,)."""
+NUM_STARTS = 8
+
+
+class Maximizer(ABC):
+    """Finds the points where an acquisition is largest; subclasses are frozen dataclasses.
+
+    A function with ``tables`` is additive (`AdditiveFunction`), and message passing sees all of it.
+    """
+
+    def starts(self, function: Function, search: Search) -> Array:
+        """Where to begin, by default at the best candidates.
+
+        Compiled together with the acquisition, so it must be traceable by JAX.
+
+        Args:
+            function: the acquisition.
+            search: what is known.
+
+        Returns:
+            Legal points, shape (K, D).
+        """
+        return ranked(function, search.candidates)[:NUM_STARTS]
+
+    @abstractmethod
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        """Where the acquisition is large; not traced.
+
+        Args:
+            function: the acquisition; `evaluate` compiles it.
+            search: what is known, `starts` among it.
+
+        Returns:
+            Points of the unit cube, best first, shape (K, D). The first one that is legal and new
+            once it is rounded to the levels is evaluated next.
+        """
+
+
+def evaluate(function: Function, x: ArrayLike) -> Array:
+    """The values of a function at points (m, D), compiled once per number of points.
+
+    Args:
+        function: a pytree, as acquisitions are, or a Python function, which is known by identity.
+        x: the points.
+
+    Returns:
+        Shape (m,).
+
+    Example:
+        >>> evaluate(lambda x: x.sum(1), np.ones((2, 3))).tolist()
+        [3.0, 3.0]
+    """
+    is_pytree = not jax.tree_util.all_leaves([function])
+    return _evaluate(function if is_pytree else jax.tree_util.Partial(function), jnp.asarray(x))
+
+
+@jax.jit
+def _evaluate(function: Function, x: Array) -> Array:
+    return function(x)
+
+
+def ranked(function: Function, points: Array) -> Array:
+    """Points (m, D), best first; traceable."""
+    return points[jnp.argsort(-function(points))]
+
+
+def is_additive(function: Function) -> bool:
+    """Whether message passing sees all of a function."""
+    return hasattr(type(function), "tables")

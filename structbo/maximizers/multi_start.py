@@ -1,0 +1,39 @@
+"""The default maximizer: many starts, moved along coordinates and then by gradient."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from structbo.maximizers.additive import MessagePassing
+from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
+from structbo.maximizers.maximizer import Function, Maximizer, is_additive, ranked
+from structbo.maximizers.search import Search
+
+
+@dataclass(frozen=True)
+class MultiStart(Maximizer):
+    """The best candidates, a few of them moved along coordinates, and then all by gradient.
+
+    The maxima that message passing finds for an additive acquisition are among the candidates.
+    Where it sees everything, message passing alone is the maximizer.
+
+    Args:
+        num_coordinate: how many candidates are moved along coordinates.
+        num_gradient: how many candidates, as they are, start by gradient beside these.
+    """
+
+    num_coordinate: int = 3
+    num_gradient: int = 8
+
+    def starts(self, function: Function, search: Search) -> Array:
+        if is_additive(function):
+            return MessagePassing().starts(function, search)
+        best = ranked(function, search.candidates)[: self.num_gradient]
+        moved = CoordinateAscent().moved(function, best[: self.num_coordinate], search)
+        return jnp.concatenate([moved, best])
+
+    def __call__(self, function: Function, search: Search) -> np.ndarray:
+        finish = MessagePassing() if is_additive(function) else GradientAscent()
+        return finish(function, search)
