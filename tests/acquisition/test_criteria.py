@@ -159,7 +159,7 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         assert hash(criterion) == hash(type(criterion)())
     own = acquisition.UCB(beta=HalfLog())
     assert acquisition.as_criterion(own) is own and own == acquisition.UCB()
-    with pytest.raises(ValueError, match=r"'log_ei', 'pi', .* 'thompson', .* got 'ei'"):
+    with pytest.raises(ValueError, match=r"'log_ei', 'log_pi', .* 'thompson', .* got 'ei'"):
         structbo.Optimizer({"x": (0.0, 1.0)}, criterion="ei")
     with pytest.raises(TypeError, match=r"or an instance such as .*UCB\(beta=4.0\); got <class"):
         structbo.suggest({"x": (0.0, 1.0)}, [], [], criterion=acquisition.UCB)  # type: ignore
