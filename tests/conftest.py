@@ -2,8 +2,9 @@
 
 Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cholesky of 200 rows
 then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
-pytest's cache folder, for other processes and for the next run. The variables must be set before
-SciPy and JAX are imported.
+pytest's cache folder, for other processes and for the next run, and the fast tests compile quickly
+rather than well. Nightly tests run long, on programs as users have them. The variables must be set
+before SciPy is imported and JAX compiles.
 """
 
 import os
@@ -24,14 +25,27 @@ import numpy as np
 import numpyro
 import pytest
 
-numpyro.enable_x64()
+MAX_MEMORY_MAPS = 20_000
+"""A process may have 65,530 of them; every compiled program takes a few."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "not nightly":
+        jax.config.update("jax_disable_most_optimizations", True)
+        os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # for processes that tests start
+        if jax.__version_info__ < (0, 11):  # half the time again; XLA dropped the flag after
+            flags = os.environ.get("XLA_FLAGS", "")
+            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
+    numpyro.enable_x64()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """A process with thousands of programs runs out of memory maps: it may have 65,530 of them."""
+    """A process with thousands of programs runs out of memory maps, where they are counted."""
     yield
-    jax.clear_caches()
+    maps = Path("/proc/self/maps")
+    if not maps.exists() or len(maps.read_bytes().splitlines()) > MAX_MEMORY_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")

@@ -1,28 +1,194 @@
-"""Examples run as their users run them."""
+"""Examples run as their users run them, in a short mode: small arguments, small constants."""
 
+import ast
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+SCRIPTS = {
+    str(path.relative_to(EXAMPLES))
+    for path in EXAMPLES.rglob("*.py")
+    if '__name__ == "__main__"' in path.read_text() or path.parent.name == "extend"
+}
+"""All that people run; other files of the folder are imported by these."""
+
+PROBLEMS = """
+import numpy as np
+from scipy.stats import qmc
+
+def sobol(n, D, seed):
+    return qmc.Sobol(D, seed=seed).random(n)
+
+class Problem:
+    D, f_opt, structure = 3, 0.0, ((0, 1), (2,))
+    def __call__(self, x):
+        return -((x - 0.5) ** 2).sum(-1)
+    def observe(self, x, rng):
+        return self(x) + 0.01 * rng.normal(size=len(x))
+
+def get_problem(name):
+    return Problem()
+"""
+"""Functions to maximize, in the form that the benchmarks of optimizers expect."""
 
 
-@pytest.mark.parametrize(
-    "num_trials",
-    [
-        pytest.param(4, id="before the model is used"),
-        pytest.param(18, id="whole", marks=pytest.mark.nightly),
-    ],
-)
-def test_custom_prior_runs_and_learns_the_decay(tmp_path: Path, num_trials: int) -> None:
-    """The posterior is drawn in both; points are suggested by the model in the second."""
-    picture = tmp_path / "picture.png"
-    command = [sys.executable, EXAMPLES / "custom_prior.py", "--n-trials", str(num_trials)]
-    run = subprocess.run(
-        [*command, "--picture", picture], capture_output=True, text=True, timeout=600
-    )
-    assert run.returncode == 0, run.stderr
-    assert "Best value" in run.stdout and "decay" in run.stdout
-    assert picture.stat().st_size > 1000
+class Short(NamedTuple):
+    """Arguments, where OUT is a folder for results, and constants of the script, as source."""
+
+    arguments: str = ""
+    constants: Mapping[str, str] = MappingProxyType({})
+    needs: tuple[str, ...] = ()
+
+
+FAST = {
+    "custom_prior.py": Short("--n-trials 4 --picture OUT/picture.png"),
+}
+"""Read first, and quick: they draw a posterior."""
+
+NIGHTLY = {
+    "custom_prior.py": Short("--n-trials 18 --picture OUT/picture.png"),
+    "extend/new_block.py": Short(),
+    "extend/new_kernel.py": Short(),
+    "extend/new_random_variable.py": Short(),
+    "extend/new_structure.py": Short(),
+    "interactions.py": Short("--n-trials 24 --picture OUT/picture.png"),
+    "quickstart.py": Short("--n-trials 4 --picture OUT/picture.png", needs=("cv2", "skimage")),
+    "unmixed_chain.py": Short("--num-samples 20 --output OUT/picture.png"),
+    "which_structure.py": Short("--n 12 --num-samples 5"),
+    "benchmarks/batches.py": Short(
+        "--bench OUT --problems star10.0 --seeds 0 --results OUT/table.csv",
+        {"BUDGET": "24", "CASES": "[('believer', 1), ('dpp_sample', 2)]"},
+    ),
+    "benchmarks/certificates.py": Short(
+        "--priors default --dims 4 --observations 12 --seeds 0 --table OUT/table.csv",
+        {"NUM_RANDOM": "500"},
+    ),
+    "benchmarks/kdpp.py": Short(
+        "--items 40 --size 3 --table OUT/table.csv", {"NUM_TIMED": "100", "DPPY": "{}"}
+    ),
+    "benchmarks/message_passing.py": Short(
+        "", {"SIZES": "(5,)", "GRIDS": "((2, 3),)", "RANDOM": "((6, 7),)"}
+    ),
+    "benchmarks/mixing.py": Short("--seconds 0.2 --cases 3,20 --folder OUT"),
+    "benchmarks/recipes.py": Short(
+        "--bench OUT --problems star10.0 --seeds 0 --results OUT/table.csv "
+        "--recipes random known_partition",
+        {"BUDGET": "22", "SHOWN": "(21, 22)"},
+    ),
+    "benchmarks/regret.py": Short(
+        "--bench OUT --problems star10 --seeds 0 --results OUT/table.csv",
+        {"PROBLEMS": "{'star10': 22}", "COUNTS": "(21, 22)"},
+    ),
+    "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
+    "benchmarks/suggest.py": Short("", {"CASES": "[(3, 12, 2, 'dpp_sample', 1.0)]"}),
+    "studies/active_variables.py": Short(
+        "--seeds 1 --folder OUT", {"SIZES": "(8,)", "LARGE": "8", "BUDGET": "60"}
+    ),
+    "studies/batches.py": Short(
+        "--runs 1 --abalone OUT/abalone.data --results OUT",
+        {"M": "100", "NUM_BATCHES": "{5: 1, 10: 1}"},
+    ),
+    "studies/beale.py": Short("--seeds 0", {"NUM_DIMS": "6", "BUDGET": "2"}),
+    "studies/calibration.py": Short("--cases ActiveGibbs --replications 20 --folder OUT"),
+    "studies/graph_learning.py": Short(
+        "--repetitions 1 --folder OUT", {"SIZES": "(10, 12)", "NUM_DRAWS": "3"}
+    ),
+    "studies/partitions.py": Short(
+        "--runs 1",
+        {
+            "NUM_DIMS": "4",
+            "NUM_POINTS": "12",
+            "NUM_MODELS": "25",
+            "LENGTH": "{'num_warmup': 5, 'num_samples': 20, 'num_chains': 1}",
+            "RESULTS": "Path('OUT')",
+        },
+    ),
+    "studies/projections.py": Short(
+        "--runs 1 --dims 10",
+        {
+            "NUM_HELD_OUT": "20",
+            "LENGTH": "{'num_warmup': 5, 'num_samples': 5, 'num_chains': 1}",
+            "RESULTS": "Path('OUT')",
+        },
+    ),
+}
+"""All of them; benchmarks and studies with settings that show no more than that they run."""
+
+
+def test_every_script_is_run() -> None:
+    assert set(NIGHTLY) == SCRIPTS
+
+
+class Shortened(ast.NodeTransformer):
+    """Gives other values to constants of a module; `left` are those that it has not met."""
+
+    def __init__(self, constants: dict[str, str]) -> None:
+        self.left = dict(constants)
+
+    def value(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        name = ast.unparse(target)
+        return ast.parse(self.left.pop(name), mode="eval").body if name in self.left else value
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        (target,) = node.targets
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            pairs = zip(target.elts, node.value.elts, strict=True)
+            node.value.elts = [self.value(*pair) for pair in pairs]
+        else:
+            node.value = self.value(target, node.value)
+        return node
+
+
+def program(path: Path, constants: dict[str, str]) -> str:
+    """The source of a script with other constants."""
+    shortened = Shortened(constants)
+    tree = ast.fix_missing_locations(shortened.visit(ast.parse(path.read_text())))
+    assert not shortened.left, f"{path.name} has no constants {list(shortened.left)}"
+    return ast.unparse(tree)
+
+
+def run(name: str, short: Short, out: Path) -> str:
+    """What a script prints in a process of its own, once it has written all that it was told to."""
+    arguments = short.arguments.replace("OUT", str(out)).split()
+    constants = {key: value.replace("OUT", str(out)) for key, value in short.constants.items()}
+    rings = np.random.default_rng(0).random((120, 8)).round(3)
+    inputs = {
+        "program.py": program(EXAMPLES / name, constants),
+        "problems.py": PROBLEMS,
+        "results.jsonl": "",
+        "abalone.data": "\n".join(f"M,{','.join(map(str, row))}" for row in rings),
+    }
+    for file, text in inputs.items():
+        (out / file).write_text(text)
+    environment = os.environ | {
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        "MPLBACKEND": "agg",
+        "PYTHONPATH": str((EXAMPLES / name).parent),
+    }
+    command = [sys.executable, "-W", "error::DeprecationWarning", "program.py", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=out)
+    assert done.returncode == 0, done.stderr
+    for path in (Path(word) for word in arguments if word.startswith(f"{out}/")):
+        assert path.stat().st_size > 0
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_examples_that_people_read_first(name: str, tmp_path: Path) -> None:
+    assert run(name, FAST[name], tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", NIGHTLY)
+def test_every_example(name: str, tmp_path: Path) -> None:
+    for module in NIGHTLY[name].needs:
+        pytest.importorskip(module)
+    run(name, NIGHTLY[name], tmp_path)

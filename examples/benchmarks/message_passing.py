@@ -24,6 +24,9 @@ from scipy.optimize import minimize
 
 from structbo.maximizers import make_layout, max_sum, maximize_additive, table_bytes, triangulate
 
+SIZES, RANDOM = (10, 20, 50), ((50, 75), (50, 100))
+GRIDS = ((2, 5), (3, 3), (4, 4), (4, 5), (5, 5), (5, 10))
+
 
 @partial(register_dataclass, data_fields=["edges", "omega", "phase", "weight"], meta_fields=[])
 @dataclass(frozen=True)
@@ -109,11 +112,11 @@ if __name__ == "__main__":
     jax.config.update("jax_enable_x64", True)
     print("                      tree-        max_sum (G)  maximize_additive  largest\n"
           "graph                 width exact            s   first s  best s    gap, %")  # fmt: skip
-    for n in (10, 20, 50):
+    for n in SIZES:
         measure(f"tree {n}", nx.random_labeled_tree(n, seed=0))
         measure(f"star {n}", nx.star_graph(n - 1))
         measure(f"path {n}", nx.path_graph(n))
-    for a, b in ((2, 5), (3, 3), (4, 4), (4, 5), (5, 5), (5, 10)):
+    for a, b in GRIDS:
         measure(f"{a} x {b}", nx.convert_node_labels_to_integers(nx.grid_2d_graph(a, b)))
-    for edges in (75, 100):
-        measure(f"random 50, {edges} edges", nx.gnm_random_graph(50, edges, seed=0))
+    for n, edges in RANDOM:
+        measure(f"random {n}, {edges} edges", nx.gnm_random_graph(n, edges, seed=0))

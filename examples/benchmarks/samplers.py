@@ -29,6 +29,8 @@ from structbo.samplers.conditional import Conditional
 from structbo.samplers.informed_edges import first_order_gains
 
 numpyro.enable_x64()
+FLIPS = tuple(product((10, 20, 50), (128, 256, 512)))
+GRADIENTS = ((10, 200), (20, 200), (50, 384))
 
 
 def seconds(function: Callable[..., Any], *args: Any, repeats: int = 7) -> float:
@@ -108,10 +110,8 @@ def gradients(num_dims: int, n: int, components: Any, residual: Residual | None)
 
 if __name__ == "__main__":
     print(f"{'components':>10} {'D':>3} {'n':>4} {'flip ms':>8} {'/ chol':>7} {'scores ms':>10}")
-    for components, num_dims, n in product((pairs, cliques), (10, 20, 50), (128, 256, 512)):
-        flips(num_dims, n, components)
+    for components, size in product((pairs, cliques), FLIPS):
+        flips(*size, components)
     print(f"\n{'components':>10} {'residual':>8} {'D':>3} {'n':>4} {'v+g ms':>7} {'/ chol':>7}")
-    for (num_dims, n), residual, components in product(
-        ((10, 200), (20, 200), (50, 384)), (None, Residual()), (pairs, cliques)
-    ):
-        gradients(num_dims, n, components, residual)
+    for size, residual, components in product(GRADIENTS, (None, Residual()), (pairs, cliques)):
+        gradients(*size, components, residual)

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 import structbo as sb
 
 METHODS, SIZES = ("GPT", "FDT", "GPT*", "FDT*", "CWS"), (10, 20, 40, 80, 200, 400)
+LARGE = 200
 COLUMNS = "function", "D", "d", "method", "runs", "recovery rate", "evaluations"
 NOISE, BUDGET = 0.1, 2000
 KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}
@@ -77,8 +78,8 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     cases: list[tuple[Problem, int, int]] = [(gp_sample, num_dims, 2) for num_dims in SIZES]
-    cases += [(problem, 200, d) for problem in (quad, quad_mix) for d in (2, 4, 6)]
-    cases += [(branin, 200, 2), (beale, 200, 2)]
+    cases += [(problem, LARGE, d) for problem in (quad, quad_mix) for d in (2, 4, 6)]
+    cases += [(branin, LARGE, 2), (beale, LARGE, 2)]
     rows: list[tuple] = []
     for (problem, num_dims, d), method in product(cases, METHODS):
         found = [run(method, problem, num_dims, d, seed) for seed in range(options.seeds)]

@@ -150,14 +150,14 @@ def chosen_graph(prior: dist.Distribution, first: int = 0):
     ids=["numbers from 0", "other numbers"],
 )
 def test_other_discrete_sites_follow_their_posterior(
-    prior, first, block, data, posterior_over, check_frequencies
+    prior, first, block, effort, data, posterior_over, check_frequencies
 ):
     fixed = {"lengthscale": jnp.full(3, 0.4), "outputscale": 1.0, "noise": 0.3}
     model = handlers.condition(AdditiveGP(chosen_graph(prior, first)), data=fixed)
     args = data(7, 3)
     kernel = default_sampler(model, num_dims=3)
     assert [type(kernel) for kernel, _ in kernel.blocks] == [block]
-    draws = run(model, args, num_samples=4000)["kind"]
+    draws = run(model, args, num_samples=int(4000 * effort))["kind"]
     values = jnp.arange(3) + first
     check_frequencies(draws, values, posterior_over(model, args, "kind", values))
 

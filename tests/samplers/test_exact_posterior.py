@@ -47,20 +47,22 @@ def edge_model(components, options):
         ("pairs", partial(InformedEdges, num_moves=2)),
         ("cliques", partial(EdgeGibbs, num_moves=3)),
         ("cliques", partial(InformedEdges, num_moves=2)),
-        ("bounded cliques", partial(InformedEdges, num_moves=2)),
-        ("unequal weights", partial(InformedEdges, num_moves=2)),
+        *[
+            pytest.param(case, partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly)
+            for case in ("bounded cliques", "unequal weights")
+        ],
     ],
     ids=lambda part: part if isinstance(part, str) else part.func.__name__,
 )
 def test_frequencies_of_graphs(
-    case, block, data, all_graphs, posterior_over, run_block, check_frequencies
+    case, block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
     graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
     model = edge_model(*CASES[case])
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
     starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
-    draws = run_block(block(model), args, "Z", starts, 5050)[:, 50:]
+    draws = run_block(block(model), args, "Z", starts, 50 + int(5000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior)
 
 
@@ -68,13 +70,13 @@ def test_frequencies_of_graphs(
     ("max_width", "block"),
     [
         (1, partial(EdgeGibbs, num_moves=3)),
-        (1, partial(InformedEdges, num_moves=2)),
-        (2, partial(InformedEdges, num_moves=2)),
+        pytest.param(1, partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
+        pytest.param(2, partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
     ],
     ids=lambda part: str(part) if isinstance(part, int) else part.func.__name__,
 )
 def test_frequencies_of_graphs_of_bounded_treewidth(
-    max_width, block, data, all_graphs, posterior_over, run_block, check_frequencies
+    max_width, block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
     """A bound on the treewidth restricts the posterior, and no chain ever leaves it."""
     graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
@@ -88,11 +90,11 @@ def test_frequencies_of_graphs_of_bounded_treewidth(
     assert 0.02 < posterior.max() < 0.9
     np.testing.assert_allclose(posterior_over(model, args, "Z", graphs), posterior, rtol=1e-9)
     starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
-    draws = run_block(block(model), args, "Z", starts, 5050)
+    draws = run_block(block(model), args, "Z", starts, 50 + int(5000 * effort))
     check_frequencies(draws[:, 50:], graphs, posterior)
 
 
-def test_frequencies_through_mcmc(data, all_graphs, posterior_over, check_frequencies):
+def test_frequencies_through_mcmc(effort, data, all_graphs, posterior_over, check_frequencies):
     """The same comparison through NumPyro's own interface."""
     graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
     model = edge_model(pairs, {})
@@ -100,7 +102,7 @@ def test_frequencies_through_mcmc(data, all_graphs, posterior_over, check_freque
     mcmc = MCMC(
         kernel,
         num_warmup=50,
-        num_samples=5000,
+        num_samples=int(5000 * effort),
         num_chains=20,
         chain_method=jax.vmap,
         progress_bar=False,
@@ -143,7 +145,7 @@ def straight_line(x, y=None):
 
 
 def test_other_likelihoods_fall_back_to_the_full_density(
-    all_graphs, posterior_over, run_block, check_frequencies
+    effort, all_graphs, posterior_over, run_block, check_frequencies
 ):
     graphs = all_graphs(3)
     x = jnp.array(np.random.default_rng(2).normal(size=(5, 3)))
@@ -151,7 +153,7 @@ def test_other_likelihoods_fall_back_to_the_full_density(
     posterior = posterior_over(straight_line, args, "Z", graphs)
     assert 0.2 < posterior.max() < 0.9
     starts = jnp.zeros((20, 3, 3), int)
-    draws = run_block(EdgeGibbs(straight_line), args, "Z", starts, 2050)[:, 50:]
+    draws = run_block(EdgeGibbs(straight_line), args, "Z", starts, 50 + int(2000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior)
 
 

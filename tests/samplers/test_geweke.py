@@ -4,7 +4,8 @@ A successive-conditional simulator is a Gibbs sampler of parameters *and observa
 under test move the parameters given y, one more block draws y given the parameters. Whatever the
 number of observations, its stationary distribution is the prior, from which independent draws are
 at hand. Chains start there and are independent, so the mean over a chain has a standard error that
-needs no estimate of autocorrelation: that of the means of all chains.
+needs no estimate of autocorrelation: that of the means of all chains. Long runs
+of 100 chains see errors of a mean by 0.12 of its standard deviation, quick ones of 25 by 0.25.
 """
 
 from collections.abc import Callable
@@ -86,7 +87,7 @@ def quantities(model: AdditiveGP, points: jax.Array, values: Values) -> jax.Arra
     return jnp.concatenate([jnp.ravel(part).astype(float) for part in parts])
 
 
-def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs) -> None:
+def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs, num_chains: int) -> None:
     def prior(key: jax.Array) -> Values:
         trace = handlers.trace(handlers.seed(model, key)).get_trace(points)
         return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
@@ -116,11 +117,11 @@ def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs) -> Non
 
         return jax.lax.scan(step, state, length=NUM_STEPS)[1].mean(0)
 
-    keys = jax.random.split(jax.random.key(0), NUM_CHAINS)
+    keys = jax.random.split(jax.random.key(0), num_chains)
     means = np.asarray(jax.jit(lambda: jax.lax.map(chain, keys))())
     expected = np.asarray(moments(draws))
     spread = means.std(0, ddof=1)
-    error = np.sqrt(spread**2 / NUM_CHAINS + expected.var(0) / NUM_PRIOR_DRAWS)
+    error = np.sqrt(spread**2 / num_chains + expected.var(0) / NUM_PRIOR_DRAWS)
     z = (means.mean(0) - expected.mean(0)) / error
     assert np.abs(z).max() < 4
     # A sampler that never moves is invariant too: chains must forget where they started.
@@ -128,7 +129,7 @@ def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs) -> Non
 
 
 # What these blocks draw is compared with enumerated posteriors in the other tests of samplers.
-LONG = {"edges, EdgeGibbs", "forests", "partitions, RestrictedSplitMerge"}
+LONG = {*FAMILIES} - {"edges", "directions"}
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,8 @@ LONG = {"edges, EdgeGibbs", "forests", "partitions, RestrictedSplitMerge"}
         for family in FAMILIES
     ],
 )
-def test_prior_is_invariant(family):
+def test_prior_is_invariant(family, effort):
     structure, num_dims, block = FAMILIES[family]
     model = AdditiveGP(structure, **PRIORS)
     points = jnp.array(np.random.default_rng(5).random((NUM_POINTS, num_dims)))
-    check_invariance(model, points, simulator(model, points, block))
+    check_invariance(model, points, simulator(model, points, block), int(NUM_CHAINS * effort))

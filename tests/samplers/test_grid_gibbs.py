@@ -35,13 +35,14 @@ def switch_model(x, y=None):
     [(lengthscale_model(), VALUES), (switch_model, [0, 1, 2])],
     ids=["lengthscales", "other likelihood"],
 )
-def test_frequencies(model, levels, data, posterior_over, run_block, check_frequencies):
+def test_frequencies(model, levels, effort, data, posterior_over, run_block, check_frequencies):
     args = data(6, 2)
     grid = jnp.array(list(product(levels, repeat=2)))
     posterior = posterior_over(model, args, "lengthscale", grid)
     assert 0.15 < posterior.max() < 0.9
     starts = jnp.tile(grid[:1], (20, 1))
-    draws = run_block(GridGibbs(model), args, "lengthscale", starts, 2020)[:, 20:]
+    num_steps = 20 + int(2000 * effort)
+    draws = run_block(GridGibbs(model), args, "lengthscale", starts, num_steps)[:, 20:]
     assert np.isin(draws, grid).all()
     check_frequencies(draws, grid, posterior)
 

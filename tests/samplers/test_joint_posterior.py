@@ -30,11 +30,13 @@ FAMILIES = {
     [
         "partitions",
         "active sets",
-        "forests",
+        pytest.param("forests", marks=pytest.mark.nightly),
         pytest.param("treewidth 2", marks=pytest.mark.nightly),
     ],
 )
-def test_structures_and_lengthscales(family, data, all_graphs, all_partitions, check_frequencies):
+def test_structures_and_lengthscales(
+    family, effort, data, all_graphs, all_partitions, check_frequencies
+):
     site, num_dims, structure = FAMILIES[family]
     args = data(8, num_dims)
     scalars = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
@@ -67,7 +69,7 @@ def test_structures_and_lengthscales(family, data, all_graphs, all_partitions, c
             return state, state.z
 
         state = kernel.init(key, 0, None, args, {})
-        return jax.lax.scan(step, state, length=850)[1]
+        return jax.lax.scan(step, state, length=50 + int(800 * effort))[1]
 
     keys = jax.random.split(jax.random.key(0), 20)
     draws = jax.jit(lambda: jax.lax.map(chain, keys))()

@@ -50,23 +50,23 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
     ("prior", "sampler"),
     [
         *[("uniform", sampler) for sampler in SAMPLERS],
-        ("bounded", SAMPLERS[1]),
+        pytest.param("bounded", SAMPLERS[1], marks=pytest.mark.nightly),
         ("bounded by the likelihood", partial(SplitMerge, num_moves=12)),
         ("bounded by the likelihood", SAMPLERS[1]),
         pytest.param("CRP", SAMPLERS[2], marks=pytest.mark.nightly),
-        ("CRP", SAMPLERS[1]),
+        pytest.param("CRP", SAMPLERS[1], marks=pytest.mark.nightly),
     ],
     ids=lambda part: part if isinstance(part, str) else name(part),
 )
 def test_frequencies_of_partitions(
-    prior, sampler, data, all_partitions, posterior_over, run_block, check_frequencies
+    prior, sampler, effort, data, all_partitions, posterior_over, run_block, check_frequencies
 ):
     everything, args = all_partitions(NUM_DIMS), data(12, NUM_DIMS)
     model = partition_model(PRIORS[prior])
     posterior = posterior_over(model, args, "labels", everything)
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
     starts = jnp.tile(jnp.arange(NUM_DIMS, dtype=jnp.int32), (20, 1))
-    draws = run_block(sampler(model), args, "labels", starts, 2050)[:, 50:]
+    draws = run_block(sampler(model), args, "labels", starts, 50 + int(2000 * effort))[:, 50:]
     # Splits and merges of small blocks are rarely possible, and mix slowly.
     check_frequencies(draws, everything, posterior, 0.025 if "likelihood" in prior else 0.012)
 
@@ -75,14 +75,14 @@ def test_frequencies_of_partitions(
     "sampler",
     [
         SplitMerge,
-        PartitionGibbs,
         partial(RestrictedSplitMerge, num_moves=4, num_scans=0),
-        PartitionMoves,
+        pytest.param(PartitionGibbs, marks=pytest.mark.nightly),
+        pytest.param(PartitionMoves, marks=pytest.mark.nightly),
     ],
     ids=name,
 )
 def test_flat_likelihood_is_uniform(
-    sampler, data, all_partitions, posterior_over, run_block, check_frequencies
+    sampler, effort, data, all_partitions, posterior_over, run_block, check_frequencies
 ):
     """One observation says nothing: all 15 partitions of 4 have the same probability.
 
@@ -93,7 +93,7 @@ def test_flat_likelihood_is_uniform(
     model = partition_model(partitions(), 4)
     np.testing.assert_allclose(posterior_over(model, args, "labels", everything), 1 / 15)
     starts = jnp.zeros((200, 4), jnp.int32)
-    draws = run_block(sampler(model), args, "labels", starts, 1010)[:, 10:]
+    draws = run_block(sampler(model), args, "labels", starts, 10 + int(1000 * effort))[:, 10:]
     check_frequencies(draws, everything, np.full(15, 1 / 15))
 
 
@@ -297,13 +297,14 @@ def number_of_blocks(x, y=None):
 
 @pytest.mark.parametrize("sampler", [SplitMerge, PartitionGibbs])
 def test_other_likelihoods_fall_back_to_the_full_density(
-    sampler, all_partitions, posterior_over, run_block, check_frequencies
+    sampler, effort, all_partitions, posterior_over, run_block, check_frequencies
 ):
     everything, args = all_partitions(4), (jnp.zeros(3), jnp.array([1.5, 2.0, 0.4]))
     posterior = posterior_over(number_of_blocks, args, "labels", everything)
     assert 0.05 < posterior.max() < 0.9
     starts = jnp.zeros((20, 4), jnp.int32)
-    draws = run_block(sampler(number_of_blocks), args, "labels", starts, 1550)[:, 50:]
+    num_steps = 50 + int(1500 * effort)
+    draws = run_block(sampler(number_of_blocks), args, "labels", starts, num_steps)[:, 50:]
     check_frequencies(draws, everything, posterior)
 
 

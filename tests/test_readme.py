@@ -1,0 +1,68 @@
+"""The code in README runs, block after block, as one session of a reader with a table of runs."""
+
+import ast
+import importlib
+import re
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpyro.infer
+import pytest
+
+import structbo as sb
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def test_every_name_in_readme_exists() -> None:
+    """Also those in the text, such as `sb.plot_effects`."""
+    trees = [ast.parse(textwrap.dedent(block)) for block in BLOCKS]
+    assert len(trees) == README.count("```python") > 0
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(str(node.module))
+            assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
+    for dotted in set(re.findall(r"\b(?:sb|structbo)((?:\.[A-Za-z_]\w*)+)", README)):
+        found: Any = sb
+        for name in dotted[1:].split("."):
+            assert hasattr(found, name), f"README speaks of structbo{dotted}"
+            found = getattr(found, name)
+
+
+def fewer(function: Callable[..., Any], **limits: int) -> Callable[..., Any]:
+    """The function with its counts at most these."""
+
+    def limited(*args: Any, **settings: Any) -> Any:
+        return function(*args, **settings | limits)
+
+    return limited
+
+
+def train(params: dict[str, Any]) -> float:
+    return float(np.log10(params["learning_rate"] / 1e-3) ** 2 + params["dropout"])
+
+
+@pytest.mark.nightly
+def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With fewer evaluations and draws than it asks for."""
+    draws = {"num_warmup": 5, "num_samples": 5}
+    search = fewer(sb.minimize, n_trials=10, show_progress_bar=False)
+    monkeypatch.setattr(sb, "minimize", search)
+    monkeypatch.setattr(sb, "fit", fewer(sb.fit, **draws))
+    monkeypatch.setattr(numpyro.infer, "MCMC", fewer(numpyro.infer.MCMC, **draws))
+    rng = np.random.default_rng(0)
+    X = np.column_stack([10.0 ** rng.uniform(-5, -1, 12), rng.uniform(0, 0.5, 12)]).tolist()
+    X = [[*row, 1 + i % 8, ["relu", "gelu"][i % 2]] for i, row in enumerate(X)]
+    X_unit, y = rng.random((12, 3)), rng.random(12)
+    reader: dict[str, Any] = {"train": train, "X": X, "X_unit": X_unit, "y": y}
+    for block in BLOCKS:
+        if "another" in block:
+            reader["another"] = sb.fit(sb.default_model(), X_unit, y)
+        exec(compile(block, "README.md", "exec"), reader)
+    assert reader["result"].best_value < 10.0
+    assert len(reader["points"]) == 4
+    assert reader["posterior"].edge_probabilities().mean.shape == (3, 3)
