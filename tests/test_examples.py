@@ -55,6 +55,7 @@ FAST = {
 
 NIGHTLY = {
     "custom_prior.py": Short("--n-trials 18 --picture OUT/picture.png"),
+    "cascade.py": Short(needs=("cv2", "skimage")),
     "extend/new_block.py": Short(),
     "extend/new_kernel.py": Short(),
     "extend/new_random_variable.py": Short(),

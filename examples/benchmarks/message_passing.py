@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 from structbo.maximizers import make_layout, max_sum, maximize_additive, table_bytes, triangulate
 
 SIZES, RANDOM = (10, 20, 50), ((50, 75), (50, 100))
-GRIDS = ((2, 5), (3, 3), (4, 4), (4, 5), (5, 5), (5, 10))
+GRIDS = (2, 5), (3, 3), (4, 4), (4, 5), (5, 5), (5, 10)
 
 
 @partial(register_dataclass, data_fields=["edges", "omega", "phase", "weight"], meta_fields=[])
@@ -43,12 +43,8 @@ class EdgeFunctions:
         """Draws one Gaussian-process sample of lengthscale 0.2 per edge."""
         rng, edges = np.random.default_rng(seed), np.array(graph.edges)
         shape = (len(edges), num_features)
-        return cls(
-            edges,
-            omega=rng.normal(size=(*shape, 2)) / 0.2,
-            phase=rng.uniform(0.0, 2.0 * np.pi, shape),
-            weight=rng.normal(size=shape) * np.sqrt(2.0 / num_features),
-        )
+        omega, phase = rng.normal(size=(*shape, 2)) / 0.2, rng.uniform(0.0, 2.0 * np.pi, shape)
+        return cls(edges, omega, phase, rng.normal(size=shape) * np.sqrt(2.0 / num_features))
 
     @property
     def scopes(self) -> tuple[np.ndarray, ...]:
@@ -78,8 +74,7 @@ def polish(function: EdgeFunctions, x: np.ndarray) -> float:
 def timed(run: Callable[[], Any]) -> tuple[Any, float]:
     """The result of a call, and its CPU time in all threads."""
     begin = time.process_time()
-    result = jax.block_until_ready(run())
-    return result, time.process_time() - begin
+    return jax.block_until_ready(run()), time.process_time() - begin
 
 
 def measure(name: str, graph: nx.Graph) -> None:
