@@ -144,8 +144,9 @@ def straight_line(x, y=None):
     numpyro.sample("y", dist.Normal(x @ Z.sum(1), 1.5).to_event(1), obs=y)
 
 
+@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
 def test_other_likelihoods_fall_back_to_the_full_density(
-    effort, all_graphs, posterior_over, run_block, check_frequencies
+    block, effort, all_graphs, posterior_over, run_block, check_frequencies
 ):
     graphs = all_graphs(3)
     x = jnp.array(np.random.default_rng(2).normal(size=(5, 3)))
@@ -153,14 +154,8 @@ def test_other_likelihoods_fall_back_to_the_full_density(
     posterior = posterior_over(straight_line, args, "Z", graphs)
     assert 0.2 < posterior.max() < 0.9
     starts = jnp.zeros((20, 3, 3), int)
-    draws = run_block(EdgeGibbs(straight_line), args, "Z", starts, 50 + int(2000 * effort))[:, 50:]
+    draws = run_block(block(straight_line), args, "Z", starts, 50 + int(2000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior)
-
-
-def test_informed_edges_needs_a_gaussian_process(run_block):
-    args = (jnp.ones((5, 3)), jnp.ones(5))
-    with pytest.raises(ValueError, match=r"observed site is a MarginalGP.* use EdgeGibbs"):
-        run_block(InformedEdges(straight_line), args, "Z", jnp.zeros((1, 3, 3), int), 1)
 
 
 @pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
