@@ -75,7 +75,7 @@ class AdditiveCovariance:
 
     @property
     def shared_variance(self) -> Array:
-        """What the components divide among themselves: all but the residual's share."""
+        """Variance of all components together: all but the residual's share."""
         return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
 
     @property
@@ -92,12 +92,12 @@ class AdditiveCovariance:
         return self.shared_variance * self.shares
 
     def project(self, x: Array) -> Array:
-        """What the components are functions of, at points of the unit cube, shape (n, D)."""
+        """Coordinates that components are functions of, (n, P), for points of the cube (n, D)."""
         projection = self.decomposition.projection
         return x if projection is None else x @ projection
 
     def _projected(self, x: Array, other: Array) -> tuple[Array, Array]:
-        """Both sets of points projected; the same array twice stays that."""
+        """Both sets of points projected; an array given twice is projected once."""
         z = self.project(x)
         return z, z if other is x else self.project(other)
 
@@ -107,7 +107,7 @@ class AdditiveCovariance:
         return tuple(dim for group in self.kernel_groups for dim in group.dims)
 
     def shared_lengthscale(self, lengthscale: Array) -> Array:
-        """Lengthscales as the shared kernel sees them: infinite where it does not count."""
+        """Lengthscales for the shared kernel, infinite for dimensions with their own kernel."""
         if not self.kernel_groups:
             return lengthscale
         return lengthscale.at[jnp.array(self.own_dims)].set(jnp.inf)
@@ -119,7 +119,7 @@ class AdditiveCovariance:
         return OwnFactors(self.own_dims, jnp.concatenate(found))
 
     def factors(self, x: Array, other: Array, stretch: Array | float = 1.0) -> Array:
-        """One-dimensional correlations at so many times the lengthscales, shape (D, n, m)."""
+        """One-dimensional correlations at ``stretch`` times the lengthscales, shape (D, n, m)."""
         z, other = self._projected(x, other)
         lengthscale = stretch * self.lengthscale
         shared = self.shared_lengthscale(lengthscale)

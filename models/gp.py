@@ -33,11 +33,12 @@ class MarginalGP(dist.Distribution):
         covariance: the covariance function.
         x: observed points of the unit cube, shape (n, D).
         noise: noise variance, a scalar.
-        mask: which rows are data and not padding, bool, shape (n,). Default: all.
+        mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
+            `data_mask`, since `mask` is a method of every NumPyro distribution.
     """
 
     support = constraints.real_vector
-    pytree_data_fields = ("covariance", "x", "noise", "rows")
+    pytree_data_fields = ("covariance", "x", "noise", "data_mask")
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class MarginalGP(dist.Distribution):
         self.covariance = covariance
         self.x = x
         self.noise = noise
-        self.rows = jnp.ones(x.shape[0], bool) if mask is None else mask
+        self.data_mask = jnp.ones(x.shape[0], bool) if mask is None else mask
         super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
 
     def with_noise(self, gram: Array) -> Array:
@@ -64,19 +65,19 @@ class MarginalGP(dist.Distribution):
         return self.with_noise(self.covariance(self.x, self.x))
 
     def log_prob(self, value: Array) -> Array:
-        density = log_marginal(self.covariance_matrix, value, self.rows)
+        density = log_marginal(self.covariance_matrix, value, self.data_mask)
         return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
+        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
         white = jax.random.normal(key, (*sample_shape, self.x.shape[0]), dtype=cholesky.dtype)
-        return jnp.where(self.rows, white @ cholesky.T, 0.0)
+        return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
 
     def condition(self, y: Array) -> "ConditionedGP":
         """The posterior given the observations, shape (n,)."""
-        cholesky = safe_cholesky(masked(self.covariance_matrix, self.rows))
-        alpha = cho_solve(cholesky, jnp.where(self.rows, y, 0.0))
-        return ConditionedGP(self.covariance, self.x, self.rows, self.noise, cholesky, alpha)
+        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
+        alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
+        return ConditionedGP(self.covariance, self.x, self.data_mask, self.noise, cholesky, alpha)
 
 
 @partial(
@@ -237,7 +238,7 @@ class SamplePath(NamedTuple):
     """One function drawn from the posterior of an additive Gaussian process.
 
     Args:
-        posterior: where it was drawn from.
+        posterior: the posterior that it is drawn from.
         frequencies: shared by all components, shape (F, D).
         residual_frequencies: those of the residual, shape (F, D).
         phases: shape (C + 1, F), the residual's last.

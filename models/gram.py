@@ -82,7 +82,7 @@ class ComponentTable(NamedTuple):
 class OwnFactors:
     """Correlations in the E dimensions that have a kernel of their own.
 
-    The lengthscales that the shared kernel sees are to be infinite there.
+    The lengthscales of the shared kernel must be infinite there.
 
     Args:
         dims: these dimensions.
@@ -263,7 +263,7 @@ product_gram.defvjp(_product_forward, _product_backward)
 
 
 def by_tiles(gram: Callable[[Array, Array], Array], x: Array, other: Array) -> Array:
-    """Evaluates a large Gram matrix tile by tile, so that what it takes stays in cache.
+    """Evaluates a large Gram matrix tile by tile, so that its factors stay in cache.
 
     Derivatives compute a tile again, which is faster than to read its factors back from memory.
     Where both sets of points are the same array, one half of the symmetric matrix is computed.

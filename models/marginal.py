@@ -41,7 +41,7 @@ def _succeeded(cholesky: Array) -> Array:
 
 
 def _with_jitter(covariance: Array, first: Array) -> Array:
-    """Goes on after the first attempt, unless that has succeeded."""
+    """Attempts with growing jitter, unless the first without has succeeded."""
     scale = jnp.trace(covariance) / covariance.shape[0]
     jitters = jnp.array(JITTERS, covariance.dtype) * scale
     identity = jnp.eye(covariance.shape[0], dtype=covariance.dtype)

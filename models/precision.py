@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 
 class _OneThread:
-    """Limits linear algebra to one thread while somebody is inside.
+    """Limits linear algebra to one thread while any computation is inside.
 
     Threads of such a library wait for each other longer than they compute with matrices of the
     sizes that occur here.

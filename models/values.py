@@ -28,7 +28,7 @@ LARGEST_PRINTED = 8
 
 
 class Value(KeepsPrecision):
-    """What equals another of its class whose attributes are equal, and prints as the call it is of.
+    """Equal to others of its class with equal attributes; prints as the call that makes it.
 
     Attributes have the names of the constructor's arguments and must not change.
 
@@ -53,7 +53,7 @@ class Value(KeepsPrecision):
 
 
 class _Same:
-    """Stands for something that cannot be hashed: equal to itself alone."""
+    """In place of something that cannot be hashed: equal to itself alone."""
 
     def __init__(self, value: object) -> None:
         self._value = value

@@ -129,7 +129,15 @@ class Conditional:
             projection = gp.covariance.decomposition.projection
             empty = Decomposition(jnp.zeros((0, 0), bool), jnp.zeros(0), jnp.array(True))
             covariance = replace(gp.covariance, decomposition=empty)
-            return projection, covariance, gp.x, gp.noise, gp.rows, site["value"], site["scale"]
+            return (
+                projection,
+                covariance,
+                gp.x,
+                gp.noise,
+                gp.data_mask,
+                site["value"],
+            )
+            site["scale"]
 
         return not any(jax.tree.leaves(dependent_outputs(everything_else, value)))
 
@@ -215,7 +223,7 @@ class Conditional:
         decomposition = self._decomposition(trace)
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
         covariance = self.covariance_matrix(components)
-        evidence = log_marginal(covariance, self.y, self.likelihood.rows)
+        evidence = log_marginal(covariance, self.y, self.likelihood.data_mask)
         evidence = jnp.where(inside, evidence, -jnp.inf)
         log_density = self._with_prior(trace, self.evidence_power, evidence)
         return Point(value, log_density, components)

@@ -75,10 +75,10 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
 
 def _evidence_gains(conditional: Conditional, value: Array, components: Components) -> Array:
     """The part of the log evidence, shape (D, D)."""
-    covariance, rows = conditional.covariance, conditional.likelihood.rows
-    cholesky = safe_cholesky(masked(conditional.covariance_matrix(components), rows))
-    alpha = cho_solve(cholesky, jnp.where(rows, conditional.y, 0.0))
-    gradient = covariance_gradient(cholesky, alpha, rows)
+    covariance, mask = conditional.covariance, conditional.likelihood.data_mask
+    cholesky = safe_cholesky(masked(conditional.covariance_matrix(components), mask))
+    alpha = cho_solve(cholesky, jnp.where(mask, conditional.y, 0.0))
+    gradient = covariance_gradient(cholesky, alpha, mask)
 
     factors = conditional.lower_factors
     twice = gradient * (2.0 - jnp.eye(len(gradient)))

@@ -1,4 +1,4 @@
-"""What a kernel is: the correlation function of one dimension, the factor of every product."""
+"""Kernels: correlation functions of one dimension, the factors of products."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from structbo.models.values import Value
 NUM_NODES = 64
 """Nodes of the unit interval by which functions are drawn, enough for lengthscales above 0.03."""
 JITTER = 1e-10
-"""Added to the correlations of nodes, which are all but dependent where functions are smooth."""
+"""Added to the diagonal of correlations of nodes, nearly singular for smooth functions."""
 
 
 class Kernel(Value, ABC):
-    """The correlation function of one variable; a subclass says what it is for two numbers.
+    """The correlation function of one variable; a subclass defines it for two numbers.
 
     Kernels are values: instances of one class with equal attributes are equal. Attributes have the
     names of the constructor's arguments. A complete example with a parameter of its own is
@@ -60,7 +60,7 @@ class Kernel(Value, ABC):
         """
 
     def nodes(self, lengthscale: Array, parameters: Any, /) -> Array:
-        """Coordinates whose values all but determine a function, by which functions are drawn.
+        """Coordinates at which functions are drawn; their values nearly determine a function.
 
         Args:
             lengthscale: of this dimension, a scalar.
@@ -126,7 +126,7 @@ class KernelGroup:
         return jax.random.normal(key, (*nodes.shape, num_functions))
 
     def functions(self, drawn: Array, x: Array, lengthscale: Array, members: Array) -> Array:
-        """Products of the functions that were drawn over those dimensions that are members.
+        """Products, over the members, of the functions that were drawn.
 
         Their covariance is the product of the correlations. A function is determined by its values
         at the nodes: what is left out is its variance given these.

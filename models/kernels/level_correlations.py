@@ -1,4 +1,4 @@
-"""Categories of which some resemble each other, with correlations that are learned."""
+"""Learned correlations between the levels of a category."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,12 +14,12 @@ from structbo.models.kernels.kernel import Kernel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LevelCorrelations(Kernel):
-    """A category's levels correlated as the data say, ``c + (1 - c) R[a, b]``.
+    """Learned correlations between the levels of a category, ``c + (1 - c) R[a, b]``.
 
     ``R`` is a correlation matrix with an LKJ prior; its Cholesky factor is a site of the model, one
-    for each dimension that has this kernel. ``c = exp(-1 / (2 lengthscale^2))`` is what all levels
-    have in common. Where ``R`` is the identity every two levels are equally correlated, as for
-    categorical dimensions without a kernel of their own.
+    for each dimension that has this kernel. ``c = exp(-1 / (2 lengthscale^2))`` is the correlation
+    that all levels share. Where ``R`` is the identity every two levels are equally correlated, as
+    for categorical dimensions without a kernel of their own.
 
     Args:
         num_levels: how many choices there are, at equally spaced coordinates as `Space` puts them.

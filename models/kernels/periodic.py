@@ -1,4 +1,4 @@
-"""Functions that repeat themselves, with a period that is learned."""
+"""Periodic functions, with a learned period."""
 
 from dataclasses import dataclass
 
