@@ -1,7 +1,8 @@
 """Maximization of an additive function within a memory budget, whatever its graph.
 
 Message passing on the junction tree where its tables fit; where they do not, coordinate ascent
-over blocks of variables whose junction tree is narrow, and a bound on what it may have missed.
+over blocks of variables whose junction tree is narrow, and a bound on how far from the maximum it
+may be.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +37,7 @@ from structbo.maximizers.search import Search
 from structbo.models.precision import double_precision
 from structbo.space import Levels
 
-# Finest first. More points cost time and bring nothing once refined; fewer may miss the best basin.
+# Finest first. More points cost time without better maxima; fewer may miss the best basin.
 _GRIDS = (33, 25, 17, 13, 11, 9)
 _COARSE = 17
 # Blocks of width 3 on 17 points take some 30 ms; small grids are for factors of many variables.
@@ -60,7 +61,7 @@ class Maximum(NamedTuple):
         treewidth: width of the junction tree of the function's graph.
         exact: whether that tree fitted the memory budget: the value is then at least the maximum
             over a regular grid, else it is a maximum over blocks of variables.
-        upper_bound: what no point of a regular grid exceeds, and not below the value. The grid has
+        upper_bound: of the function on a regular grid, and not below the value. The grid has
             ``bound_grid`` points per variable, both ends included, and for a discrete variable as
             many of its levels. Equal to the value if that is exact. Between the points of the grid
             the function may be larger.
@@ -84,8 +85,8 @@ class Maximum(NamedTuple):
 class MessagePassing(Maximizer):
     """The maximum of an additive acquisition, by message passing alone.
 
-    Of an acquisition of which message passing does not see everything, the best of the maxima that
-    it found for an additive one in its place, the confidence bound.
+    For an acquisition that is not additive, the best of the maxima of an additive one in its place,
+    the confidence bound.
     """
 
     def starts(self, function: Function, search: Search) -> Array:
@@ -115,7 +116,7 @@ def maximize_additive(
     Where the tables of the function's junction tree fit the memory budget with 17 points per
     variable or more: message passing from coarse to fine. Elsewhere block coordinate ascent:
     variables are clamped until the treewidth is at most 3, the others are maximized by message
-    passing, and other variables are clamped next, until 3 blocks in a row bring nothing. This is
+    passing, and other variables are clamped next, until 3 blocks in a row improve nothing. This is
     done from several starts, among them the answer on 9 to 13 points where their tables fit; then
     message passing finds the best combination of all answers' coordinates, from which a last
     ascent starts.
@@ -128,7 +129,7 @@ def maximize_additive(
         memory_budget: bound in bytes on the factor tables, messages and largest clique table.
         start: points to start from, shape (D,) or (S, D); the value is not below theirs. By
             default, block ascent starts from the best of 1024 random points, 8 starts in all.
-        seed: of the random points.
+        seed: for the random points.
 
     Returns:
         The maximizer, its value and an upper bound, the treewidth, and whether the junction tree
@@ -170,7 +171,8 @@ def maximize_additive(
         starts = [] if start is None else _best_first(function, legal, start)
         if whole is not None:
             points, width = whole
-            # From a corner: a start inside would move points of the grid that the bound is of.
+            # From a corner: a start inside would move points of the grid, for which the bound
+            # holds.
             x, value = solve(tree, jnp.zeros(num_dims), points, width)
             if starts and float(function(starts[0][None])[0]) > value:
                 x, value = solve(tree, starts[0], points, width)

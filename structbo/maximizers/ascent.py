@@ -114,7 +114,7 @@ def gradient_ascent(
     is_continuous: np.ndarray,
     max_iterations: int = 60,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Polishes points in the unit cube by L-BFGS-B, all at once; discrete coordinates stay.
+    """Moves points in the unit cube by L-BFGS-B, all at once; discrete coordinates stay.
 
     Args:
         value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).

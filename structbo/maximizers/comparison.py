@@ -1,4 +1,4 @@
-"""The maximizers that the papers themselves use, to compare with.
+"""Maximizers that earlier papers use, as baselines.
 
 `direct` divides the whole box into ever smaller ones, `componentwise_search` maximizes over the
 variables of one component after the other on a grid. Neither is sure to find the maximum of a
@@ -40,7 +40,7 @@ class Direct(Maximizer):
 class ComponentwiseSearch(Maximizer):
     """From the best candidate, over one component's variables after the other on a grid.
 
-    The components are those of all draws, as far as message passing sees them, and single
+    The components are those of all draws that message passing can hold, and single
     variables; see `componentwise_search`.
 
     Args:

@@ -1,4 +1,4 @@
-"""The union of the components of all draws, as message passing wants it."""
+"""The union of the components of all draws, for message passing."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from jax.tree_util import register_dataclass
 @partial(register_dataclass, data_fields=["groups", "rows"], meta_fields=[])
 @dataclass(frozen=True)
 class Components:
-    """All components that any of S draws has, by size, and where each draw keeps them.
+    """All components of S draws, by size, and their rows in each draw's decomposition.
 
     Args:
         groups: by size, the members of every component, shape (F, size), -1 for padding.

@@ -248,7 +248,7 @@ def make_layout(
         if separator:
             deliver(separator, offset + step * num_grid**width)
 
-    # Variables of no factor stay where they are: to move them would not change the value.
+    # Variables of no factor stay where they are: moving them would not change the value.
     fixed = [v for v, box in zip(tree.order, inbox, strict=True) if v in tree.clamped or not box]
     num_entries = sum(map(len, scopes)) + num_dims
     entries = [entry for box in inbox for entry in box]

@@ -19,17 +19,17 @@ NUM_STARTS = 8
 class Maximizer(ABC):
     """Finds the points where an acquisition is largest; subclasses are frozen dataclasses.
 
-    A function with ``tables`` is additive (`AdditiveFunction`), and message passing sees all of it.
+    A function with ``tables`` is additive (`AdditiveFunction`): message passing maximizes it.
     """
 
     def starts(self, function: Function, search: Search) -> Array:
-        """Where to begin, by default at the best candidates.
+        """Points to start from, by default the best candidates.
 
         Compiled together with the acquisition, so it must be traceable by JAX.
 
         Args:
             function: the acquisition.
-            search: what is known.
+            search: the state of the search.
 
         Returns:
             Legal points, shape (K, D).
@@ -38,11 +38,11 @@ class Maximizer(ABC):
 
     @abstractmethod
     def __call__(self, function: Function, search: Search) -> np.ndarray:
-        """Where the acquisition is large; not traced.
+        """Points where the acquisition is large; not traced.
 
         Args:
             function: the acquisition; `evaluate` compiles it.
-            search: what is known, `starts` among it.
+            search: the state of the search, with its `starts`.
 
         Returns:
             Points of the unit cube, best first, shape (K, D). The first one that is legal and new
@@ -54,7 +54,8 @@ def evaluate(function: Function, x: ArrayLike) -> Array:
     """The values of a function at points (m, D), compiled once per number of points.
 
     Args:
-        function: a pytree, as acquisitions are, or a Python function, which is known by identity.
+        function: a pytree, as acquisitions are, or a Python function, which is compared by
+            identity.
         x: the points.
 
     Returns:
@@ -79,5 +80,5 @@ def ranked(function: Function, points: Array) -> Array:
 
 
 def is_additive(function: Function) -> bool:
-    """Whether message passing sees all of a function."""
+    """Whether message passing can maximize a function."""
     return hasattr(type(function), "tables")

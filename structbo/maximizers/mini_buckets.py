@@ -1,4 +1,4 @@
-"""An upper bound on the maximum of a sum of tables, however entangled its graph.
+"""An upper bound on the maximum of a sum of tables, whatever its graph.
 
 Variables are eliminated one by one as in message passing. Where the tables that involve a variable
 have too many other variables between them, they are divided into *mini-buckets*, each of which is
@@ -21,8 +21,8 @@ def upper_bound(
 ) -> float:
     """Bounds the maximum of a sum of tables over their grid from above.
 
-    First the tables are balanced: variable after variable, what is best for each of its values is
-    shared out evenly among the tables that involve it. Then mini-buckets of bounded size are
+    First the tables are balanced: variable after variable, the maxima for each of its values are
+    divided evenly among the tables that involve it. Then mini-buckets of bounded size are
     eliminated, those of a variable being balanced likewise.
 
     Args:

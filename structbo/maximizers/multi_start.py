@@ -17,11 +17,11 @@ class MultiStart(Maximizer):
     """The best candidates, a few of them moved along coordinates, and then all by gradient.
 
     The maxima that message passing finds for an additive acquisition are among the candidates.
-    Where it sees everything, message passing alone is the maximizer.
+    An additive acquisition is maximized by message passing alone.
 
     Args:
         num_coordinate: how many candidates are moved along coordinates.
-        num_gradient: how many candidates, as they are, start by gradient beside these.
+        num_gradient: how many candidates start the gradient ascent besides these.
     """
 
     num_coordinate: int = 3

@@ -1,4 +1,4 @@
-"""Where the next point is looked for: what criteria and maximizers know of it."""
+"""The state of the search for the next point, for criteria and maximizers."""
 
 from typing import NamedTuple
 
@@ -21,9 +21,9 @@ class Search(NamedTuple):
         components: the union of the components of all draws.
         layouts: the junction tree of every draw's components, stacked along the first axis.
         key: a JAX random key; the same for all points of one search, so that noise cancels.
-        maxima: for maximizers, what message passing found for an additive acquisition, averaged
-            over draws and of single ones; candidates as well. Shape (k, D).
-        starts: for maximizers, where `Maximizer.starts` begins, shape (K, D).
+        maxima: for maximizers, the maxima that message passing found of additive acquisitions, of
+            all draws and of single ones; they are candidates as well. Shape (k, D).
+        starts: for maximizers, the points of `Maximizer.starts`, shape (K, D).
     """
 
     levels: Levels

@@ -21,7 +21,7 @@ from structbo.space import Levels, Space
 
 NUM_DRAWS = 6
 PROPOSAL = 1
-"""Which random choices of a step are not those of the source of draws."""
+"""The `use` of `step_seed` that is for proposals."""
 
 
 class SpaceExhausted(ValueError):
@@ -92,7 +92,7 @@ class Engine:
         return np.concatenate([points, missing])
 
     def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What was maximized last, at points (m, D), and its Monte Carlo error, both of shape (m,).
+        """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).
 
         Raises:
             ValueError: if nothing was maximized yet.

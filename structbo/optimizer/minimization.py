@@ -27,7 +27,8 @@ class Result:
     """What `minimize` and `maximize` return.
 
     Args:
-        optimizer: the optimizer with all trials; go on with `ask` and `tell`, or pass it back in.
+        optimizer: the optimizer with all trials; continue with `ask` and `tell`, or pass it back
+            in.
     """
 
     optimizer: Optimizer
@@ -134,7 +135,7 @@ def _run(
                         optimizer.withdraw(trial)
                     error.add_note(
                         f"structbo: trial {trial.number} ended at {trial.params}. Pass "
-                        "catch=Exception to go on after failures, and optimizer=Optimizer(...) "
+                        "catch=Exception to continue after failures, and optimizer=Optimizer(...) "
                         "to keep the trials told so far."
                     )
                     raise
@@ -152,7 +153,7 @@ def _check_continued(
     screening: Screening | None,
     settings: Settings,
 ) -> None:
-    """An optimizer to continue has its own space, direction and settings: others contradict it."""
+    """Checks that nothing contradicts the space, direction and settings of an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
     if optimizer.direction != direction:
@@ -163,7 +164,7 @@ def _check_continued(
     others += contradictions(optimizer.space, settings, optimizer.method)
     if others:
         raise ValueError(
-            f"optimizer has settings of its own, and {', '.join(others)} say something else: leave "
+            f"optimizer has settings of its own, and {', '.join(others)} differ from them: leave "
             "these out, or make a new Optimizer with them."
         )
 
@@ -193,7 +194,7 @@ def _submit(
 
 
 def _failed(future: Future[float]) -> bool:
-    """Whether there is no value; values are told first, so that an exception does not lose them."""
+    """Whether an evaluation failed; others are told first, so that an exception loses no value."""
     return future.cancelled() or future.exception() is not None
 
 
@@ -222,7 +223,7 @@ def minimize(
         screening: a first stage that finds which parameters matter, see `Optimizer`.
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised,
-            after everything told has been noted in ``optimizer``.
+            after all finished evaluations are told to ``optimizer``.
         callbacks: called with (optimizer, trial) after every evaluation.
         executor: where to evaluate, any `concurrent.futures.Executor`.
         n_jobs: how many evaluations the executor has at the same time.
@@ -233,8 +234,8 @@ def minimize(
         The best point and value, all trials, and the posterior.
 
     Raises:
-        ValueError: if a number is out of range, nothing says what the space is, or settings
-            contradict those of the optimizer.
+        ValueError: if a number is out of range, neither a space nor an optimizer is given, or
+            settings contradict those of the optimizer.
         TypeError: if a setting is unknown or of the wrong kind.
 
     Example:

@@ -1,4 +1,4 @@
-"""Ask and tell: an optimizer that keeps what it was told and the Markov chain between calls."""
+"""Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
 import itertools
 from dataclasses import replace
@@ -25,7 +25,7 @@ class Optimizer(KeepsPrecision):
         direction: whether small or large values are good, "minimize" or "maximize".
         screening: a first stage that finds which parameters matter, such as
             `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used if
-            none is given. All that it was told before counts.
+            none is given. Trials that it was told before count, too.
         settings: how points are found: seed, model, criterion and more, see `Settings`.
 
     Raises:
@@ -157,10 +157,10 @@ class Optimizer(KeepsPrecision):
         return told
 
     def withdraw(self, trial: Trial | int) -> Trial:
-        """Gives a pending trial up, without saying anything about the objective there.
+        """Withdraws a pending trial, of whose objective nothing is known.
 
-        For evaluations that were interrupted or lost; one that was tried in vain has *failed*,
-        which is told by ``tell(trial)`` and keeps the optimizer away from that point.
+        For evaluations that were interrupted or lost. One that *failed* is told by ``tell(trial)``,
+        which keeps the optimizer away from that point.
 
         Args:
             trial: a trial that was asked for, or its number.
@@ -180,10 +180,10 @@ class Optimizer(KeepsPrecision):
             self._screening.tell(self._screened[told.number], told.value)
 
     def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
-        """What the criterion said of points at the last ask, the higher the better.
+        """The criterion of the last ask at points of your own; the higher, the better.
 
-        The first point asked for then was to maximize it. Whether it is better than another one,
-        and not by the chance of the draws, their Monte Carlo errors tell.
+        The first point of that ask was chosen to maximize it. The Monte Carlo errors show whether a
+        difference between two points may be due to the draws alone.
 
         Args:
             points: m points, in the format of ``params`` or as a table of them.

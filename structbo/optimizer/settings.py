@@ -40,14 +40,14 @@ class Settings(TypedDict, total=False):
             `structbo.maximizers.MAXIMIZERS` such as "direct", or an instance such as
             ``structbo.maximizers.Direct(max_evaluations=500)``. By default, the maxima of message
             passing and other candidates are moved along coordinates and by gradient.
-        batch: what makes points worth evaluating at the same time, a name of
+        batch: how several points are chosen at a time, a name of
             `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
             instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
             the earlier ones as observed at their posterior means.
         sampler: draws the model's sites: a function from a model to a NumPyro kernel, such as
             `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
             `numpyro.infer.NUTS`.
-        inference: where the draws come from that the criterion is averaged over: a function of a
+        inference: the source of the draws that the criterion is averaged over: a function of a
             model and a seed, see `structbo.draws`. By default a Markov chain of the sampler, which
             an `Optimizer` continues from one call to the next.
     """
@@ -90,16 +90,16 @@ class Method:
 
 
 def resolved(space: Space, settings: Settings) -> Method:
-    """All settings for a space, those that are not given by default.
+    """All settings for a space, with defaults for those that are not given.
 
     Raises:
-        TypeError: if one has a name that is none, or is of the wrong kind.
+        TypeError: if a name is not that of a setting, or a setting is of the wrong kind.
         ValueError: if one is out of range, or the name of an instance is unknown.
     """
     for name in settings:
         if name not in DEFAULTS:
             raise TypeError(
-                f"{name!r} is no setting{did_you_mean(name, DEFAULTS)}; settings are "
+                f"{name!r} is not a setting{did_you_mean(name, DEFAULTS)}; settings are "
                 f"{', '.join(DEFAULTS)}, see structbo.Settings."
             )
     given: dict[str, Any] = {**DEFAULTS, **settings}
@@ -130,7 +130,7 @@ def resolved(space: Space, settings: Settings) -> Method:
 
 
 def contradictions(space: Space, settings: Settings, method: Method) -> list[str]:
-    """Names of the given settings that say something else than those in use."""
+    """Names of the given settings that differ from those in use."""
     own = resolved(space, settings)
     return [name for name in settings if getattr(own, name) != getattr(method, name)]
 

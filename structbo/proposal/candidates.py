@@ -1,4 +1,4 @@
-"""Candidates where a grid over the whole unit cube is out of reach.
+"""Candidates of batches, in place of a grid over the whole unit cube.
 
 A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
 junction tree; a third are neighbors of the best observed points; a third is spread evenly. Without
@@ -17,9 +17,9 @@ from structbo.models.arrays import BoolArray, FloatArray
 from structbo.space import Levels
 
 SAME = 1e-7
-"""Points whose coordinates all differ by less are one.
+"""Points whose coordinates all differ by less are the same.
 
-A change of scale costs a few bits, a nearer copy tells nothing new."""
+A change of scale costs a few bits, and a point as near adds no information."""
 
 
 def candidate_points(
@@ -29,7 +29,7 @@ def candidate_points(
     parents: Array,
     number: int,
 ) -> Array:
-    """Legal points of the unit cube, worth comparing by any acquisition.
+    """Legal points of the unit cube to compare by an acquisition.
 
     Args:
         key: a JAX random key.

@@ -23,7 +23,7 @@ from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer, MultiStart
 from structbo.models.compilation import compiled
 from structbo.proposal.search import search_starts
-from structbo.proposal.union import Union, structure_of
+from structbo.proposal.union import UnionGraph, structure_of
 from structbo.space import Levels
 
 
@@ -39,7 +39,7 @@ def propose(
     lie: Lie | None = None,
     *,
     maximizer: Maximizer = MultiStart(),
-    union: Union | None = None,
+    union: UnionGraph | None = None,
 ) -> "Proposal":
     """Maximizes a criterion, averaged over draws, point after point.
 
@@ -53,11 +53,11 @@ def propose(
         num_points: how many points to propose.
         key: a JAX random key.
         pending: points being evaluated, shape (p, D).
-        criterion: what makes a point worth evaluating, by default the expected improvement.
+        criterion: how points are judged, by default by the expected improvement.
         lie: the value that pending points and points after the first are taken to have, a function
             of the observed values; by default they have their posterior means, averaged over draws.
-        maximizer: how the points are found where the criterion is largest.
-        union: what `structure_of` says of these draws, if it is known already.
+        maximizer: finds the points where the criterion is largest.
+        union: the result of `structure_of` for these draws, if it is known already.
 
     Returns:
         The candidates for each point, and what the first one maximizes.
@@ -65,8 +65,8 @@ def propose(
     legal = Levels.of(levels)
     union = structure_of(model, draws, data) if union is None else union
     num_observed = float(np.sum(data.mask))
-    is_seen = isinstance(criterion, AdditiveCriterion) and union.is_everything
-    search = partial(search_starts, model, maximizer, is_seen, criterion)
+    is_additive = isinstance(criterion, AdditiveCriterion) and union.is_everything
+    search = partial(search_starts, model, maximizer, is_additive, criterion)
     if len(pending):
         data = _with_fantasies(model, draws, data, pending, lie)
     ranked: list[np.ndarray] = []
@@ -80,7 +80,7 @@ def propose(
         acquisition = replace(acquisition, criterion=criterion)
         acquisitions.append(acquisition)
         components = union.components
-        function = AdditiveAcquisition.of(acquisition, components) if is_seen else acquisition
+        function = AdditiveAcquisition.of(acquisition, components) if is_additive else acquisition
         ranked.append(np.asarray(maximizer(function, state)))
     return Proposal(ranked, acquisitions[0])
 

@@ -1,11 +1,10 @@
 """The next points: an acquisition maximized from the maxima of additive ones.
 
-Message passing finds where the components agree that it is worth looking, globally; random points
-and perturbations of the best observed points add what lies outside the components. These are the
-candidates; what becomes of them is up to the maximizer.
+Message passing finds global maxima of additive acquisitions. Together with random points and
+perturbations of the best observed points they are the candidates, which the maximizer goes on from.
 
-What message passing cannot see are a residual, components of too many members, and projections,
-whose components share no axes.
+Message passing leaves out the residual, components of too many members, and projections, whose
+components share no axes.
 """
 
 from collections.abc import Callable
@@ -37,11 +36,11 @@ NUM_RANDOM = 256
 NUM_PARENTS = 4
 
 
-@compiled("model", "maximizer", "is_seen")
+@compiled("model", "maximizer", "is_additive")
 def search_starts(
     model: Callable[..., Any],
     maximizer: Maximizer,
-    is_seen: bool,
+    is_additive: bool,
     criterion: Criterion,
     draws: Draws,
     data: Data,
@@ -51,13 +50,13 @@ def search_starts(
     num_observed: Array | float,
     key: Array,
 ) -> tuple[Acquisition, Search]:
-    """The criterion's acquisition, and what a maximizer knows of the search.
+    """The criterion's acquisition, and the state of the search for the maximizer.
 
     Args:
         model: the NumPyro model.
-        maximizer: what finds the points, which begins here.
-        is_seen: whether message passing sees everything.
-        criterion: what makes a point worth evaluating.
+        maximizer: finds the points; its starts are computed here.
+        is_additive: whether message passing can maximize the criterion as it is.
+        criterion: how points are judged.
         draws: posterior draws of the model's sites.
         data: padded observations.
         components: those of all draws.
@@ -90,12 +89,12 @@ def search_starts(
     is_projected = posteriors.covariance.decomposition.projection is not None
     is_guide = isinstance(criterion, AdditiveCriterion) and not is_projected
     guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
-    num_starts = len(guide.which) if is_seen else NUM_DRAW_STARTS
+    num_starts = len(guide.which) if is_additive else NUM_DRAW_STARTS
     global_maxima = _message_passing_maxima(guide, search, union, num_starts)
-    # What is known of the function's maximum depends on how far up the candidates reach.
+    # Estimates of the function's maximum depend on the best candidates.
     search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
     acquisition = guide if is_guide else criterion.of(posteriors, search)
-    function = AdditiveAcquisition.of(acquisition, components) if is_seen else acquisition
+    function = AdditiveAcquisition.of(acquisition, components) if is_additive else acquisition
     search = search._replace(maxima=global_maxima, key=key_starts)
     starts = maximizer.starts(function, search)
     return acquisition, search._replace(starts=starts, key=key_maximizer)

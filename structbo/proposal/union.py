@@ -19,15 +19,15 @@ NUM_GRID = 17
 MAX_WIDTH = 2
 
 
-class Union(NamedTuple):
-    """The components of some draws, as message passing sees them.
+class UnionGraph(NamedTuple):
+    """The components of some draws, and junction trees of their graph, for message passing.
 
     Args:
         components: those of all draws that a clique of the junction tree can hold.
         layouts: the junction tree of all of them, and of those of each draw, stacked.
         is_projected: whether they are components of projections, which share no axes.
-        is_everything: whether there is nothing else: no projection, no residual, and no component
-            of more members. Those count in the whole acquisition alone.
+        is_everything: whether these are all terms of an additive acquisition: there is no
+            projection, no residual, and no component of more members.
     """
 
     components: Components
@@ -36,13 +36,13 @@ class Union(NamedTuple):
     is_everything: bool
 
 
-def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> Union:
+def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> UnionGraph:
     """The components of all draws together; arguments are those of `propose`."""
     stacked, (residual, projection) = _members(model, draws, data.x[:1])
     members = np.asarray(stacked)
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     is_wide = members.sum(2).max() > MAX_WIDTH + 1
-    return Union(
+    return UnionGraph(
         components,
         _layouts(components, members.shape[2]),
         is_projected=projection is not None,
