@@ -1,9 +1,10 @@
-"""The posterior: probabilities, predictions, effects, tables, and the export to ArviZ."""
+"""The posterior: probabilities, predictions, effects, tables, exports to ArviZ and NetworkX."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import networkx as nx
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.draws import PosteriorDraws, no_data
 from structbo.posterior.effects import Effect, posterior_effects
+from structbo.posterior.networkx import probability_graph
 from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
 from structbo.posterior.summary import summary_table
@@ -200,6 +202,34 @@ class Posterior(PosteriorDraws):
             Student-t models".
         """
         return arviz_groups(self, num_prior_draws, seed)
+
+    def to_networkx(self, *, threshold: float = 0.0) -> nx.Graph:
+        """The graph of who shares a component, for NetworkX's algorithms, drawing and files.
+
+        Nodes are the names of the dimensions; with a projection, of its directions. Their
+        ``probability`` is that of `active_probabilities`, and an edge's that of
+        `together_probabilities`; ``mcse`` is its Monte Carlo standard error.
+
+        Args:
+            threshold: in [0, 1]; only pairs of a higher probability are joined.
+
+        Returns:
+            An undirected graph, whose attributes are plain floats.
+
+        Raises:
+            ValueError: if the threshold is not in [0, 1].
+
+        Example:
+            >>> from structbo.models import AdditiveGP
+            >>> draws = {"Z": 1 - np.eye(2), "lengthscale": np.ones(2), "outputscale": 1.0}
+            >>> posterior = Posterior.at(AdditiveGP(), [[0.1, 0.2]], [0.3], draws | {"noise": 1.0})
+            >>> graph = posterior.to_networkx(threshold=0.5)
+            >>> graph.edges["x0", "x1"]["probability"], nx.is_chordal(graph)
+            (1.0, True)
+        """
+        return probability_graph(
+            self.directions, self.active_probabilities(), self.together_probabilities(), threshold
+        )
 
 
 def _predict(gp: ConditionedGP, key: Array, x: Array) -> tuple[Array, Array]:

@@ -1,0 +1,42 @@
+"""The posterior as a NetworkX graph: its algorithms, its drawing, and its file formats."""
+
+from itertools import combinations
+
+import networkx as nx
+
+from structbo.posterior.structures import Probabilities
+
+
+def probability_graph(
+    names: tuple[str, ...], active: Probabilities, together: Probabilities, threshold: float
+) -> nx.Graph:
+    """The graph of `Posterior.to_networkx`.
+
+    Attributes are plain floats, since file formats such as GraphML know no NumPy numbers.
+
+    Args:
+        names: of the D nodes.
+        active: that a dimension is in some component, shape (D,).
+        together: that two dimensions share a component, shape (D, D).
+        threshold: only pairs of a higher probability are joined.
+
+    Raises:
+        ValueError: if the threshold is not in [0, 1].
+
+    Example:
+        >>> import numpy as np
+        >>> pair = Probabilities(np.array([[0, 0.9], [0.9, 0]]), np.full((2, 2), 0.1))
+        >>> active = Probabilities(np.ones(2), np.full(2, 0.01))
+        >>> probability_graph(("a", "b"), active, pair, threshold=0.5).edges["a", "b"]
+        {'probability': 0.9, 'mcse': 0.1}
+    """
+    if not 0.0 <= threshold <= 1.0:
+        raise ValueError(f"threshold must be in [0, 1], got {threshold}.")
+    graph = nx.Graph()
+    for name, probability, mcse in zip(names, *active, strict=True):
+        graph.add_node(name, probability=float(probability), mcse=float(mcse))
+    for a, b in combinations(range(len(names)), 2):
+        probability, mcse = float(together.mean[a, b]), float(together.mcse[a, b])
+        if probability > threshold:
+            graph.add_edge(names[a], names[b], probability=probability, mcse=mcse)
+    return graph
