@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -18,7 +19,8 @@ FULL_WIDTH = 6.0
 LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
-LABEL_RADIUS = 1.1
+LABEL_DISTANCE = 0.1
+"""Of a label from its node, where the circle of nodes has radius 1."""
 
 
 def plot_interactions(
@@ -66,17 +68,27 @@ def _draw_graph(
     ax: "Axes", probabilities: FloatArray, names: Sequence[str], colors: NDArray[np.str_]
 ) -> None:
     """Nodes on a circle, clockwise from the top; likely edges over unlikely ones."""
-    angles = np.pi / 2 - 2 * np.pi * np.arange(len(names)) / len(names)
-    nodes = np.column_stack([np.cos(angles), np.sin(angles)])
-    rows, columns = np.triu_indices(len(names), 1)
-    for a, b in zip(rows, columns, strict=True):
-        p = float(probabilities[a, b])
-        if p > 0.0:
-            ax.plot(*nodes[[a, b]].T, **_line(p, colors[a, b]), zorder=1 + p)
-    ax.scatter(nodes[:, 0], nodes[:, 1], s=60, color="white", edgecolors="black", zorder=3)
+    graph = nx.from_numpy_array(np.triu(probabilities, 1))
+    # NetworkX goes counterclockwise from the right: mirrored, that is clockwise from the top.
+    nodes = {v: np.array([y, x]) for v, (x, y) in nx.circular_layout(graph).items()}
+    edges = sorted(graph.edges, key=probabilities.__getitem__)
+    strengths = np.array([probabilities[edge] for edge in edges])
+    nx.draw_networkx_edges(
+        graph,
+        nodes,
+        ax=ax,
+        edgelist=edges,
+        width=FULL_WIDTH * strengths,
+        edge_color=[str(colors[edge]) for edge in edges],
+        alpha=_opacity(strengths),
+    )
+    nx.draw_networkx_nodes(
+        graph, nodes, ax=ax, node_size=60, node_color="white", edgecolors="black"
+    )
     radius, is_radial = _room_for_labels(ax, names)
-    for name, angle in zip(names, angles, strict=True):
-        _label(ax, name, angle, is_radial)
+    for name, place in zip(names, nodes.values(), strict=True):
+        outwards = place if place.any() else np.array([0.0, 1.0])  # a lone node is in the middle
+        _label(ax, name, place + LABEL_DISTANCE * outwards, is_radial)
     ax.set(xlim=(-radius, radius), ylim=(-radius, radius))
     ax.set_aspect("equal")
     ax.set_axis_off()
@@ -87,16 +99,18 @@ def _room_for_labels(ax: "Axes", names: Sequence[str]) -> tuple[float, bool]:
     box = ax.get_window_extent()
     side = min(box.width, box.height) / ax.figure.dpi
     share = CHARACTER * max(map(len, names)) / side
-    radius = (LABEL_RADIUS + 0.05) / (1.0 - min(2.0 * share, 0.7))
-    return radius, 2.0 * radius * share > 2.0 * np.pi * LABEL_RADIUS / len(names)
+    circle = 1.0 + LABEL_DISTANCE
+    radius = (circle + 0.05) / (1.0 - min(2.0 * share, 0.7))
+    return radius, 2.0 * radius * share > 2.0 * np.pi * circle / len(names)
 
 
-def _label(ax: "Axes", name: str, angle: float, is_radial: bool) -> None:
-    x, y = LABEL_RADIUS * np.cos(angle), LABEL_RADIUS * np.sin(angle)
-    is_left = x < -1e-9
+def _label(ax: "Axes", name: str, place: FloatArray, is_radial: bool) -> None:
+    """Beside its node, on the outside, where NetworkX would write it across the node."""
+    x, y = place
+    is_left = x < -1e-6
     side = "right" if is_left else "left"
     if is_radial:
-        turn = np.degrees(angle) + (180.0 if is_left else 0.0)
+        turn = np.degrees(np.arctan2(y, x)) + (180.0 if is_left else 0.0)
         ax.text(x, y, name, rotation=turn, rotation_mode="anchor", ha=side, va="center")
     elif abs(x) < 0.1:
         ax.text(x, y, name, ha="center", va="bottom" if y > 0 else "top")
@@ -104,11 +118,16 @@ def _label(ax: "Axes", name: str, angle: float, is_radial: bool) -> None:
         ax.text(x, y, name, ha=side, va="center")
 
 
+def _opacity(probability: ArrayLike) -> FloatArray:
+    return 0.35 + 0.65 * np.asarray(probability, float)
+
+
 def _line(probability: float, color: str) -> dict[str, Any]:
+    """The same look as that of an edge, for the legend."""
     return {
         "color": color,
         "linewidth": FULL_WIDTH * probability,
-        "alpha": 0.35 + 0.65 * probability,
+        "alpha": float(_opacity(probability)),
         "solid_capstyle": "butt",
     }
 

@@ -7,6 +7,9 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
 
 from structbo import plots
 from structbo.plots.figure import BLUE, ORANGE
@@ -39,10 +42,17 @@ def test_what_is_shown_comes_first_and_options_are_keywords(name: str):
     assert options[-1].name == "ax"
 
 
+def edges_of(ax: Axes) -> LineCollection:
+    (lines,) = [c for c in ax.collections if isinstance(c, LineCollection)]
+    return lines
+
+
 def test_widths_are_probabilities():
     (ax,) = plots.plot_interactions(PROBABILITIES, NAMES)
-    widths = [line.get_linewidth() for line in ax.lines]
-    np.testing.assert_allclose(widths, FULL_WIDTH * np.array([0.9, 0.2]))
+    lines = edges_of(ax)
+    np.testing.assert_allclose(lines.get_linewidths(), FULL_WIDTH * np.array([0.2, 0.9]))
+    ends = [[(0, 1), (0, -1)], [(0, 1), (1, 0)]]  # c is at the bottom, b on the right
+    np.testing.assert_allclose(lines.get_segments(), ends, atol=1e-6)
     assert [text.get_text() for text in ax.texts] == NAMES
     legend = ax.get_legend()
     assert legend is not None
@@ -52,8 +62,8 @@ def test_widths_are_probabilities():
 
 def test_truth_is_beside():
     learned, true = plots.plot_interactions(PROBABILITIES, NAMES, truth=TRUTH)
-    assert [line.get_color() for line in learned.lines] == [BLUE, ORANGE]
-    assert len(true.lines) == 1
+    assert [to_hex(color).upper() for color in edges_of(learned).get_colors()] == [ORANGE, BLUE]
+    assert len(edges_of(true).get_segments()) == 1
     assert len(true.texts) == len(NAMES)
 
 
