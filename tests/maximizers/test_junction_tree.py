@@ -5,6 +5,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
 
 from structbo.maximizers import dependency_graph, make_layout, table_bytes, triangulate
 
@@ -49,6 +50,30 @@ def test_cliques_triangulate_the_graph():
         assert nx.is_chordal(filled) or filled.number_of_edges() == 0
         assert all(filled.has_edge(*edge) for edge in graph.edges)
         assert max(map(len, nx.find_cliques(filled))) == tree.treewidth + 1
+
+
+def test_chordal_graphs_keep_their_edges():
+    """Elimination then fills nothing in, and its largest cliques are those of the graph."""
+    for graph in random_graphs(60):
+        chordal, _ = nx.complete_to_chordal_graph(graph)
+        cliques = list(map(frozenset, triangulate(chordal).cliques))
+        assert all(
+            chordal.has_edge(*edge) for clique in cliques for edge in combinations(clique, 2)
+        )
+        maximal = {clique for clique in cliques if not any(clique < other for other in cliques)}
+        assert maximal == set(nx.chordal_graph_cliques(chordal))
+        assert triangulate(chordal).treewidth == max(map(len, maximal)) - 1
+
+
+def test_widths_beside_those_of_networkx():
+    """No narrower than is possible, and together no wider than the heuristics of NetworkX."""
+    graphs = list(random_graphs(100, max_dims=25))
+    widths = [triangulate(graph).treewidth for graph in graphs]
+    for graph, width in zip(graphs, widths, strict=True):
+        assert width >= max(nx.core_number(graph).values())
+        assert (width <= 1) == nx.is_forest(graph)
+    for heuristic in (treewidth_min_fill_in, treewidth_min_degree):
+        assert sum(widths) <= sum(heuristic(graph)[0] for graph in graphs)
 
 
 def test_running_intersection_property():
