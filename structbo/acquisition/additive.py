@@ -1,4 +1,4 @@
-"""Additive criteria: sums over components, which message passing maximizes exactly."""
+"""Additive criteria: sums over components, which message passing can maximize."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class AdditiveCriterion(Criterion):
     """A criterion that is a sum over components, those of all draws after averaging.
 
     `values` counts every component at points of the parameters: wide ones, the residual, and those
-    of projections. `AdditiveAcquisition` tells message passing about those that it can hold.
+    of projections. `AdditiveAcquisition` has those that message passing can hold.
     """
 
     @abstractmethod
@@ -33,7 +33,7 @@ class AdditiveCriterion(Criterion):
 
         Args:
             draw: one of the acquisition's draws.
-            reference: what the draw's values refer to.
+            reference: what the criterion needs besides the draw, such as an incumbent or beta.
             row: which component of the draw.
             coordinates: the grids, shape (s, G).
             factors: correlations of the grids with the data, zero for padding, shape (s, G, n).
@@ -109,7 +109,7 @@ class AdditiveAcquisition:
 
     Args:
         draws: posteriors or functions drawn from them, stacked along the first axis.
-        references: what their values refer to, stacked likewise.
+        references: what the criterion needs besides each of them, stacked likewise.
         components: which of their components count, those of no more members than there is room
             for.
         criterion: the criterion.

@@ -17,8 +17,8 @@ from structbo.models.gp import ConditionedGP
 class AdditiveUCB(ComponentCriterion):
     """Sum over components of mean plus ``sqrt(beta)`` deviations.
 
-    Additive: the deviations are summed, which over-estimates that of the sum. Averaged over draws
-    is the bound itself. The residual counts as a component.
+    Additive: the deviations are summed, which over-estimates that of the sum. The bound
+    itself is averaged over draws. The residual counts as a component.
 
     Args:
         beta: exploration parameter of every component, a number or a schedule such as `HalfLog`.

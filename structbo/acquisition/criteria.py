@@ -20,7 +20,7 @@ CRITERIA: dict[str, Criterion] = {
     "additive_mes": AdditiveMES(),
     "thompson": Thompson(),
 }
-"""What a name stands for: the criterion with its default arguments."""
+"""The criteria by name, with their default arguments."""
 
 
 def as_criterion(criterion: str | Criterion) -> Criterion:

@@ -1,4 +1,4 @@
-"""What makes a point worth evaluating, and that averaged over posterior draws.
+"""Criteria that judge points, and acquisitions: criteria averaged over posterior draws.
 
 A *criterion* is a description: a frozen dataclass that a compiled search is made for. On the
 posteriors of some draws it becomes an *acquisition*, a function of points. Averaging comes before
@@ -23,7 +23,7 @@ from structbo.models.gp import ConditionedGP
 
 
 class Criterion(ABC):
-    """What makes a point worth evaluating; subclasses are frozen dataclasses, and pytrees."""
+    """A measure of how promising a point is; subclasses are frozen dataclasses, and pytrees."""
 
     traced: ClassVar[tuple[str, ...]] = ()
     """Fields whose numbers are traced, and may change without anything being compiled again."""
@@ -40,11 +40,11 @@ class Criterion(ABC):
 
     @abstractmethod
     def values(self, draw: Any, reference: Any, x: Array) -> Array:
-        """What one draw says of points.
+        """Values at points, for one draw.
 
         Args:
             draw: one of the acquisition's draws.
-            reference: what the draw's values refer to, such as an incumbent.
+            reference: what the criterion needs besides the draw, such as an incumbent or beta.
             x: points of the unit cube, shape (m, D).
 
         Returns:
@@ -77,7 +77,7 @@ class Acquisition:
 
     Args:
         draws: posteriors or functions drawn from them, K of them stacked along the first axis.
-        references: what their values refer to, stacked likewise.
+        references: what the criterion needs besides each of them, stacked likewise.
         which: which posterior each comes from, shape (K,).
         criterion: the criterion.
     """
@@ -104,10 +104,10 @@ class Acquisition:
         return jax.nn.logsumexp(by_draw, axis=0) - jnp.log(by_draw.shape[0])
 
     def standard_error(self, x: Array) -> Array:
-        """Monte Carlo error of the mean over draws at points (m, D), were they independent.
+        """Monte Carlo error of the mean over draws at points (m, D), as if draws were independent.
 
-        That of a logarithm is the relative error of what it is the logarithm of. One draw tells
-        nothing: its error is infinite.
+        For a criterion of logarithms it is the relative error of the mean. With one draw the error
+        is unknown, and infinite.
         """
         by_draw = self.by_draw(x)
         num_draws = by_draw.shape[0]

@@ -22,9 +22,9 @@ class EST(JointCriterion):
     """Minus the deviations that separate the mean from the estimated maximum, ``(mean - m) / s``.
 
     Joint: the same point as that of an upper confidence bound with ``sqrt(beta)`` the least such
-    number. Averaged over draws are these numbers, each draw's with its own estimate ``m``: the mean
-    of the maximum of independent normals at the candidates of the search, and of the best posterior
-    mean at an observed point.
+    number. These numbers are averaged over draws, each with its own estimate ``m``: the mean of the
+    maximum of independent normals at the candidates of the search, and of the best posterior mean
+    at an observed point.
 
     Args:
         maximum: how that mean is found, "approximate" (ESTa) or "numerical" (ESTn).
@@ -48,5 +48,5 @@ class EST(JointCriterion):
 
     def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
         gap = mean - reference
-        # Divided by it, a mean above the estimate would be the better the less is left to learn.
+        # Above the estimate, to divide by the deviation would favor points with nothing to learn.
         return jnp.where(gap > 0.0, gap, gap / deviation)

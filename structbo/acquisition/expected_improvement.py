@@ -1,4 +1,4 @@
-"""Expected improvement, in logarithms: accurate and with a gradient where it is all but zero."""
+"""Expected improvement, in logarithms: accurate and with a gradient where it is almost zero."""
 
 import math
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 class LogEI(JointCriterion):
     """Log of the expected improvement of the whole function on the best posterior mean.
 
-    Joint. Averaged over draws is the expected improvement, each draw's over its own best posterior
-    mean at an observed point, which noise cannot fool as it fools the best value.
+    Joint. The expected improvement itself is averaged over draws, each relative to its own best
+    posterior mean at an observed point, which noise does not inflate as it does the best value.
 
     References:
         Ament et al. 2023, "Unexpected improvements to expected improvement"; Gardner et al. 2017,

@@ -17,13 +17,12 @@ TINY_VARIANCE = 1e-12
 class JointCriterion(Criterion):
     """A criterion of the posterior mean and deviation of the whole function.
 
-    These are what they are whatever the structure: wide components, a residual and projections
-    count like everything else.
+    It applies to every structure: wide components, a residual and projections count, too.
     """
 
     @abstractmethod
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
-        """What the values of S draws refer to, shape (S, ...)."""
+        """What the criterion needs besides each of S draws, such as incumbents, shape (S, ...)."""
 
     @abstractmethod
     def score(self, mean: Array, deviation: Array, reference: Any) -> Array:
@@ -40,7 +39,7 @@ class JointCriterion(Criterion):
 
 @jax.jit
 def best_means(posteriors: ConditionedGP) -> Array:
-    """The best posterior mean at an observed point, one per draw: noise cannot fool it.
+    """The best posterior mean at an observed point, one per draw; noise does not inflate it.
 
     Args:
         posteriors: of S draws, stacked along the first axis.

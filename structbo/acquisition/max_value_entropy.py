@@ -1,4 +1,4 @@
-"""Max-value entropy search: what a value would tell about the maximum of the function."""
+"""Max-value entropy search: the information of a value about the maximum of the function."""
 
 import math
 from collections.abc import Callable
@@ -32,10 +32,10 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True)
 class MES(JointCriterion):
-    """What the function's value at a point tells about its maximum.
+    """The information of the function's value at a point about its maximum.
 
-    Joint. The information is the entropy that a normal loses when it is cut off at the maximum.
-    Averaged is over draws, and over several maxima of each.
+    Joint. The information is the entropy that a normal loses when it is cut off at the maximum. It
+    is averaged over draws, and over several maxima of each.
 
     "sampled" maxima are those of functions drawn from the posterior. Message passing finds them,
     exactly on its grids where the components of the draw are all of the function and its junction
@@ -71,12 +71,12 @@ class MES(JointCriterion):
 
 @dataclass(frozen=True)
 class AdditiveMES(ComponentCriterion):
-    """Sum over components of what a component's value tells about the maximum of that component.
+    """Sum over components of the information of a component's value about its own maximum.
 
     Additive. Components are treated as if they were observed one by one. Their maxima are those of
     functions drawn from the posterior, on a fine grid of each component; of wide components, of the
-    residual and of projections, at the candidates of the search. Averaged is over draws, and over
-    several maxima of each.
+    residual and of projections, at the candidates of the search. The sum is averaged over
+    draws, and over several maxima of each.
 
     Args:
         num_maxima: maxima per draw and component.
@@ -163,7 +163,7 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
 
 
 def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read) -> Array:
-    """Reads something off functions drawn from S posteriors, shape (S, number, ...)."""
+    """Maxima of functions drawn from S posteriors, by ``read``, shape (S, number, ...)."""
     count = num_draws(posteriors)
     keys = jax.random.split(search.key, (count, number))
 

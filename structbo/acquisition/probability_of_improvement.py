@@ -16,12 +16,12 @@ from structbo.models.gp import ConditionedGP
 class LogPI(JointCriterion):
     """Log of the probability that the whole function exceeds the best posterior mean by a margin.
 
-    Joint. Averaged over draws is the probability, each draw's with its own best posterior mean at
+    Joint. The probability itself is averaged over draws, each with its own best posterior mean at
     an observed point.
 
     Args:
-        margin: what an improvement must exceed, in deviations of the observations. Without one,
-            points right beside the best win.
+        margin: what an improvement must exceed, in deviations of the observations. With 0, points
+            right beside the best win.
 
     References:
         Kushner 1964; Wang, Zhou and Jegelka 2016, section 2.

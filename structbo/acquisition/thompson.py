@@ -1,4 +1,4 @@
-"""Thompson sampling: a function drawn from the posterior is maximized in the objective's place."""
+"""Thompson sampling: a function drawn from the posterior is maximized."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ from structbo.models.gp import ConditionedGP, SamplePath
 class Thompson(AdditiveCriterion):
     """One function drawn from the posterior of one draw, both at random.
 
-    Additive, and exactly so: the components of the function add up to it. Nothing is averaged over
-    draws; another point has another draw and another function.
+    Additive: the components of the function add up to it. Nothing is averaged over draws; every
+    point has a draw and a function of its own.
 
     Args:
         num_features: random Fourier features per component.

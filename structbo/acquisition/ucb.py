@@ -18,7 +18,7 @@ class UCB(JointCriterion):
     """Mean plus ``sqrt(beta)`` deviations of the whole function.
 
     Joint: the deviation is that of the sum, never above the sum of the components' deviations.
-    Averaged over draws is the bound itself.
+    The bound itself is averaged over draws.
 
     Args:
         beta: exploration parameter, a number or a schedule such as `HalfLog`.

@@ -33,7 +33,7 @@ class DPPMax:
 
 @dataclass(frozen=True)
 class DPPSample:
-    """A random set, the more probable the more its points tell.
+    """A random set; sets of informative points are more probable.
 
     Args:
         accuracy: bound on the total variation distance of a Markov chain to the process; None for

@@ -1,14 +1,14 @@
 """The joint posterior of the function at a finite set of candidates.
 
-A batch is chosen from candidates before any of its values is known. What the choice needs is one
-mean vector and one covariance matrix: that of a Gaussian process given one more evaluation is
-plain linear algebra, and its covariance does not depend on the value.
+A batch is chosen from candidates before any of its values is known. The choice needs one mean
+vector and one covariance matrix. One more evaluation changes them by plain linear algebra, and the
+covariance does not depend on its value.
 
 Draws of the structure and of hyper-parameters make a mixture of processes. It enters with its
 first two moments: the mean of the draws' means, and the mean of their covariances plus the
-covariance of their means. What draws disagree about is thereby uncertain, although each is sure of
-it; conditioning on a candidate is then the best linear prediction under the mixture; and there is
-one determinantal point process for a batch, not one per draw. With one draw nothing changes.
+covariance of their means. So what draws disagree about counts as uncertain, even where each draw is
+certain; conditioning on a candidate is then the best linear prediction under the mixture; and there
+is one determinantal point process for a batch, not one per draw. With one draw nothing changes.
 """
 
 from dataclasses import dataclass, replace

@@ -19,13 +19,14 @@ Lie = Callable[[FloatArray], float]
 class Hallucination:
     """The criterion's best point, given its best point, and so on.
 
-    Points already chosen, and pending ones, count as observed. At their means, which leaves all
-    means as they are and shrinks deviations: with a width of beta's schedule this is BUCB, with
-    `EstimationWidth` B-EST, with the expected improvement the kriging believer, but for its
-    incumbent, which stays. Or at a lie: the constant liar.
+    Points already chosen, and pending ones, count as observed: at their means, which leaves all
+    means as they are and shrinks deviations, or at a lie. With means it is BUCB for a width of
+    beta's schedule, B-EST for `EstimationWidth`, and the kriging believer for the expected
+    improvement, except that the incumbent stays. With a lie it is the constant liar.
 
     Args:
-        lie: what all values are taken for, a function of the observed ones such as `numpy.min`;
+        lie: the value that all these points are taken to have, a function of the observed values
+            such as `numpy.min`;
             None for the posterior means.
 
     References:

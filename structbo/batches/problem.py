@@ -1,4 +1,4 @@
-"""The choice of a batch: what every strategy is given, and the one entry to all of them."""
+"""The choice of a batch: the problem that strategies solve, and the function that calls them."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ from structbo.models.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class BatchProblem:
-    """What a batch is chosen from, and by what.
+    """The candidates of a batch, and how they are judged.
 
     Args:
         ground: moments at the candidates, among them pending points, which are not available.
@@ -44,7 +44,7 @@ class BatchProblem:
     def opening(self) -> int | None:
         """The first point, for strategies that count pending points as the beginning of the batch.
 
-        These have opened it then, and there is none.
+        None if there are pending points.
         """
         return None if len(self.pending) else self.first
 

@@ -19,7 +19,7 @@ BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "local_penalization": LocalPenalization(),
     "thompson": Thompson(),
 }
-"""What a name stands for: the strategy with its default arguments; the lie is the worst value."""
+"""The strategies by name, with their default arguments; the lie is the worst value."""
 
 
 def as_strategy(batch: str | BatchStrategy) -> BatchStrategy:

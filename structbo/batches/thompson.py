@@ -18,7 +18,7 @@ class Thompson:
     """Maximizers of sample paths of different draws, in a random order of draws.
 
     A first point is taken as given, unless pending points have opened the batch; without one the
-    criterion has no say.
+    criterion is not used.
 
     References:
         Kandasamy, Krishnamurthy, Schneider and Poczos 2018, "Parallelised Bayesian optimisation via

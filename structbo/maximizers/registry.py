@@ -15,7 +15,7 @@ MAXIMIZERS: dict[str, Maximizer] = {
     "direct": Direct(),
     "componentwise": ComponentwiseSearch(),
 }
-"""What a name stands for: the maximizer with its default arguments."""
+"""The maximizers by name, with their default arguments."""
 
 
 def as_maximizer(maximizer: str | Maximizer) -> Maximizer:
