@@ -127,26 +127,6 @@ def test_without_data_the_prior_comes_back(effort, run_block, check_frequencies)
     check_frequencies(draws, ALL, prior)
 
 
-def straight_line(x, y=None):
-    """Sparse linear regression: no Gaussian process in sight."""
-    active = numpyro.sample("active", ActiveBernoulli(3, 0.3))
-    numpyro.sample("y", dist.Normal(x @ active, 1.5).to_event(1), obs=y)
-
-
-def test_other_likelihoods_fall_back_to_the_full_density(
-    effort, posterior_over, run_block, check_frequencies
-):
-    every = jnp.array(list(product([0, 1], repeat=3)))
-    x = jnp.array(np.random.default_rng(2).normal(size=(5, 3)))
-    args = (x, x @ jnp.array([1.0, 1.0, 0.5]))
-    posterior = posterior_over(straight_line, args, "active", every)
-    assert 0.2 < posterior.max() < 0.9
-    starts = jnp.zeros((20, 3), int)
-    num_steps = 50 + int(2000 * effort)
-    draws = run_block(ActiveGibbs(straight_line), args, "active", starts, num_steps)[:, 50:]
-    check_frequencies(draws, every, posterior)
-
-
 def test_one_dimension(effort, data, posterior_over, run_block, check_frequencies):
     few = FIXED | {"lengthscale": FIXED["lengthscale"][:1]}
     model = handlers.condition(AdditiveGP(active_sets(0.4)), data=few)

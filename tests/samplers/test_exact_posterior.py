@@ -6,14 +6,13 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
-import numpyro
 import numpyro.distributions as dist
 import pytest
 from networkx.algorithms.approximation import treewidth_min_degree
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
-from structbo.models import AdditiveGP, EdgeBernoulli, Residual, adjacency, cliques, edges, pairs
+from structbo.models import AdditiveGP, Residual, adjacency, cliques, edges, pairs
 from structbo.samplers import EdgeGibbs, InformedEdges
 
 NUM_DIMS = 4
@@ -136,26 +135,6 @@ def test_composed_with_nuts_as_in_the_design(data):
     assert adjacency(draws["Z"]).all()
     assert len(np.unique(np.asarray(draws["Z"]).reshape(30, -1), axis=0)) > 1
     assert all(np.isfinite(draw).all() for draw in draws.values())
-
-
-def straight_line(x, y=None):
-    """A regression whose slopes are the numbers of neighbors: no Gaussian process in sight."""
-    Z = numpyro.sample("Z", EdgeBernoulli(3, UNEQUAL[:3, :3]))
-    numpyro.sample("y", dist.Normal(x @ Z.sum(1), 1.5).to_event(1), obs=y)
-
-
-@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
-def test_other_likelihoods_fall_back_to_the_full_density(
-    block, effort, all_graphs, posterior_over, run_block, check_frequencies
-):
-    graphs = all_graphs(3)
-    x = jnp.array(np.random.default_rng(2).normal(size=(5, 3)))
-    args = (x, x @ jnp.array([1.0, 1.0, 0.5]))
-    posterior = posterior_over(straight_line, args, "Z", graphs)
-    assert 0.2 < posterior.max() < 0.9
-    starts = jnp.zeros((20, 3, 3), int)
-    draws = run_block(block(straight_line), args, "Z", starts, 50 + int(2000 * effort))[:, 50:]
-    check_frequencies(draws, graphs, posterior)
 
 
 @pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])

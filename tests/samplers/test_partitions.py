@@ -6,8 +6,6 @@ from itertools import combinations, product
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 
@@ -287,25 +285,6 @@ def test_one_dimension_has_one_partition(sampler, run_block):
     model = partition_model(partitions(), 1)
     draws = run_block(sampler(model), args, "labels", jnp.zeros((1, 1), jnp.int32), 3)
     assert not draws.any()
-
-
-def number_of_blocks(x, y=None):
-    """Counts with the number of blocks as mean: no Gaussian process in sight."""
-    labels = numpyro.sample("labels", CRPPartition(4, 2.0))
-    numpyro.sample("y", dist.Normal(labels.max() + x, 1.0).to_event(1), obs=y)
-
-
-@pytest.mark.parametrize("sampler", [SplitMerge, PartitionGibbs])
-def test_other_likelihoods_fall_back_to_the_full_density(
-    sampler, effort, all_partitions, posterior_over, run_block, check_frequencies
-):
-    everything, args = all_partitions(4), (jnp.zeros(3), jnp.array([1.5, 2.0, 0.4]))
-    posterior = posterior_over(number_of_blocks, args, "labels", everything)
-    assert 0.05 < posterior.max() < 0.9
-    starts = jnp.zeros((20, 4), jnp.int32)
-    num_steps = 50 + int(1500 * effort)
-    draws = run_block(sampler(number_of_blocks), args, "labels", starts, num_steps)[:, 50:]
-    check_frequencies(draws, everything, posterior)
 
 
 def test_planted_partition_is_found():
