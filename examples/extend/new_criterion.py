@@ -1,0 +1,24 @@
+"""A criterion of one's own: the value that is exceeded with a given probability."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+import structbo as sb
+from structbo.acquisition import CRITERIA, JointCriterion, best_means
+
+
+@dataclass(frozen=True)
+class Quantile(JointCriterion):
+    deviations: float = 1.5
+
+    def references(self, posteriors, search):  # per draw, what its values refer to
+        return best_means(posteriors)
+
+    def score(self, mean, deviation, reference):  # at points (m,), for one draw
+        return jnp.minimum(mean + self.deviations * deviation - reference, 3.0)
+
+
+CRITERIA["quantile"] = Quantile()
+X, y = [{"a": 0.1}, {"a": 0.5}, {"a": 0.9}], [0.5, 0.1, 0.6]
+print(sb.suggest({"a": (0.0, 1.0)}, X, y, num_initial=3, criterion="quantile"))
