@@ -50,14 +50,19 @@ class Short(NamedTuple):
 
 FAST = {
     "custom_prior.py": Short("--n-trials 4 --picture OUT/picture.png"),
+    "extend/new_parameter.py": Short(),
 }
-"""Read first, and quick: they draw a posterior."""
+"""Read first, and quick: one draws a posterior, one needs no model."""
 
 NIGHTLY = {
     "custom_prior.py": Short("--n-trials 18 --picture OUT/picture.png"),
     "cascade.py": Short(needs=("cv2", "skimage")),
     "extend/new_block.py": Short(),
+    "extend/new_batch_strategy.py": Short(),
+    "extend/new_criterion.py": Short(),
     "extend/new_kernel.py": Short(),
+    "extend/new_maximizer.py": Short(),
+    "extend/new_parameter.py": Short(),
     "extend/new_random_variable.py": Short(),
     "extend/new_structure.py": Short(),
     "interactions.py": Short("--n-trials 24 --picture OUT/picture.png"),

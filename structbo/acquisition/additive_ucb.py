@@ -1,7 +1,7 @@
 """The additive upper confidence bound."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -38,6 +38,11 @@ class AdditiveUCB(ComponentCriterion):
         count = num_draws(posteriors)
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return Acquisition(posteriors, jnp.full(count, beta), jnp.arange(count), self)
+
+    def width(
+        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+    ) -> Array:
+        return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
     def score(self, mean: Array, deviation: Array, reference: Array, row: Array | int) -> Array:
         return mean + jnp.sqrt(reference) * deviation

@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass, register_pytree_node
 
+from structbo.acquisition.exploration import HalfLog
 from structbo.maximizers.search import Search
 from structbo.models.compilation import ByContent
 from structbo.models.gp import ConditionedGP
@@ -37,6 +38,22 @@ class Criterion(ABC):
     @abstractmethod
     def of(self, posteriors: ConditionedGP, search: Search) -> "Acquisition":
         """The acquisition of the posteriors of S draws, stacked along the first axis."""
+
+    def width(
+        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+    ) -> Array | float:
+        """How wide the confidence bounds are that go with the criterion, in deviations.
+
+        Batch strategies take the candidates between such bounds. By default those of `HalfLog`.
+
+        Args:
+            mean: of the function at the candidates of a batch, shape (m,).
+            deviation: likewise.
+            reference: what the criterion's values refer to there.
+            num_observed: how many observations there are.
+            num_dims: the number of dimensions D.
+        """
+        return jnp.sqrt(HalfLog()(num_observed, num_dims))
 
     @abstractmethod
     def values(self, draw: Any, reference: Any, x: Array) -> Array:

@@ -1,7 +1,7 @@
 """EST: the point most likely to attain an estimate of the maximum."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -50,3 +50,9 @@ class EST(JointCriterion):
         gap = mean - reference
         # Above the estimate, to divide by the deviation would favor points with nothing to learn.
         return jnp.where(gap > 0.0, gap, gap / deviation)
+
+    def width(
+        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+    ) -> Array:
+        """That at which the best upper bound just reaches the estimate."""
+        return jnp.maximum(-self.score(mean, deviation, reference).max(), 0.0)

@@ -28,6 +28,13 @@ class JointCriterion(Criterion):
     def score(self, mean: Array, deviation: Array, reference: Any) -> Array:
         """The values at points with these means and deviations, (m,), for one draw: (m,)."""
 
+    def pooled(self, references: Array) -> Array:
+        """What the values of the mixture of S draws refer to, of the references of all draws.
+
+        Batch strategies judge the candidates by mean and deviation of the mixture.
+        """
+        return references.mean(0)
+
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         which = jnp.arange(num_draws(posteriors))
         return Acquisition(posteriors, self.references(posteriors, search), which, self)

@@ -64,6 +64,9 @@ class MES(JointCriterion):
             return gumbel_maxima(posteriors, search, self.num_maxima)
         return _by_path(posteriors, search, self.num_maxima, _maximum)
 
+    def pooled(self, references: Array) -> Array:
+        return references.ravel()
+
     def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
         gaps = (reference - mean[:, None]) / deviation[:, None]
         return entropy_lost(gaps).mean(-1)

@@ -1,7 +1,7 @@
 """The upper confidence bound with the true deviation of the whole function."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
@@ -37,6 +37,11 @@ class UCB(JointCriterion):
     def references(self, posteriors: ConditionedGP, search: Search) -> Array:
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return jnp.full(num_draws(posteriors), beta)
+
+    def width(
+        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+    ) -> Array:
+        return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
     def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
         return mean + jnp.sqrt(reference) * deviation

@@ -1,6 +1,11 @@
 """Batches: q points to evaluate at once, chosen from candidates."""
 
-from structbo.batches.criteria import ConfidenceBound, EstimationWidth, ExpectedImprovement
+from structbo.batches.criteria import (
+    ConfidenceBound,
+    CriterionScore,
+    EstimationWidth,
+    ExpectedImprovement,
+)
 from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.hallucination import Hallucination, Lie, widening
@@ -15,6 +20,7 @@ __all__ = [
     "BatchProblem",
     "BatchStrategy",
     "ConfidenceBound",
+    "CriterionScore",
     "DPPMax",
     "DPPSample",
     "EstimationWidth",

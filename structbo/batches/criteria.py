@@ -1,19 +1,58 @@
-"""Criteria for one more point, evaluated on all candidates at once."""
+"""Criteria for one more point, evaluated on all candidates at once.
+
+Their formulas are those of `structbo.acquisition`, at the moments of the mixture of draws.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtr
+from jax import Array
 
+from structbo.acquisition import EST, UCB, JointCriterion, LogEI
 from structbo.batches.ground_set import GroundSet
+from structbo.data import padded_size
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 
 Score: TypeAlias = Callable[[GroundSet], FloatArray]
 """Scores of all candidates, shape (m,): the higher, the better."""
 Width: TypeAlias = float | Callable[[GroundSet], float]
 """The root of the exploration parameter beta, or a function of the candidates that gives it."""
+TINY_DEVIATION = 1e-12
+
+
+@dataclass(frozen=True)
+class CriterionScore:
+    """The values of a joint criterion, were the mixture of draws one process.
+
+    Those of a criterion of logarithms are what it is the logarithm of.
+
+    Args:
+        criterion: any criterion of mean and deviation of the whole function.
+        reference: what its values refer to, see `JointCriterion.pooled`.
+    """
+
+    criterion: JointCriterion
+    reference: Array | float
+
+    def __call__(self, ground: GroundSet) -> FloatArray:
+        """Scores of the candidates, shape (m,)."""
+        rest = (0, padded_size(len(ground.mean)) - len(ground.mean))
+        deviation = np.maximum(ground.deviation, TINY_DEVIATION)
+        moments = (np.pad(part, rest, "edge") for part in (ground.mean, deviation))
+        with double_precision():
+            scores = np.array(_score(self.criterion, *moments, self.reference))
+        return scores[: len(ground.mean)]
+
+
+@jax.jit
+def _score(criterion: JointCriterion, mean: Array, deviation: Array, reference: Array) -> Array:
+    scores = criterion.score(mean, deviation, reference)
+    return jnp.exp(scores) if criterion.is_log else scores
 
 
 @dataclass(frozen=True)
@@ -35,8 +74,8 @@ class EstimationWidth:
 
     def __call__(self, ground: GroundSet) -> float:
         """How many deviations the estimate is away from the means, at the least."""
-        gap = (self.maximum - ground.mean) / np.maximum(ground.deviation, 1e-12)
-        return self.widening * max(float(gap.min()), 0.0)
+        farthest = float(CriterionScore(EST(), self.maximum)(ground).max())
+        return self.widening * max(-farthest, 0.0)
 
 
 @dataclass(frozen=True)
@@ -54,7 +93,7 @@ class ConfidenceBound:
 
     def __call__(self, ground: GroundSet) -> FloatArray:
         """Scores of the candidates, shape (m,)."""
-        return ground.mean + width_at(self.width, ground) * ground.deviation
+        return CriterionScore(UCB(), width_at(self.width, ground) ** 2)(ground)
 
 
 def width_at(width: Width, ground: GroundSet) -> float:
@@ -74,8 +113,4 @@ class ExpectedImprovement:
 
     def __call__(self, ground: GroundSet) -> FloatArray:
         """Scores of the candidates, shape (m,)."""
-        deviation = np.maximum(ground.deviation, 1e-12)
-        z = (ground.mean - self.incumbent) / deviation
-        density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-        # Far below the incumbent the two terms cancel, and round-off may be all that is left.
-        return deviation * np.maximum(density + z * ndtr(z), 0.0)
+        return CriterionScore(LogEI(), self.incumbent)(ground)

@@ -117,7 +117,7 @@ def choose_batch(
     *,
     key: Array,
     width: Width,
-    next_width: float | None = None,
+    next_width: Width | None = None,
     criterion: Score | None = None,
     first: int | None = None,
     pending: FloatArray | None = None,
@@ -174,8 +174,8 @@ def choose_batch(
             )
         first += len(pending)
     deviations = width_at(width, ground)
-    next_width = deviations if next_width is None else next_width
-    for name, value in (("width", deviations), ("next_width", next_width)):
+    next_deviations = deviations if next_width is None else width_at(next_width, ground)
+    for name, value in (("width", deviations), ("next_width", next_deviations)):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{name} must be finite and not negative, got {value}.")
     problem = BatchProblem(
@@ -185,7 +185,7 @@ def choose_batch(
         pending=np.arange(len(pending)),
         criterion=ConfidenceBound(width) if criterion is None else criterion,
         width=deviations,
-        next_width=next_width,
+        next_width=next_deviations,
         first=first,
     )
     chosen = np.asarray(strategy(problem, q, key), np.intp)

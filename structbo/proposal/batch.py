@@ -5,8 +5,8 @@ the batch of pending points. With it, the candidates are the points where its se
 those of `candidate_points`.
 """
 
-import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -15,24 +15,14 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import (
-    EST,
     AdditiveAcquisition,
     AdditiveUCB,
     Criterion,
     HalfLog,
-    LogEI,
-    best_means,
+    JointCriterion,
 )
-from structbo.acquisition.est import ESTIMATORS
-from structbo.acquisition.exploration import as_schedule
-from structbo.batches import (
-    BatchStrategy,
-    EstimationWidth,
-    ExpectedImprovement,
-    GroundSet,
-    choose_batch,
-)
-from structbo.batches.criteria import Width
+from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
+from structbo.batches.criteria import TINY_DEVIATION
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer, MultiStart
@@ -63,8 +53,9 @@ def propose_batch(
 ) -> Proposal:
     """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
 
-    What the strategy knows of the criterion is its exploration parameter, or its estimate of the
-    maximum; for one that has neither, beta is that of `HalfLog`.
+    The strategy judges candidates by the formula of a `JointCriterion`, at the moments of the
+    mixture of draws; of another criterion it knows `Criterion.width`, and follows the confidence
+    bound of that width.
 
     Args:
         model: the NumPyro model.
@@ -105,10 +96,17 @@ def propose_batch(
     size = min(num_points, len(points))
     if size == 0:
         return single
-    best = float(best_means(posteriors).mean())
-    width, next_width = (
-        _width(criterion, t, num_dims, best) for t in (num_observed, num_observed + size)
-    )
+    references = single.acquisition.references
+    score = None
+    if isinstance(criterion, JointCriterion):
+        score = CriterionScore(criterion, criterion.pooled(references))
+    reference = references if score is None else score.reference
+
+    def width(ground: GroundSet, num_observed: float) -> float:
+        deviation = np.maximum(ground.deviation, TINY_DEVIATION)
+        moments = jnp.asarray(ground.mean), jnp.asarray(deviation)
+        return float(criterion.width(*moments, reference, num_observed, num_dims))
+
     chosen = choose_batch(
         strategy,
         posteriors,
@@ -116,29 +114,14 @@ def propose_batch(
         points,
         size,
         key=key_strategy,
-        width=width,
-        next_width=None if callable(next_width) else next_width,
-        criterion=ExpectedImprovement(best) if isinstance(criterion, LogEI) else None,
+        width=partial(width, num_observed=num_observed),
+        next_width=partial(width, num_observed=num_observed + size),
+        criterion=score,
         first=0,
         pending=pending,
     )
     first = single.ranked if chosen[0] == 0 else [points[chosen[:1]]]
     return Proposal([*first, *points[chosen[1:], None]], single.acquisition)
-
-
-def _width(criterion: Criterion, t: float, num_dims: int, best: float) -> Width:
-    """How many deviations the bounds of a criterion are away from the mean after t observations."""
-    if not isinstance(criterion, EST):
-        beta = getattr(criterion, "beta", HalfLog())
-        return math.sqrt(float(as_schedule(beta)(t, num_dims)))
-
-    def width(ground: GroundSet) -> float:
-        mean, deviation = jnp.asarray(ground.mean), jnp.asarray(ground.deviation)
-        positive = jnp.maximum(deviation, 1e-9)
-        maximum = ESTIMATORS[criterion.maximum](mean, positive, jnp.asarray(best))
-        return EstimationWidth(float(maximum))(ground)
-
-    return width
 
 
 _conditioned = compiled("model")(condition)

@@ -3,14 +3,24 @@
 import math
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import structbo as sb
-from structbo.acquisition import EST, UCB, Constant, LogEI
-from structbo.batches import BATCH_STRATEGIES, GroundSet, Hallucination
+from structbo.acquisition import (
+    CRITERIA,
+    EST,
+    MES,
+    UCB,
+    AdditiveUCB,
+    Constant,
+    JointCriterion,
+    LogEI,
+    Thompson,
+)
+from structbo.batches import BATCH_STRATEGIES, CriterionScore, GroundSet, Hallucination
 from structbo.models import AdditiveGP, main_effects
-from structbo.proposal.batch import _width
 
 SPACE = sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 4), "c": sb.Categorical(["u", "v"])})
 MODEL = AdditiveGP(main_effects(), categorical=SPACE.categorical)
@@ -107,14 +117,41 @@ def test_every_point_of_a_finite_space_is_found() -> None:
 
 def test_width_is_that_of_the_criterion() -> None:
     half_log = math.sqrt(0.5 * math.log(2 * 7))
-    assert _width(LogEI(), 7, 3, 0.0) == pytest.approx(half_log)
-    assert _width(UCB(), 7, 3, 0.0) == pytest.approx(half_log)
-    assert _width(UCB(Constant(4.0)), 7, 3, 0.0) == 2.0
-    width = _width(EST(), 7, 3, 0.5)
-    assert callable(width)
-    ground = GroundSet(np.zeros((2, 1)), np.array([0.0, 0.2]), np.eye(2), 0.1, np.ones(2, bool))
-    # The maximum of two standard normals at 0 and 0.2 is above 0.5 on average.
-    assert 0.3 < width(ground) < 1.2
+    mean, deviation = jnp.array([0.0, 0.2]), jnp.ones(2)
+    for criterion in (LogEI(), UCB(), MES(), AdditiveUCB(), Thompson()):
+        assert float(criterion.width(mean, deviation, 0.5, 7, 3)) == pytest.approx(half_log)
+    for criterion in (UCB(Constant(4.0)), AdditiveUCB(4.0)):
+        assert float(criterion.width(mean, deviation, 0.5, 7, 3)) == 2.0
+    assert float(EST().width(mean, deviation, 0.5, 7, 3)) == pytest.approx(0.3)
+    assert float(EST().width(mean, deviation, 0.1, 7, 3)) == 0.0
+
+
+CROSSED = [
+    pytest.param(name, strategy, marks=() if number == 0 else pytest.mark.nightly)
+    for number, strategy in enumerate(["local_penalization", "dpp_max", "thompson", "believer"])
+    for name in CRITERIA
+]
+
+
+@pytest.mark.parametrize(("criterion", "strategy"), CROSSED)
+def test_every_strategy_works_with_every_criterion(criterion: str, strategy: str) -> None:
+    points = batch(strategy, 3, criterion=criterion)
+    assert len({*keys(points), *keys(KNOWN), *keys(PENDING)}) == len(KNOWN) + len(PENDING) + 3
+
+
+@pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if isinstance(c, JointCriterion)])
+def test_one_formula_serves_points_and_ground_sets(name: str) -> None:
+    """A ground set is scored as points of one process are."""
+    criterion = CRITERIA[name]
+    ground = GroundSet(
+        np.zeros((2, 1)), np.array([0.0, 0.2]), np.diag([1.0, 0.5]), 0.1, np.ones(2, bool)
+    )
+    references = jnp.array([[0.9, 1.2]]) if name == "mes" else jnp.array([0.9])
+    expected = criterion.score(
+        jnp.asarray(ground.mean), jnp.asarray(ground.deviation), references[0]
+    )
+    scores = CriterionScore(criterion, criterion.pooled(references))(ground)
+    np.testing.assert_allclose(scores, np.exp(expected) if criterion.is_log else expected)
 
 
 @pytest.mark.parametrize(
