@@ -17,7 +17,7 @@ from structbo.data import Data, checked_data
 from structbo.draws import Draws, condition
 from structbo.models import ConditionedGP, Model
 from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiled
+from structbo.models.compilation import compiled, remembered
 from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
@@ -160,10 +160,7 @@ class PosteriorDraws(KeepsPrecision):
     @cached_property
     def trace(self) -> dict[str, Any]:
         """One run of the model, for what is the same in all draws."""
-        points = no_data(len(self.names)).x
-        with double_precision():
-            found: dict[str, Any] = prototype_trace(self.model, jax.random.key(0), (points,), None)
-            return found
+        return _prior_trace(self.model, len(self.names))
 
     @property
     def edge_sites(self) -> Sequence[str]:
@@ -201,6 +198,14 @@ class PosteriorDraws(KeepsPrecision):
             )
         rows, columns = np.triu_indices(len(self.names), 1)
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
+
+
+@remembered
+def _prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
+    with double_precision():
+        points = no_data(num_dims).x
+        found: dict[str, Any] = prototype_trace(model, jax.random.key(0), (points,), None)
+        return found
 
 
 @compiled("function", "model")

@@ -4,13 +4,8 @@ Counted are the compilations that JAX logs, of whatever function, while one engi
 for a table that grows.
 """
 
-import logging
-import re
-from collections.abc import Callable
-
 import jax
 import numpy as np
-import pytest
 
 from structbo import Categorical, Integer, Space
 from structbo.data.data import BUCKETS
@@ -22,23 +17,6 @@ SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(
 SIZES = (20, 40, 63, 64, 65, 100, 128)
 FUNCTIONS = {"initialize", "sweep", "_members", "search_starts", "_value_and_gradient"}
 """All that is compiled for a suggestion, but for the few primitives that run outside of them."""
-
-
-@pytest.fixture
-def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
-    """Runs something; gives the names of the functions that were compiled meanwhile."""
-
-    def names(run: Callable[[], object]) -> list[str]:
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
-            run()
-        found = (
-            re.match(r"Finished XLA compilation of jit\((.*)\) in", r.message)
-            for r in caplog.records
-        )
-        return [match[1] for match in found if match]
-
-    return names
 
 
 def table(num_points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,23 @@
+"""Counting what is compiled."""
+
+import logging
+import re
+from collections.abc import Callable
+
+import jax
+import pytest
+
+
+@pytest.fixture
+def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
+    """Runs something; gives the names of the functions that were compiled meanwhile."""
+
+    def names(run: Callable[[], object]) -> list[str]:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
+            run()
+        pattern = r"Finished XLA compilation of jit\((.*)\) in"
+        found = (re.match(pattern, record.message) for record in caplog.records)
+        return [match[1] for match in found if match]
+
+    return names
