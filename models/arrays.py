@@ -1,4 +1,4 @@
-"""What arrays hold, for annotations."""
+"""Types of NumPy arrays, for annotations."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -13,13 +13,13 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 NUM_KEPT = 32
-"""Of how many values a function keeps its results or programs; those used last are kept."""
+"""For how many values a function keeps its results or programs: those used last."""
 
 
 def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Remembers the last results of a function, by the content of its positional arguments.
 
-    Unlike `functools.lru_cache` it takes equal models, partial functions and arrays for the same.
+    Unlike in `functools.lru_cache`, models, partial functions and arrays count by their content.
 
     Example:
         >>> import numpyro.distributions as dist

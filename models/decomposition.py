@@ -1,4 +1,4 @@
-"""Decompositions: which low-dimensional components the additive model is the sum of.
+"""Decompositions: the low-dimensional components of the additive model.
 
 A structure is a random decomposition. Whatever it samples - edges, a partition, an active set - it
 returns the class below, which lists the components and knows *which of them change* between two
@@ -287,7 +287,7 @@ def _flip_pairs(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Ca
 def _flip_active_pairs(
     edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry
 ) -> Carry:
-    """The constant goes when the first component comes, and comes when the last one goes."""
+    """The constant is there only where no other component is."""
     carry = _flip_pairs(edges, i, j, visit, carry)
     others = edges.at[jnp.array([i, j]), jnp.array([j, i])].set(False)
     nothing = jnp.zeros(edges.shape[0], bool)

@@ -9,7 +9,7 @@ from jax import Array
 
 
 def outer_box_ratio(W: Array) -> Array:
-    """Volume of the smallest box around the projected unit cube, over the volume of that.
+    """Volume of the smallest box around the projected unit cube, over that of the projected cube.
 
     Args:
         W: square, shape (D, D).

@@ -78,7 +78,7 @@ def is_double() -> bool:
 
 
 class KeepsPrecision:
-    """What keeps 64-bit floats when it is unpickled, wherever that is.
+    """A base class whose instances keep 64-bit floats when they are unpickled.
 
     JAX halves the arrays that are unpickled while its switch is off.
     """

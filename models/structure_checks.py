@@ -1,4 +1,4 @@
-"""What a structure samples and returns, checked whenever a model runs or is traced.
+"""Checks of what a structure samples and returns, whenever a model runs or is traced.
 
 Shapes are known then, values where they are not traced: nothing of this is compiled. An error names
 the structure, what it gave, and what to do.

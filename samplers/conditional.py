@@ -48,7 +48,7 @@ class Components(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A value of the site, and what a move away from it needs.
+    """A value of the site, with its density and the sums that moves update.
 
     Args:
         value: of the structure site.

@@ -1,4 +1,4 @@
-"""Metropolis-Hastings over one structure site: blocks propose, the loop that accepts is here."""
+"""Metropolis-Hastings over one structure site: the loop that accepts what blocks propose."""
 
 from abc import abstractmethod
 
@@ -67,7 +67,7 @@ class Metropolis(StructureBlock):
         return 1e3 * value.sum()
 
     def height(self, point: Point) -> Array:
-        """The log density, or where it is zero, something far below that falls with the excess."""
+        """The log density; where it is infinite, a number far below that falls with the excess."""
         outside = OUTSIDE - self.excess(point.value)
         return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
 

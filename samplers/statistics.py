@@ -1,4 +1,4 @@
-"""What is worth keeping of every step of a kernel, beside the values of its sites."""
+"""Statistics of every step of a kernel, besides the values of its sites."""
 
 from numpyro.infer import HMC, Gibbs
 from numpyro.infer.mcmc import MCMCKernel

@@ -1,4 +1,4 @@
-"""What every structure sampler shares: being a block of `numpyro.infer.Gibbs`."""
+"""Structure samplers as blocks of `numpyro.infer.Gibbs`."""
 
 import copy
 from abc import abstractmethod
@@ -32,7 +32,7 @@ class BlockState(NamedTuple):
 
 
 class Block(MCMCKernel):
-    """A block kernel whose values are those of structure sites, and nothing else.
+    """A block kernel whose state has the values of structure sites, and nothing else.
 
     Args:
         model: the NumPyro model.

@@ -145,7 +145,7 @@ def _log_odds_of_start(n: int, k: int) -> float:
 
 
 class Chain(NamedTuple):
-    """A set of items, and what ratios of determinants are computed from.
+    """A set of items, with the inverse that gives ratios of determinants.
 
     Args:
         order: all items, those of the set first, shape (n,).

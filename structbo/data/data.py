@@ -11,7 +11,7 @@ BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
 
 
 def padded_size(n: int) -> int:
-    """The next of a few sizes, so that few shapes are ever compiled.
+    """The least of a few sizes that is enough, so that few shapes are ever compiled.
 
     Example:
         >>> padded_size(100), padded_size(1025)

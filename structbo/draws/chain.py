@@ -34,12 +34,12 @@ def sweeps_per_draw(num_dims: int) -> int:
 
 
 class Chain(KeepsPrecision):
-    """A Markov chain over a model's sites that goes on when observations are added.
+    """A Markov chain over a model's sites that continues when observations are added.
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
         num_draws: posterior draws per call of `advance`.
-        seed: of the chain.
+        seed: for the chain.
         sampler: from the model to the kernel of the chain, which must implement NumPyro's
             ``refresh``, as `Gibbs`, `HMC`, `NUTS` and `ParallelTempering` do.
     """
@@ -117,7 +117,7 @@ def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:
 
 
 def _strongly_typed(state: Any) -> Any:
-    """The state in the types that it keeps, so that its first and later sweeps compile once."""
+    """The state with types that do not change, so that first and later sweeps compile once."""
 
     def strong(leaf: Array) -> Array:
         is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
@@ -139,5 +139,5 @@ def _refreshed(
 
 
 def _adapts(part: Any) -> bool:
-    """Whether it is the state of a kernel that adapts to the steps that it counts."""
+    """Whether it is the state of a kernel that adapts over a counted number of steps."""
     return isinstance(part, tuple) and hasattr(part, "adapt_state") and hasattr(part, "i")

@@ -136,7 +136,7 @@ def maximum_likelihood(
 
 
 class _Problem(NamedTuple):
-    """What is minimized, a function of a flat vector; its starts; and the way back to values."""
+    """A function of a flat vector to minimize, its starts, and the map from vectors to values."""
 
     loss: Callable[..., Any]
     start: Callable[[int], FloatArray]
@@ -178,7 +178,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     def loss(
         flat: Array, weight: ArrayLike, structure: dict[str, Array], data: Data
     ) -> tuple[Array, tuple[Array, Array]]:
-        """Minus the log likelihood and so many times the log prior of the flat vector."""
+        """Minus the log likelihood and ``weight`` times the log prior of the flat vector."""
         values = constrain(flat) | structure
         log_probs, _ = compute_log_probs(seeded, (data.x, data.y), {"mask": data.mask}, values)
         of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))

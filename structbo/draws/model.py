@@ -1,4 +1,4 @@
-"""The model of a search, and what draws of its sites are."""
+"""The default model, and checks of models; the type of draws."""
 
 import jax
 import numpy as np
@@ -38,7 +38,8 @@ def check_run(model: Model, num_dims: int) -> None:
         num_dims: the number of dimensions D.
 
     Raises:
-        ValueError: if it has no `MarginalGP`, or several. Errors of its own go on.
+        ValueError: if it has no `MarginalGP`, or several. Errors that it raises itself are passed
+            on.
     """
 
     def run(key: Array) -> None:

@@ -1,4 +1,4 @@
-"""Where the draws of a suggestion come from, if not from the posterior by a Markov chain.
+"""Sources of draws other than a Markov chain on the posterior.
 
 A *source* takes the observations so far and gives values of a model's sites, one or more of them.
 `Chain` draws from the posterior, which is the default. The classes below are what other methods do:
@@ -105,7 +105,7 @@ class Cycle(KeepsPrecision):
 
 
 def step_seed(seed: int, step: int, *, use: int = 0) -> int:
-    """A seed for one step of a run, which no other run shares, as ``seed + step`` would be.
+    """A seed for one step of a run that no other run shares, unlike ``seed + step``.
 
     Args:
         seed: that of the run, not negative.

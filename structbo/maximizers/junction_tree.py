@@ -1,4 +1,4 @@
-"""Junction trees: the order in which the variables of an additive function are maximized out.
+"""Junction trees: the order in which variables of an additive function are eliminated.
 
 An additive function is a sum of factors, each over its scope, a few variables. Eliminating its
 variables one by one, min-fill first, triangulates the dependency graph: an eliminated variable and

@@ -1,4 +1,4 @@
-"""What users call: `suggest`, `Optimizer`, `minimize`, `maximize`."""
+"""The entry points: `suggest`, `Optimizer`, `minimize`, `maximize`."""
 
 from structbo.optimizer.engine import Engine, SpaceExhausted
 from structbo.optimizer.minimization import Result, maximize, minimize

@@ -24,7 +24,7 @@ Callback = Callable[[Optimizer, Trial], None]
 
 @dataclass(frozen=True)
 class Result:
-    """What `minimize` and `maximize` return.
+    """The result of `minimize` and `maximize`.
 
     Args:
         optimizer: the optimizer with all trials; continue with `ask` and `tell`, or pass it back

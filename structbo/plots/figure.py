@@ -1,4 +1,4 @@
-"""What all pictures share: colors, the axes that they are drawn on, and the check of a matrix."""
+"""Colors, axes and checks that all plots share."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def axes_for(
 
 
 def bare(ax: "Axes") -> None:
-    """Takes the upper and the right border away."""
+    """Removes the upper and the right border."""
     ax.spines[["top", "right"]].set_visible(False)
 
 

@@ -63,7 +63,7 @@ class PosteriorDraws(KeepsPrecision):
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the fields, and nothing that was computed from them."""
+        """The fields alone are pickled, nothing that was computed from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
@@ -98,7 +98,7 @@ class PosteriorDraws(KeepsPrecision):
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """Names of what components are functions of: the D dimensions, or fewer projections."""
+        """Names of the coordinates of components: the D dimensions, or the projections."""
         size = self.structures.together.shape[-1]
         return self.names if size == len(self.names) else tuple(f"z{d}" for d in range(size))
 
@@ -159,7 +159,7 @@ class PosteriorDraws(KeepsPrecision):
 
     @cached_property
     def trace(self) -> dict[str, Any]:
-        """One run of the model, for what is the same in all draws."""
+        """A trace of the model, for properties that are the same in all draws."""
         return _prior_trace(self.model, len(self.names))
 
     @property

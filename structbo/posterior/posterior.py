@@ -204,7 +204,7 @@ class Posterior(PosteriorDraws):
         return arviz_groups(self, num_prior_draws, seed)
 
     def to_networkx(self, *, threshold: float = 0.0) -> nx.Graph:
-        """The graph of who shares a component, for NetworkX's algorithms, drawing and files.
+        """The graph of dimensions that share a component, for NetworkX.
 
         Nodes are the names of the dimensions; with a projection, of its directions. Their
         ``probability`` is that of `active_probabilities`, and an edge's that of

@@ -86,7 +86,7 @@ def propose(
 
 
 class Proposal(NamedTuple):
-    """What to evaluate next.
+    """The points to evaluate next.
 
     Args:
         ranked: for each point its candidates in the unit cube, best first, shape (K, D).

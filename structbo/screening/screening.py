@@ -14,7 +14,7 @@ from structbo.space import Space, SpaceLike
 
 
 class Screening(ABC):
-    """A sequence of evaluations at the end of which it is known which parameters matter.
+    """A sequence of evaluations that finds which parameters matter.
 
     Most parameters of a point stay at those of a random background point.
 

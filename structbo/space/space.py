@@ -234,7 +234,7 @@ SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
 
 
 def _named(spec: Any) -> dict[str, Any]:
-    """What `Space` was given, as parameters or their short forms by name."""
+    """The argument of `Space`, as parameters or their short forms by name."""
     if isinstance(spec, Space):
         return dict(zip(spec.names, spec.parameters, strict=True))
     if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
