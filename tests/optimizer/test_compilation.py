@@ -14,7 +14,7 @@ from structbo.models import AdditiveGP, partitions
 from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
-SIZES = (20, 40, 63, 64, 65, 100, 128)
+SIZES = (20, 64, 65, 128)
 FUNCTIONS = {"initialize", "sweep", "_members", "search_starts", "_value_and_gradient"}
 """All that is compiled for a suggestion, but for the few primitives that run outside of them."""
 

@@ -301,6 +301,7 @@ class Recorded:
         return draws
 
 
+@pytest.mark.nightly
 def test_two_of_six_parameters_are_found_and_tuned_by_a_model_of_active_sets() -> None:
     """Its one component is at times too wide for message passing, which must then do without."""
     sources: list[Recorded] = []

@@ -84,7 +84,9 @@ def test_moves_between_all_active_sets(options, data):
     np.testing.assert_allclose(moved, np.broadcast_to(densities, (32, 32)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("case", ["subset", "relevance", "alike"])
+@pytest.mark.parametrize(
+    "case", ["subset", "relevance", pytest.param("alike", marks=pytest.mark.nightly)]
+)
 def test_frequencies_of_active_sets(
     case, effort, data, posterior_over, run_block, check_frequencies
 ):

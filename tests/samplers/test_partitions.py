@@ -131,7 +131,7 @@ def split_merge_proposals(labels: Labels) -> dict[Labels, float]:
     return probs
 
 
-@pytest.mark.parametrize("num_dims", [4, 5])
+@pytest.mark.parametrize("num_dims", [4, pytest.param(5, marks=pytest.mark.nightly)])
 def test_detailed_balance_of_splits_and_merges(
     num_dims, data, all_partitions, posterior_over, run_block
 ):
@@ -231,7 +231,10 @@ def restricted_transitions(
     return transitions
 
 
-@pytest.mark.parametrize(("num_dims", "num_scans"), [(4, 0), (5, 1)])
+@pytest.mark.parametrize(
+    ("num_dims", "num_scans"),
+    [(4, 1), *[pytest.param(*case, marks=pytest.mark.nightly) for case in ((4, 0), (5, 1))]],
+)
 def test_detailed_balance_of_restricted_splits(
     num_dims, num_scans, data, all_partitions, posterior_over
 ):
@@ -264,7 +267,11 @@ def test_detailed_balance_of_restricted_splits(
 # Bounds, sizes and likelihoods.
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
+@pytest.mark.parametrize(
+    "sampler",
+    [*SAMPLERS[:2], *[pytest.param(s, marks=pytest.mark.nightly) for s in SAMPLERS[2:]]],
+    ids=name,
+)
 def test_chain_enters_the_support_from_outside(sampler, data, run_block):
     """The prior does not know the bound of blocks: a chain may start where no move is valid."""
     model = partition_model(PRIORS["bounded by the likelihood"])
@@ -287,6 +294,7 @@ def test_one_dimension_has_one_partition(sampler, run_block):
     assert not draws.any()
 
 
+@pytest.mark.nightly
 def test_planted_partition_is_found():
     """Six dimensions in blocks of 3, 2 and 1; the priors, the sampler and `fit` are the default."""
     truth = jnp.array([0, 1, 0, 2, 1, 0])
