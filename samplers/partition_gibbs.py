@@ -52,7 +52,7 @@ class PartitionGibbs(PartitionBlock):
         def consider(other: Array, best: tuple[Point, Array]) -> tuple[Point, Array]:
             """The largest log density plus Gumbel noise is a draw from the conditional."""
             target = other + (other >= own)
-            new = conditional.move(point, relabelled(labels, labels.at[dim].set(target)))
+            new = conditional.move(point, relabeled(labels, labels.at[dim].set(target)))
             height = self.height(new) + noise[target]
             return choose(height > best[1], new, best[0]), jnp.maximum(height, best[1])
 
@@ -62,6 +62,6 @@ class PartitionGibbs(PartitionBlock):
         return new, self.height(point) - self.height(new)
 
 
-def relabelled(labels: Array, new: Array) -> Array:
+def relabeled(labels: Array, new: Array) -> Array:
     """New labels in canonical form, of the site's own dtype."""
     return canonical(new).astype(labels.dtype)

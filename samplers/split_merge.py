@@ -9,7 +9,7 @@ from jax import Array
 from structbo.models.likelihood import Model
 from structbo.models.structures.partition import block_sizes
 from structbo.samplers.conditional import Conditional, Point, choose
-from structbo.samplers.partition_gibbs import PartitionBlock, relabelled
+from structbo.samplers.partition_gibbs import PartitionBlock, relabeled
 
 
 class SplitMerge(PartitionBlock):
@@ -85,7 +85,7 @@ def propose(key: Array, labels: Array) -> tuple[Array, Array]:
     leaves = members & _proper_subset(key_sides, members)
     split = jnp.where(leaves, num_dims, labels)
     merged = jnp.where(labels == other, block, labels)
-    new = relabelled(labels, jnp.where(is_split, split, merged))
+    new = relabeled(labels, jnp.where(is_split, split, merged))
 
     there = Proposals.of(new)
     back_from_merge = there.split[new[jnp.argmax(members)]]
@@ -143,7 +143,7 @@ class RestrictedSplitMerge(PartitionBlock):
         def divided(sides: Array) -> Array:
             """The partition with the union in two blocks."""
             inside = jnp.where(sides, num_dims, num_dims + 1)
-            return relabelled(labels, jnp.where(union, inside, labels))
+            return relabeled(labels, jnp.where(union, inside, labels))
 
         def scan(
             key: Array, launch: tuple[Point, Array], wanted: Array | None = None
@@ -176,6 +176,6 @@ class RestrictedSplitMerge(PartitionBlock):
             launch = scan(key_scan, launch)[:2]
         split, _, log_prob = scan(last, launch, wanted=labels == labels[j])
 
-        merged = relabelled(labels, jnp.where(union, num_dims, labels))
+        merged = relabeled(labels, jnp.where(union, num_dims, labels))
         new = jax.lax.cond(is_split, lambda: split, lambda: conditional.move(point, merged))
         return new, jnp.where(is_split, -log_prob, log_prob)

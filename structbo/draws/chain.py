@@ -11,6 +11,7 @@ from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import Data
 from structbo.draws.model import Draws
+from structbo.models import Model
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
@@ -46,7 +47,7 @@ class Chain(KeepsPrecision):
 
     def __init__(
         self,
-        model: Callable[..., Any],
+        model: Model,
         num_draws: int,
         seed: int,
         sampler: Sampler = default_sampler,
@@ -77,7 +78,7 @@ class Chain(KeepsPrecision):
 
 @remembered
 def compiled_sampler(
-    model: Callable[..., Any], num_dims: int, sampler: Sampler = default_sampler
+    model: Model, num_dims: int, sampler: Sampler = default_sampler
 ) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """The compiled start and continuation of a model's sampler."""
     kernel = kernel_of(sampler, model, num_dims)

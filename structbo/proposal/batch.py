@@ -5,9 +5,8 @@ the batch of pending points. With it, the candidates are the points where its se
 those of `candidate_points`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +25,7 @@ from structbo.batches.criteria import TINY_DEVIATION
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer, MultiStart
+from structbo.models import Model
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import candidate_points, is_new
 from structbo.proposal.one_by_one import Proposal, propose
@@ -38,7 +38,7 @@ NUM_CANDIDATES = 480
 
 
 def propose_batch(
-    model: Callable[..., Any],
+    model: Model,
     draws: Draws,
     data: Data,
     levels: Sequence[np.ndarray | None],

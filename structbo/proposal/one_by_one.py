@@ -1,9 +1,9 @@
 """The next points, one after the other: each counts those before it as observed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +21,7 @@ from structbo.batches import Lie
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer, MultiStart
+from structbo.models import Model
 from structbo.models.compilation import compiled
 from structbo.proposal.search import search_starts
 from structbo.proposal.union import UnionGraph, structure_of
@@ -28,7 +29,7 @@ from structbo.space import Levels
 
 
 def propose(
-    model: Callable[..., Any],
+    model: Model,
     draws: Draws,
     data: Data,
     levels: Sequence[np.ndarray | None],
@@ -98,7 +99,7 @@ class Proposal(NamedTuple):
 
 
 def _with_fantasies(
-    model: Callable[..., Any], draws: Draws, data: Data, points: np.ndarray, lie: Lie | None
+    model: Model, draws: Draws, data: Data, points: np.ndarray, lie: Lie | None
 ) -> Data:
     """The data with more observations, at their posterior means or with the value of a lie."""
     rows = np.asarray(data.mask)
@@ -112,6 +113,6 @@ def _with_fantasies(
 
 
 @compiled("model")
-def _mean(model: Callable[..., Any], draws: Draws, data: Data, x: Array) -> Array:
+def _mean(model: Model, draws: Draws, data: Data, x: Array) -> Array:
     """The posterior mean at points, averaged over draws."""
     return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)

@@ -7,9 +7,6 @@ Message passing leaves out the residual, components of too many members, and pro
 components share no axes.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -25,7 +22,7 @@ from structbo.acquisition.additive import posterior_of
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Components, Layout, Maximizer, Search, coarse_to_fine
-from structbo.models import OuterBox
+from structbo.models import Model, OuterBox
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import perturbed
 from structbo.space import Levels
@@ -38,7 +35,7 @@ NUM_PARENTS = 4
 
 @compiled("model", "maximizer", "is_additive")
 def search_starts(
-    model: Callable[..., Any],
+    model: Model,
     maximizer: Maximizer,
     is_additive: bool,
     criterion: Criterion,

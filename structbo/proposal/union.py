@@ -13,6 +13,7 @@ from structbo.acquisition import Components
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
+from structbo.models import Model
 from structbo.models.compilation import compiled
 
 NUM_GRID = 17
@@ -36,7 +37,7 @@ class UnionGraph(NamedTuple):
     is_everything: bool
 
 
-def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> UnionGraph:
+def structure_of(model: Model, draws: Draws, data: Data) -> UnionGraph:
     """The components of all draws together; arguments are those of `propose`."""
     stacked, (residual, projection) = _members(model, draws, data.x[:1])
     members = np.asarray(stacked)
@@ -51,9 +52,7 @@ def structure_of(model: Callable[..., Any], draws: Draws, data: Data) -> UnionGr
 
 
 @compiled("model")
-def _members(
-    model: Callable[..., Any], draws: Draws, x: Array | np.ndarray
-) -> tuple[Array, tuple[Any, Any]]:
+def _members(model: Model, draws: Draws, x: Array | np.ndarray) -> tuple[Array, tuple[Any, Any]]:
     """The components of all draws, bool, shape (S, C, D); residual and projection, if any."""
     one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
     covariance = condition(model, draws, one).covariance
