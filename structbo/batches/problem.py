@@ -25,7 +25,9 @@ class BatchProblem:
         posteriors: the process of each draw, stacked along the first axis.
         values: observed values, shape (n,).
         pending: the candidates that are pending points, shape (p,).
-        criterion: scores single points.
+        criterion: scores single points. Strategies of `suggest` are given the formula of a
+            `JointCriterion`; a sum over components has none here, and the confidence bound of the
+            width of this batch stands for it.
         width: the root of beta of this batch.
         next_width: the root of beta of the next batch.
         first: the first point of the batch, or None for the criterion's best.
