@@ -20,10 +20,10 @@ from structbo.models import (
     AdditiveGP,
     FiniteUniform,
     active_sets,
+    component_lengthscale,
     edges,
     main_effects,
     mixture,
-    moderate,
     partitions,
     random_tree,
 )
@@ -117,7 +117,9 @@ BLOCKS = {
 def test_steps_of_a_block(block, uses):
     structure, start = BLOCKS[block]
     given = {name: value for name, value in HYPER_PARAMETERS.items() if name not in start}
-    lengthscale = FiniteUniform([0.2, 0.5, 1.0]) if "lengthscale" in start else moderate
+    lengthscale = (
+        FiniteUniform([0.2, 0.5, 1.0]) if "lengthscale" in start else component_lengthscale
+    )
     kernel = block(handlers.condition(AdditiveGP(structure, lengthscale=lengthscale), given))
     step = jax.jit(lambda state: kernel.sample(state, (X, Y), {}))
     state = kernel.init(recorded_key(1), 0, start, (X, Y), {})
