@@ -12,11 +12,11 @@ from structbo.acquisition import CRITERIA, JointCriterion, best_means
 class Quantile(JointCriterion):
     deviations: float = 1.5
 
-    def references(self, posteriors, search):  # per draw, what its values refer to
+    def contexts(self, posteriors, search):  # per draw, what the score needs
         return best_means(posteriors)
 
-    def score(self, mean, deviation, reference):  # at points (m,), for one draw
-        return jnp.minimum(mean + self.deviations * deviation - reference, 3.0)
+    def score(self, mean, deviation, context):  # at points (m,), for one draw
+        return jnp.minimum(mean + self.deviations * deviation - context, 3.0)
 
 
 CRITERIA["quantile"] = Quantile()

@@ -27,13 +27,13 @@ class AdditiveCriterion(Criterion):
 
     @abstractmethod
     def on_grid(
-        self, draw: Any, reference: Any, row: Array, coordinates: Array, factors: Array
+        self, draw: Any, context: Any, row: Array, coordinates: Array, factors: Array
     ) -> Array:
         """One component of one draw on the product of the grids of its s members.
 
         Args:
             draw: one of the acquisition's draws.
-            reference: what the criterion needs besides the draw, such as an incumbent or beta.
+            context: what the criterion needs besides the draw, such as an incumbent or beta.
             row: which component of the draw.
             coordinates: the grids, shape (s, G).
             factors: correlations of the grids with the data, zero for padding, shape (s, G, n).
@@ -43,27 +43,27 @@ class AdditiveCriterion(Criterion):
         """
 
     @abstractmethod
-    def component(self, draw: Any, reference: Any, row: Array, x: Array) -> Array:
+    def component(self, draw: Any, context: Any, row: Array, x: Array) -> Array:
         """One component of one draw at points of the parameters (m, D): shape (m,)."""
 
     @abstractmethod
-    def residual(self, draw: Any, reference: Any, x: Array) -> Array:
+    def residual(self, draw: Any, context: Any, x: Array) -> Array:
         """The residual of one draw at points (m, D): shape (m,), zeros if there is none."""
 
-    def values(self, draw: Any, reference: Any, x: Array) -> Array:
+    def values(self, draw: Any, context: Any, x: Array) -> Array:
         decomposition = posterior_of(draw).covariance.decomposition
 
         @jax.checkpoint
         def add(total: Array, row: Array) -> tuple[Array, None]:
             value = jax.lax.cond(
                 decomposition.is_component[row],
-                lambda: self.component(draw, reference, row, x),
+                lambda: self.component(draw, context, row, x),
                 lambda: jnp.zeros(len(x)),
             )
             return total + value, None
 
         rows = jnp.arange(decomposition.members.shape[0])
-        total, _ = jax.lax.scan(add, self.residual(draw, reference, x), rows)
+        total, _ = jax.lax.scan(add, self.residual(draw, context, x), rows)
         return total
 
 
@@ -74,33 +74,33 @@ class ComponentCriterion(AdditiveCriterion):
     """
 
     @abstractmethod
-    def score(self, mean: Array, deviation: Array, reference: Any, row: Array | int) -> Array:
+    def score(self, mean: Array, deviation: Array, context: Any, row: Array | int) -> Array:
         """The values of a component, the residual's row being -1, with these moments."""
 
     def on_grid(
-        self, draw: ConditionedGP, reference: Any, row: Array, coordinates: Array, factors: Array
+        self, draw: ConditionedGP, context: Any, row: Array, coordinates: Array, factors: Array
     ) -> Array:
         variance = draw.covariance.variances[row]
         to_data = variance * products(factors)
         explained = jnp.square(solve_lower(draw.cholesky, to_data.T)).sum(0)
-        return self._score(to_data @ draw.alpha, variance - explained, reference, row)
+        return self._score(to_data @ draw.alpha, variance - explained, context, row)
 
-    def component(self, draw: ConditionedGP, reference: Any, row: Array, x: Array) -> Array:
-        return self._score(*draw.predict_component(row, x), reference, row)
+    def component(self, draw: ConditionedGP, context: Any, row: Array, x: Array) -> Array:
+        return self._score(*draw.predict_component(row, x), context, row)
 
-    def residual(self, draw: ConditionedGP, reference: Any, x: Array) -> Array:
+    def residual(self, draw: ConditionedGP, context: Any, x: Array) -> Array:
         if draw.covariance.rho is None:
             return jnp.zeros(len(x))
-        return self._score(*draw.predict_residual(x), reference, -1)
+        return self._score(*draw.predict_residual(x), context, -1)
 
-    def _score(self, mean: Array, variance: Array, reference: Any, row: Array | int) -> Array:
+    def _score(self, mean: Array, variance: Array, context: Any, row: Array | int) -> Array:
         deviation = jnp.sqrt(jnp.maximum(variance, TINY_VARIANCE))
-        return self.score(mean, deviation, reference, row)
+        return self.score(mean, deviation, context, row)
 
 
 @partial(
     register_dataclass,
-    data_fields=["draws", "references", "components", "criterion"],
+    data_fields=["draws", "contexts", "components", "criterion"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -109,14 +109,14 @@ class AdditiveAcquisition:
 
     Args:
         draws: posteriors or functions drawn from them, stacked along the first axis.
-        references: what the criterion needs besides each of them, stacked likewise.
+        contexts: what the criterion needs besides each of them, stacked likewise.
         components: which of their components count, those of no more members than there is room
             for.
         criterion: the criterion.
     """
 
     draws: Any
-    references: Any
+    contexts: Any
     components: Components
     criterion: AdditiveCriterion
 
@@ -131,7 +131,7 @@ class AdditiveAcquisition:
         criterion = acquisition.criterion
         assert isinstance(criterion, AdditiveCriterion)
         own = components.of_draws(jnp.asarray(acquisition.which))
-        return cls(acquisition.draws, acquisition.references, own, criterion)
+        return cls(acquisition.draws, acquisition.contexts, own, criterion)
 
     @property
     def scopes(self) -> tuple[np.ndarray, ...]:
@@ -147,7 +147,7 @@ class AdditiveAcquisition:
         groups = tuple(jnp.asarray(group) for group in self.components.groups)
 
         def add_draw(totals: tuple[Array, ...], item: Any) -> tuple[tuple[Array, ...], None]:
-            draw, reference, rows = item
+            draw, context, rows = item
             posterior = posterior_of(draw)
             factors = posterior.covariance.factors(grids.T, posterior.x) * posterior.mask
 
@@ -157,7 +157,7 @@ class AdditiveAcquisition:
                 return jax.lax.cond(
                     row >= 0,
                     lambda: self.criterion.on_grid(
-                        draw, reference, row, grids[scope], factors[scope]
+                        draw, context, row, grids[scope], factors[scope]
                     ),
                     lambda: jnp.zeros(size),
                 )
@@ -167,7 +167,7 @@ class AdditiveAcquisition:
 
         zeros = tuple(jnp.zeros((len(g), num_grid ** g.shape[1])) for g in groups)
         rows = tuple(jnp.asarray(r) for r in self.components.rows)
-        totals, _ = jax.lax.scan(add_draw, zeros, (self.draws, self.references, rows))
+        totals, _ = jax.lax.scan(add_draw, zeros, (self.draws, self.contexts, rows))
         num_draws = rows[0].shape[0]
         return tuple(
             (total / num_draws).reshape(len(g), *[num_grid] * g.shape[1])

@@ -40,9 +40,9 @@ class AdditiveUCB(ComponentCriterion):
         return Acquisition(posteriors, jnp.full(count, beta), jnp.arange(count), self)
 
     def width(
-        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array:
         return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
-    def score(self, mean: Array, deviation: Array, reference: Array, row: Array | int) -> Array:
-        return mean + jnp.sqrt(reference) * deviation
+    def score(self, mean: Array, deviation: Array, context: Array, row: Array | int) -> Array:
+        return mean + jnp.sqrt(context) * deviation

@@ -40,28 +40,29 @@ class Criterion(ABC):
         """The acquisition of the posteriors of S draws, stacked along the first axis."""
 
     def width(
-        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array | float:
-        """How wide the confidence bounds are that go with the criterion, in deviations.
+        """The width of the confidence bounds that belong to the criterion, in deviations.
 
-        Batch strategies take the candidates between such bounds. By default those of `HalfLog`.
+        Batch strategies define their relevance region by these bounds. By default it is that of
+        `HalfLog`.
 
         Args:
             mean: of the function at the candidates of a batch, shape (m,).
             deviation: likewise.
-            reference: what the criterion's values refer to there.
+            context: that of the mixture of draws, as the criterion needs it.
             num_observed: how many observations there are.
             num_dims: the number of dimensions D.
         """
         return jnp.sqrt(HalfLog()(num_observed, num_dims))
 
     @abstractmethod
-    def values(self, draw: Any, reference: Any, x: Array) -> Array:
+    def values(self, draw: Any, context: Any, x: Array) -> Array:
         """Values at points, for one draw.
 
         Args:
             draw: one of the acquisition's draws.
-            reference: what the criterion needs besides the draw, such as an incumbent or beta.
+            context: what the criterion needs besides the draw, such as an incumbent or beta.
             x: points of the unit cube, shape (m, D).
 
         Returns:
@@ -85,7 +86,7 @@ def _unflatten(cls: type[Criterion], constants: ByContent, leaves: Iterable[Any]
 
 @partial(
     register_dataclass,
-    data_fields=["draws", "references", "which", "criterion"],
+    data_fields=["draws", "contexts", "which", "criterion"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -94,13 +95,13 @@ class Acquisition:
 
     Args:
         draws: posteriors or functions drawn from them, K of them stacked along the first axis.
-        references: what the criterion needs besides each of them, stacked likewise.
+        contexts: what the criterion needs besides each of them, stacked likewise.
         which: which posterior each comes from, shape (K,).
         criterion: the criterion.
     """
 
     draws: Any
-    references: Any
+    contexts: Any
     which: Array | np.ndarray
     criterion: Criterion
 
@@ -108,10 +109,10 @@ class Acquisition:
         """The values of every draw at points (m, D): shape (K, m)."""
 
         def of_draw(item: tuple[Any, Any]) -> Array:
-            draw, reference = item
-            return self.criterion.values(draw, reference, x)
+            draw, context = item
+            return self.criterion.values(draw, context, x)
 
-        return jax.lax.map(of_draw, (self.draws, self.references))
+        return jax.lax.map(of_draw, (self.draws, self.contexts))
 
     def __call__(self, x: Array) -> Array:
         """The mean over draws at points (m, D), its logarithm for a criterion of logarithms."""

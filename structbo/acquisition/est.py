@@ -38,7 +38,7 @@ class EST(JointCriterion):
     def __post_init__(self) -> None:
         check_name("maximum", self.maximum, ESTIMATORS)
 
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         def estimate(item: tuple[ConditionedGP, Array]) -> Array:
             posterior, best = item
             mean, variance = posterior.predict(search.candidates)
@@ -46,13 +46,13 @@ class EST(JointCriterion):
 
         return jax.lax.map(estimate, (posteriors, best_means(posteriors)))
 
-    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        gap = mean - reference
+    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+        gap = mean - context
         # Above the estimate, to divide by the deviation would favor points with nothing to learn.
         return jnp.where(gap > 0.0, gap, gap / deviation)
 
     def width(
-        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array:
         """That at which the best upper bound just reaches the estimate."""
-        return jnp.maximum(-self.score(mean, deviation, reference).max(), 0.0)
+        return jnp.maximum(-self.score(mean, deviation, context).max(), 0.0)

@@ -29,11 +29,11 @@ class LogEI(JointCriterion):
 
     is_log: ClassVar[bool] = True
 
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         return best_means(posteriors)
 
-    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        return jnp.log(deviation) + log_improvement((mean - reference) / deviation)
+    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+        return jnp.log(deviation) + log_improvement((mean - context) / deviation)
 
 
 def log_improvement(z: Array) -> Array:

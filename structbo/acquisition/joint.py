@@ -21,27 +21,27 @@ class JointCriterion(Criterion):
     """
 
     @abstractmethod
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         """What the criterion needs besides each of S draws, such as incumbents, shape (S, ...)."""
 
     @abstractmethod
-    def score(self, mean: Array, deviation: Array, reference: Any) -> Array:
+    def score(self, mean: Array, deviation: Array, context: Any) -> Array:
         """The values at points with these means and deviations, (m,), for one draw: (m,)."""
 
-    def pooled(self, references: Array) -> Array:
-        """What the values of the mixture of S draws refer to, of the references of all draws.
+    def pooled(self, contexts: Array) -> Array:
+        """The context of the mixture of S draws, from those of all draws.
 
         Batch strategies judge the candidates by mean and deviation of the mixture.
         """
-        return references.mean(0)
+        return contexts.mean(0)
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         which = jnp.arange(num_draws(posteriors))
-        return Acquisition(posteriors, self.references(posteriors, search), which, self)
+        return Acquisition(posteriors, self.contexts(posteriors, search), which, self)
 
-    def values(self, draw: ConditionedGP, reference: Any, x: Array) -> Array:
+    def values(self, draw: ConditionedGP, context: Any, x: Array) -> Array:
         mean, variance = draw.predict(x)
-        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), reference)
+        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context)
 
 
 @jax.jit

@@ -59,16 +59,16 @@ class MES(JointCriterion):
         checked_count("num_maxima", self.num_maxima)
         check_name("maxima", self.maxima, get_args(Maxima))
 
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         if self.maxima == "gumbel":
             return gumbel_maxima(posteriors, search, self.num_maxima)
         return _by_path(posteriors, search, self.num_maxima, _maximum)
 
-    def pooled(self, references: Array) -> Array:
-        return references.ravel()
+    def pooled(self, contexts: Array) -> Array:
+        return contexts.ravel()
 
-    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        gaps = (reference - mean[:, None]) / deviation[:, None]
+    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+        gaps = (context - mean[:, None]) / deviation[:, None]
         return entropy_lost(gaps).mean(-1)
 
 
@@ -97,8 +97,8 @@ class AdditiveMES(ComponentCriterion):
         maxima = _by_path(posteriors, search, self.num_maxima, _component_maxima)
         return Acquisition(posteriors, maxima, jnp.arange(num_draws(posteriors)), self)
 
-    def score(self, mean: Array, deviation: Array, reference: Array, row: Array | int) -> Array:
-        gaps = (reference[:, row] - mean[:, None]) / deviation[:, None]
+    def score(self, mean: Array, deviation: Array, context: Array, row: Array | int) -> Array:
+        gaps = (context[:, row] - mean[:, None]) / deviation[:, None]
         return entropy_lost(gaps).mean(-1)
 
 

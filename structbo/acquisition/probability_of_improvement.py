@@ -34,8 +34,8 @@ class LogPI(JointCriterion):
         if not np.isfinite(self.margin):
             raise ValueError(f"margin must be finite, got {self.margin!r}.")
 
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         return best_means(posteriors) + self.margin
 
-    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        return norm.logcdf((mean - reference) / deviation)
+    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+        return norm.logcdf((mean - context) / deviation)

@@ -41,7 +41,7 @@ class Thompson(AdditiveCriterion):
         return Acquisition(draws, None, which, self)
 
     def on_grid(
-        self, draw: SamplePath, reference: None, row: Array, coordinates: Array, factors: Array
+        self, draw: SamplePath, context: None, row: Array, coordinates: Array, factors: Array
     ) -> Array:
         covariance = draw.posterior.covariance
         members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
@@ -51,8 +51,8 @@ class Thompson(AdditiveCriterion):
         variance = covariance.variances[row]
         return jnp.sqrt(variance) * prior + variance * products(factors) @ draw.update
 
-    def component(self, draw: SamplePath, reference: None, row: Array, x: Array) -> Array:
+    def component(self, draw: SamplePath, context: None, row: Array, x: Array) -> Array:
         return draw.component(row, x)
 
-    def residual(self, draw: SamplePath, reference: None, x: Array) -> Array:
+    def residual(self, draw: SamplePath, context: None, x: Array) -> Array:
         return draw.residual(x)

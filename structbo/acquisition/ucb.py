@@ -34,14 +34,14 @@ class UCB(JointCriterion):
     def __post_init__(self) -> None:
         as_schedule(self.beta)
 
-    def references(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return jnp.full(num_draws(posteriors), beta)
 
     def width(
-        self, mean: Array, deviation: Array, reference: Any, num_observed: float, num_dims: int
+        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array:
         return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
-    def score(self, mean: Array, deviation: Array, reference: Array) -> Array:
-        return mean + jnp.sqrt(reference) * deviation
+    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+        return mean + jnp.sqrt(context) * deviation

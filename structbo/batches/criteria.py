@@ -27,17 +27,17 @@ TINY_DEVIATION = 1e-12
 
 @dataclass(frozen=True)
 class CriterionScore:
-    """The values of a joint criterion, were the mixture of draws one process.
+    """The values of a joint criterion, as if the mixture of draws was one process.
 
-    Those of a criterion of logarithms are what it is the logarithm of.
+    For a criterion of logarithms they are exponentials of its values.
 
     Args:
         criterion: any criterion of mean and deviation of the whole function.
-        reference: what its values refer to, see `JointCriterion.pooled`.
+        context: what the criterion needs besides the moments, see `JointCriterion.pooled`.
     """
 
     criterion: JointCriterion
-    reference: Array | float
+    context: Array | float
 
     def __call__(self, ground: GroundSet) -> FloatArray:
         """Scores of the candidates, shape (m,)."""
@@ -45,13 +45,13 @@ class CriterionScore:
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
         moments = (np.pad(part, rest, "edge") for part in (ground.mean, deviation))
         with double_precision():
-            scores = np.array(_score(self.criterion, *moments, self.reference))
+            scores = np.array(_score(self.criterion, *moments, self.context))
         return scores[: len(ground.mean)]
 
 
 @jax.jit
-def _score(criterion: JointCriterion, mean: Array, deviation: Array, reference: Array) -> Array:
-    scores = criterion.score(mean, deviation, reference)
+def _score(criterion: JointCriterion, mean: Array, deviation: Array, context: Array) -> Array:
+    scores = criterion.score(mean, deviation, context)
     return jnp.exp(scores) if criterion.is_log else scores
 
 
@@ -73,7 +73,7 @@ class EstimationWidth:
     widening: float = 1.0
 
     def __call__(self, ground: GroundSet) -> float:
-        """How many deviations the estimate is away from the means, at the least."""
+        """The least number of deviations between the estimate and a mean."""
         farthest = float(CriterionScore(EST(), self.maximum)(ground).max())
         return self.widening * max(-farthest, 0.0)
 

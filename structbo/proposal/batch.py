@@ -1,7 +1,7 @@
 """Batches anywhere in a space: a strategy chooses among candidates from all over it.
 
 The first point maximizes the criterion as if it were the only one, unless the strategy continues
-the batch of pending points. With it, the candidates are the points where its search had got to, and
+the batch of pending points. The candidates are this point, the others that its search found, and
 those of `candidate_points`.
 """
 
@@ -54,8 +54,7 @@ def propose_batch(
     """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
 
     The strategy judges candidates by the formula of a `JointCriterion`, at the moments of the
-    mixture of draws; of another criterion it knows `Criterion.width`, and follows the confidence
-    bound of that width.
+    mixture of draws. For another criterion it uses the confidence bound of `Criterion.width`.
 
     Args:
         model: the NumPyro model.
@@ -65,14 +64,14 @@ def propose_batch(
         num_points: how many points to propose.
         key: a JAX random key for the first point, which is then that of `propose`.
         pending: points being evaluated, shape (p, D).
-        criterion: what makes a single point worth evaluating.
-        strategy: what makes points worth evaluating together.
+        criterion: how single points are judged.
+        strategy: how several points are chosen.
         key_batch: another key, for the other points.
         maximizer: how the criterion's best point is found.
 
     Returns:
-        The candidates for each point, one for those that a strategy chose, and what the criterion's
-        best one maximizes. In a small space there can be fewer points than asked for.
+        The candidates for each point, one for those that the strategy chose, and the acquisition
+        that the first one maximizes. In a small space there can be fewer points than asked for.
     """
     union, landscape = structure_of(model, draws, data), None
     given = model, draws, data, levels, 1, key, pending, criterion
@@ -84,8 +83,8 @@ def propose_batch(
     num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
     if not union.is_projected:
         beta = HalfLog()(num_observed, num_dims)
-        references = jnp.full(len(posteriors.noise), beta)
-        guide = AdditiveAcquisition(posteriors, references, union.components, AdditiveUCB())
+        contexts = jnp.full(len(posteriors.noise), beta)
+        guide = AdditiveAcquisition(posteriors, contexts, union.components, AdditiveUCB())
         landscape = guide, union.layouts[0]
     best_first = np.argsort(-np.where(data.mask, data.y, -np.inf), stable=True)
     parents = jnp.asarray(data.x)[best_first[:NUM_PARENTS]]
@@ -96,16 +95,16 @@ def propose_batch(
     size = min(num_points, len(points))
     if size == 0:
         return single
-    references = single.acquisition.references
+    contexts = single.acquisition.contexts
     score = None
     if isinstance(criterion, JointCriterion):
-        score = CriterionScore(criterion, criterion.pooled(references))
-    reference = references if score is None else score.reference
+        score = CriterionScore(criterion, criterion.pooled(contexts))
+    context = contexts if score is None else score.context
 
     def width(ground: GroundSet, num_observed: float) -> float:
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
         moments = jnp.asarray(ground.mean), jnp.asarray(deviation)
-        return float(criterion.width(*moments, reference, num_observed, num_dims))
+        return float(criterion.width(*moments, context, num_observed, num_dims))
 
     chosen = choose_batch(
         strategy,

@@ -106,15 +106,15 @@ def _message_passing_maxima(
     """
 
     def of_draw(index: Array) -> Array:
-        draw, reference, which = jax.tree.map(
-            lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.references, guide.which)
+        draw, context, which = jax.tree.map(
+            lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.contexts, guide.which)
         )
         layout = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which], search.layouts)
         box = None if is_shared else OuterBox(draw.covariance.decomposition.projection)
-        draw, reference = jax.tree.map(
-            lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), reference)
+        draw, context = jax.tree.map(
+            lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), context)
         )
-        own = Acquisition(draw, reference, which[None], guide.criterion)
+        own = Acquisition(draw, context, which[None], guide.criterion)
         function = AdditiveAcquisition.of(own, search.components)
         if box is None:
             return coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)[0]

@@ -202,16 +202,16 @@ def test_est_is_a_ucb_that_touches_the_estimated_maximum(
     """Its value is minus the least sqrt(beta) at which the bound of a draw reaches the estimate."""
     points, mean, deviation, observed, _ = moments
     acquisition = EST(maximum).of(case.posteriors, case.search)
-    assert (np.asarray(acquisition.references) > observed.max(1)).all()
+    assert (np.asarray(acquisition.contexts) > observed.max(1)).all()
     by_draw = np.asarray(acquisition.by_draw(points))
-    estimate = np.asarray(acquisition.references)[:, None]
+    estimate = np.asarray(acquisition.contexts)[:, None]
     assert np.allclose(mean - by_draw * deviation, estimate, atol=1e-4)
     assert np.allclose(acquisition(points), by_draw.mean(0))
 
 
 def test_the_estimated_maximum_of_est_is_that_of_independent_candidates(case: Case) -> None:
-    estimates = EST("numerical").of(case.posteriors, case.search).references
-    best = LogEI().of(case.posteriors, case.search).references
+    estimates = EST("numerical").of(case.posteriors, case.search).contexts
+    best = LogEI().of(case.posteriors, case.search).contexts
     for draw in range(NUM_DRAWS):
         mean, variance = one(case, draw).predict(case.search.candidates)
         expected = expected_maximum(mean, jnp.sqrt(variance + 1e-12), best[draw])
@@ -231,7 +231,7 @@ def truncated_entropy_loss(mean: float, deviation: float, maximum: float) -> flo
 def test_mes_is_the_mean_loss_of_entropy(acquire: Any, moments: Any, maxima: Any) -> None:
     points, mean, deviation, _, _ = moments
     acquisition = acquire(MES(2, maxima))
-    sampled = np.asarray(acquisition.references)
+    sampled = np.asarray(acquisition.contexts)
     assert sampled.shape == (NUM_DRAWS, 2)
     expected = np.mean(
         [
@@ -254,7 +254,7 @@ def test_additive_mes_is_the_sum_over_components_of_losses_of_entropy(
 ) -> None:
     points = jnp.asarray(case.points[::101])
     acquisition = acquire(AdditiveMES(2))
-    maxima = np.asarray(acquisition.references)
+    maxima = np.asarray(acquisition.contexts)
 
     @jax.jit
     def parts(posteriors: Any) -> Any:
@@ -303,7 +303,7 @@ def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any
             (posteriors, keys),
         )
 
-    found = np.asarray(acquire(AdditiveMES(2)).references)
+    found = np.asarray(acquire(AdditiveMES(2)).contexts)
     expected = np.asarray(brute_force(case.posteriors))
     for draw, members in enumerate(case.posteriors.covariance.decomposition.members):
         rows = [*np.flatnonzero(members.any(1)).tolist(), -1]
@@ -351,7 +351,7 @@ def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> Non
     covariance = replace(case.posteriors.covariance, rho=None, kappa=None)
     posteriors = replace(case.posteriors, covariance=covariance)
     few = case.search._replace(candidates=case.search.candidates[:1])
-    maxima = np.asarray(jax.jit(MES(2).of)(posteriors, few).references)
+    maxima = np.asarray(jax.jit(MES(2).of)(posteriors, few).contexts)
 
     @jax.jit
     def on_grid(posteriors: Any) -> Any:
@@ -418,7 +418,7 @@ def test_log_ei_is_the_log_of_the_mean_improvement(case: Case) -> None:
         both = jnp.concatenate([posterior.x[:7], points])
         mean, variance = (np.asarray(moment) for moment in predict(posterior, both))
         incumbent, mean, variance = mean[:7].max(), mean[7:], variance[7:]
-        assert np.isclose(acquisition.references[draw], incumbent)
+        assert np.isclose(acquisition.contexts[draw], incumbent)
         gaps = mean[:, None] + np.sqrt(variance)[:, None] * normal - incumbent
         improvements.append(np.maximum(gaps, 0.0) @ density)
     expected = np.mean(improvements, axis=0)

@@ -88,15 +88,15 @@ def test_entropy_lost_decreases_and_its_gradient_is_finite() -> None:
 
 @pytest.mark.parametrize("criterion", [acquisition.LogEI(), acquisition.LogPI(), acquisition.MES()])
 def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
-    """Means far above and below the reference, deviations from all but none to many."""
+    """Means far above and below the context, deviations from all but none to many."""
     mean, deviation = (
         jnp.asarray(a.ravel())
         for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
     )
-    reference = jnp.zeros(2) if isinstance(criterion, acquisition.MES) else jnp.array(0.0)
+    context = jnp.zeros(2) if isinstance(criterion, acquisition.MES) else jnp.array(0.0)
 
     def total(mean: Any, deviation: Any) -> Any:
-        values = criterion.score(mean, deviation, reference)
+        values = criterion.score(mean, deviation, context)
         return values.sum(), values
 
     gradients, values = jax.grad(total, argnums=(0, 1), has_aux=True)(mean, deviation)
@@ -284,7 +284,7 @@ def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
         posterior = jax.tree.map(lambda leaf: leaf[0], posteriors)
         keys = jax.random.split(key, (1, number))[0]
         paths = jax.lax.map(lambda k: posterior.sample_path(k, NUM_FEATURES)(points), keys)
-        return acquisition.MES(number).of(posteriors, search).references[0], paths.max(1)
+        return acquisition.MES(number).of(posteriors, search).contexts[0], paths.max(1)
 
     maxima, among_random = found(jnp.asarray(rng.random((5000, num_dims))))
     assert np.all(maxima > among_random)

@@ -146,11 +146,9 @@ def test_one_formula_serves_points_and_ground_sets(name: str) -> None:
     ground = GroundSet(
         np.zeros((2, 1)), np.array([0.0, 0.2]), np.diag([1.0, 0.5]), 0.1, np.ones(2, bool)
     )
-    references = jnp.array([[0.9, 1.2]]) if name == "mes" else jnp.array([0.9])
-    expected = criterion.score(
-        jnp.asarray(ground.mean), jnp.asarray(ground.deviation), references[0]
-    )
-    scores = CriterionScore(criterion, criterion.pooled(references))(ground)
+    contexts = jnp.array([[0.9, 1.2]]) if name == "mes" else jnp.array([0.9])
+    expected = criterion.score(jnp.asarray(ground.mean), jnp.asarray(ground.deviation), contexts[0])
+    scores = CriterionScore(criterion, criterion.pooled(contexts))(ground)
     np.testing.assert_allclose(scores, np.exp(expected) if criterion.is_log else expected)
 
 
