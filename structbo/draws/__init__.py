@@ -4,6 +4,7 @@ from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
+from structbo.draws.markov_chains import run_chains
 from structbo.draws.model import Draws, check_run, default_model
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
@@ -29,6 +30,7 @@ __all__ = [
     "model_mcmc",
     "random_groups",
     "restricted_projection_pursuit",
+    "run_chains",
     "step_seed",
     "sweeps_per_draw",
 ]

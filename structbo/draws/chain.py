@@ -86,7 +86,7 @@ def compiled_sampler(
     @jax.jit
     def initialize(key: Array, data: Data) -> Any:
         args, kwargs = _arguments(data)
-        return _strongly_typed(kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs))
+        return strongly_typed(kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
     def sweep(state: Any, data: Data, num_draws: int) -> tuple[Any, Draws]:
@@ -103,7 +103,7 @@ def compiled_sampler(
             return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
         state, draws = jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
-        return _strongly_typed(state), draws
+        return strongly_typed(state), draws
 
     return initialize, sweep
 
@@ -117,7 +117,7 @@ def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:
     return values
 
 
-def _strongly_typed(state: Any) -> Any:
+def strongly_typed(state: Any) -> Any:
     """The state with types that do not change, so that first and later sweeps compile once."""
 
     def strong(leaf: Array) -> Array:

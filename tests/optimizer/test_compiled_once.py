@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from structbo import suggest
+from structbo import fit, suggest
 from structbo.acquisition import CRITERIA, UCB, AdditiveUCB, Criterion
 from structbo.batches import BATCH_STRATEGIES
 from structbo.models import AdditiveGP, edges
@@ -32,6 +32,15 @@ def test_predictions_of_a_fresh_but_equal_model_compile_nothing(compiled: Compil
 
     assert {"_mapped", "_log_densities"} <= set(compiled(lambda: use(12, 3)))
     assert compiled(lambda: use(14, 5)) == []
+
+
+def test_a_second_fit_compiles_nothing(compiled: Compiled):
+    def draw(seed: int, num_samples: int, num_chains: int) -> None:
+        model, steps = AdditiveGP(edges(0.23)), {"num_warmup": 7, "num_samples": num_samples}
+        fit(model, X[:6], Y[:6], **steps, num_chains=num_chains, seed=seed, show_progress_bar=False)
+
+    assert {"start", "advance", "collect"} <= set(compiled(lambda: draw(0, 6, 2)))
+    assert compiled(lambda: draw(1, 6, 1)) == []
 
 
 @pytest.mark.nightly

@@ -1,0 +1,144 @@
+"""Several Markov chains with warm-up, for inference: compiled once per model value and shape."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+from numpyro.infer.mcmc import MCMCKernel
+from tqdm.auto import tqdm
+
+from structbo.draws.chain import strongly_typed
+from structbo.models import Model
+from structbo.models.compilation import remembered
+from structbo.samplers import Sampler, kernel_of
+from structbo.samplers.statistics import statistics_of
+
+NUM_REPORTS = 10
+"""In how many parts warm-up and draws of a chain are run, with progress between them."""
+
+Chains = dict[str, NDArray[Any]]
+"""Values of each site, shape (chains, draws, ...)."""
+
+
+def run_chains(
+    model: Model,
+    sampler: MCMCKernel | Sampler,
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    key: Array,
+    *,
+    num_warmup: int,
+    num_samples: int,
+    num_chains: int,
+    show_progress_bar: bool,
+) -> tuple[Chains, Chains]:
+    """Draws of a model's sites by chains that start anew, one after the other.
+
+    Args:
+        model: a NumPyro model, ``model(X, y)``.
+        sampler: a NumPyro kernel, or a function from the model to one.
+        x: points of the unit cube, shape (n, D).
+        y: observations, shape (n,).
+        key: a JAX random key.
+        num_warmup: steps of each chain that adapt the sampler and are thrown away.
+        num_samples: draws of each chain.
+        num_chains: how many chains to run.
+        show_progress_bar: whether to show progress.
+
+    Returns:
+        Values of all sites, and the statistics that the kernel names.
+    """
+    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup)
+    chunk = _chunk(num_samples)
+    args = jnp.asarray(x), jnp.asarray(y)
+    total = num_chains * (num_warmup + num_samples)
+    found = []
+    with tqdm(total=total, desc="fit", disable=not show_progress_bar) as progress:
+        for key_chain in jax.random.split(key, num_chains):
+            state = chain.start(key_chain, *args)
+            for steps in _parts(num_warmup):
+                state = chain.advance(state, *args, steps)
+                jax.block_until_ready(state)
+                progress.update(steps)
+            parts = []
+            for _ in range(num_samples // chunk):
+                state, draws = chain.collect(state, *args, chunk)
+                parts.append(jax.tree.map(np.asarray, draws))
+                progress.update(chunk)
+            found.append(jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts))
+    values, fields = jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+    return values, dict(zip(chain.statistics, fields, strict=True))
+
+
+class _CompiledChain(NamedTuple):
+    """The programs of one chain.
+
+    Args:
+        statistics: names of what is kept of every step.
+        start: from a key and data to a state.
+        advance: a state after a number of steps.
+        collect: the state after a number of steps, and the values and statistics of each.
+    """
+
+    statistics: tuple[str, ...]
+    start: Callable[..., Any]
+    advance: Callable[..., Any]
+    collect: Callable[..., Any]
+
+
+@remembered
+def _compiled_chain(
+    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int
+) -> _CompiledChain:
+    is_kernel = isinstance(sampler, MCMCKernel)
+    kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
+    statistics = statistics_of(kernel)
+
+    @jax.jit
+    def start(key: Array, x: Array, y: Array) -> Any:
+        return strongly_typed(kernel.init(key, num_warmup, None, (x, y), {}))
+
+    @jax.jit
+    def advance(state: Any, x: Array, y: Array, num_steps: Array) -> Any:
+        def step(_: Array, state: Any) -> Any:
+            return kernel.sample(state, (x, y), {})
+
+        return strongly_typed(jax.lax.fori_loop(0, num_steps, step, state))
+
+    @partial(jax.jit, static_argnums=3)
+    def collect(state: Any, x: Array, y: Array, num_steps: int) -> tuple[Any, Any]:
+        constrained = kernel.postprocess_fn((x, y), {})
+
+        def step(state: Any, _: None) -> tuple[Any, Any]:
+            state = kernel.sample(state, (x, y), {})
+            values = constrained(getattr(state, kernel.sample_field))
+            return state, (values, [_field(state, path) for path in statistics.values()])
+
+        state, kept = jax.lax.scan(step, state, length=num_steps)
+        return strongly_typed(state), kept
+
+    return _CompiledChain(tuple(statistics), start, advance, collect)
+
+
+def _field(state: Any, path: str) -> Any:
+    """A part of a state by its path, such as ``block_states.0.accept_prob``."""
+    for part in path.split("."):
+        state = state[int(part)] if part.isdigit() else getattr(state, part)
+    return state
+
+
+def _chunk(number: int) -> int:
+    """The largest divisor that leaves at least so many parts, for parts of equal size."""
+    return max(size for size in range(1, max(number // NUM_REPORTS, 1) + 1) if number % size == 0)
+
+
+def _parts(number: int) -> list[int]:
+    """A number in parts of about the same size."""
+    ends = [number * k // NUM_REPORTS for k in range(NUM_REPORTS + 1)]
+    return [end - start for start, end in pairwise(ends) if end > start]

@@ -1,0 +1,42 @@
+"""Chains for inference: the same draws as those of NumPyro's own `MCMC`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro.infer import MCMC
+
+from structbo import fit
+from structbo.models import AdditiveGP, edges
+from structbo.samplers import default_sampler
+
+X = np.random.default_rng(0).random((6, 2))
+Y = np.sin(6.0 * X[:, 0]) + X[:, 1]
+STEPS = {"num_warmup": 7, "num_samples": 6, "num_chains": 2}
+
+
+def draws(seed: int, **changes: int):
+    """Of a fresh model, equal to that of all others."""
+    settings = {**STEPS, **changes}
+    return fit(AdditiveGP(edges(0.2)), X, Y, seed=seed, show_progress_bar=False, **settings)
+
+
+def test_equal_to_mcmc():
+    model = AdditiveGP(edges(0.2))
+    mcmc = MCMC(default_sampler(model), **STEPS, chain_method="sequential", progress_bar=False)
+    mcmc.run(
+        jax.random.key(3), jnp.array(X), jnp.array(Y), extra_fields=["block_states.1.accept_prob"]
+    )
+    found = draws(3)
+    expected = mcmc.get_samples(group_by_chain=True)
+    assert set(found.draws) == set(expected)
+    for site, value in expected.items():
+        np.testing.assert_allclose(found.draws[site], value, err_msg=site)
+    extra = mcmc.get_extra_fields(group_by_chain=True)["block_states.1.accept_prob"]
+    np.testing.assert_allclose(found.sample_stats["acceptance_rate"], extra)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_numbers_of_steps_are_checked(name):
+    with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
+        draws(0, **{name: -1})
