@@ -50,9 +50,10 @@ def train(params: dict[str, Any]) -> float:
 def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """With fewer evaluations and draws than it asks for."""
     draws = {"num_warmup": 5, "num_samples": 5}
-    search = fewer(sb.minimize, n_trials=10, show_progress_bar=False)
-    monkeypatch.setattr(sb, "minimize", search)
-    monkeypatch.setattr(sb, "fit", fewer(sb.fit, **draws))
+    fit = fewer(sb.fit, **draws)
+    monkeypatch.setattr(sb, "fit", fit)
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", fit)
+    monkeypatch.setattr(sb, "minimize", fewer(sb.minimize, n_trials=10, show_progress_bar=False))
     monkeypatch.setattr(numpyro.infer, "MCMC", fewer(numpyro.infer.MCMC, **draws))
     rng = np.random.default_rng(0)
     X = np.column_stack([10.0 ** rng.uniform(-5, -1, 12), rng.uniform(0, 0.5, 12)]).tolist()

@@ -292,7 +292,7 @@ def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any
     @jax.jit
     def brute_force(posteriors: Any) -> Any:
         def of_path(posterior: Any, key: Any) -> Any:
-            path = posterior.sample_path(key, 256)
+            path = posterior.sample_path(jax.random.split(key)[0], 256)
             rows = jnp.arange(NUM_MEMBERS)
             maxima = jax.lax.map(lambda row: path.component(row, points).max(), rows)
             return jnp.append(maxima, path.residual(case.search.candidates).max())

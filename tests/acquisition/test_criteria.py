@@ -283,6 +283,7 @@ def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
         posteriors = condition(model, draws, data)
         posterior = jax.tree.map(lambda leaf: leaf[0], posteriors)
         keys = jax.random.split(key, (1, number))[0]
+        keys = jax.vmap(jax.random.split)(keys)[:, 0]
         paths = jax.lax.map(lambda k: posterior.sample_path(k, NUM_FEATURES)(points), keys)
         return acquisition.MES(number).of(posteriors, search).contexts[0], paths.max(1)
 
