@@ -28,7 +28,6 @@ from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
 from structbo.data import Data
 from structbo.draws import chain, log_likelihoods, partition_search
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
-from structbo.proposal import Proposal
 
 SPACE = Space({"a": (-1.0, 1.0), "b": (1e-3, 1.0, "log"), "c": (0.0, 5.0)})
 STAR = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
@@ -92,14 +91,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     noted: list[Call] = []
     compiled = chain.compiled_sampler
 
-    def search(model, draws, data, levels, num_points, seed, pending, criterion, batch):
+    def search(model, draws, data, levels, num_points, key, pending, criterion, batch, *_, **__):
         noted.append(Call(model, draws, data, criterion, batch))
-        rng = np.random.default_rng(seed)
-        return Proposal([rng.random((4, len(levels))) for _ in range(num_points)], None)
+        seeds = jax.random.split(key, num_points)
+        return [np.asarray(jax.random.uniform(k, (4, len(levels)))) for k in seeds], None
 
-    def sampler(model, num_dims):
+    def sampler(model, *rest):
         is_finite = isinstance(model.lengthscale, FiniteUniform)
-        return compiled(model, num_dims) if is_finite else (lambda key, data: key, sweep(model))
+        return compiled(model, *rest) if is_finite else (lambda key, data: key, sweep(model))
 
     def sweep(model):
         def draw(key, data):
