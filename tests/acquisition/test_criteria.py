@@ -88,7 +88,7 @@ def test_entropy_lost_decreases_and_its_gradient_is_finite() -> None:
 
 @pytest.mark.parametrize("criterion", [acquisition.LogEI(), acquisition.LogPI(), acquisition.MES()])
 def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
-    """Means far above and below the context, deviations from all but none to many."""
+    """Means far above and below the incumbent, deviations from all but none to many."""
     mean, deviation = (
         jnp.asarray(a.ravel())
         for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
