@@ -63,7 +63,7 @@ class PosteriorDraws(KeepsPrecision):
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone are pickled, nothing that was computed from them."""
+        """Only the fields are pickled, nothing that was computed from them."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod

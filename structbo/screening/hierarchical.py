@@ -267,7 +267,7 @@ class HierarchicalDiagonalSampling(Screening):
             self._test(group)
 
     def _try_to_start(self) -> None:
-        """Estimates what is not known as soon as there are values enough."""
+        """Estimates unknown hyper-parameters as soon as there are enough values."""
         z, y, _ = self._observed(self.tree)
         repeats = [
             trial.value
