@@ -47,8 +47,9 @@ def train(params: dict[str, Any]) -> float:
 
 
 @pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore:leave-one-out of:UserWarning")
 def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With fewer evaluations and draws than it asks for."""
+    """With fewer evaluations and draws than it asks for, too few for `compare`."""
     draws = {"num_warmup": 5, "num_samples": 5}
     fit = fewer(sb.fit, **draws)
     monkeypatch.setattr(sb, "fit", fit)
