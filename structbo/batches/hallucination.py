@@ -10,13 +10,14 @@ from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
 from structbo.models.arrays import FloatArray
+from structbo.models.values import Value
 
 Lie = Callable[[FloatArray], float]
 """From the observed values (n,) to the value that a point without one is taken to have."""
 
 
-@dataclass(frozen=True)
-class Hallucination:
+@dataclass(frozen=True, eq=False, repr=False)
+class Hallucination(Value):
     """The criterion's best point, given its best point, and so on.
 
     Points already chosen, and pending ones, count as observed: at their means, which leaves all
@@ -26,8 +27,7 @@ class Hallucination:
 
     Args:
         lie: the value that all these points are taken to have, a function of the observed values
-            such as `numpy.min`;
-            None for the posterior means.
+            such as `numpy.min`; None for the posterior means.
 
     References:
         Desautels, Krause and Burdick 2014, Algorithm 2; Kathuria et al. 2016, Algorithm 1;
