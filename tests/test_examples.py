@@ -48,11 +48,8 @@ class Short(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-FAST = {
-    "custom_prior.py": Short("--n-trials 4 --picture OUT/picture.png"),
-    "extend/new_parameter.py": Short(),
-}
-"""Read first, and quick: one draws a posterior, one needs no model."""
+FAST = {"extend/new_parameter.py": Short()}
+"""Quick: it needs no model."""
 
 NIGHTLY = {
     "custom_prior.py": Short("--n-trials 18 --picture OUT/picture.png"),

@@ -253,6 +253,7 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
     assert values[0] >= values[1:].max()
 
 
+@pytest.mark.nightly
 def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
     """Every pair interacts: message passing holds five of eight variables where they are."""
     rng, num_dims, number = np.random.default_rng(0), 8, 4

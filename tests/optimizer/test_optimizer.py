@@ -12,6 +12,7 @@ from structbo.data import Data, standardized
 from structbo.draws import Chain, Draws, DrawSource
 from structbo.models import AdditiveGP, active_sets, edges
 from structbo.proposal.union import MAX_WIDTH
+from structbo.samplers import default_sampler
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
@@ -59,7 +60,7 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
     monkeypatch.setattr(Chain, "advance", lambda self, data: {})
     proposal = [np.concatenate([best, second])], None
-    monkeypatch.setattr("structbo.optimizer.engine.propose", lambda *_: proposal)
+    monkeypatch.setattr("structbo.optimizer.engine.propose", lambda *_, **__: proposal)
     assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])
 
 
@@ -272,7 +273,7 @@ def test_the_posterior_is_that_of_everything_told(
     expected = standardized(np.array([np.nan if v is None else -v for v in told]))
     assert np.allclose(y, expected)
     assert np.allclose(X, (points(finished) - BOX[:, 0]) / np.ptp(BOX, axis=1))
-    assert options == {"seed": 0, "names": ("x0", "x1")}
+    assert options == {"seed": 0, "names": ("x0", "x1"), "sampler": default_sampler}
 
     finished.ask()
     assert finished.posterior == "posterior 1", "a pending trial changes nothing"

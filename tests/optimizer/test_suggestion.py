@@ -73,7 +73,7 @@ def test_points_are_legal_and_not_worse_than_the_best_start(
             assert values.max() >= np.max(function(others)[0])
         return points, values
 
-    monkeypatch.setattr("structbo.proposal.one_by_one.gradient_ascent", watched)
+    monkeypatch.setattr("structbo.maximizers.ascent.gradient_ascent", watched)
     suggest(SPACE, SPACE.from_unit(unit), y, n=3)
     assert len(searches) == 3
     for legal in itertools.chain(*searches):

@@ -39,7 +39,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def posterior(data) -> Posterior:
     return sb.fit(
-        MODEL, *data, num_warmup=20, num_samples=20, num_chains=2, progress_bar=False,
+        MODEL, *data, num_warmup=20, num_samples=20, num_chains=2, show_progress_bar=False,
         names=tuple(ALL),
     )  # fmt: skip
 
@@ -68,6 +68,7 @@ def test_moves_are_incremental_and_have_the_density_of_the_model(data):
     np.testing.assert_allclose(*both(Z, other), rtol=1e-9)
 
 
+@pytest.mark.nightly
 def test_chains_move_all_parameters(posterior):
     assert set(own_sites()) >= {"period", "level_correlations_3", "rate"}
     for site in own_sites():
@@ -84,6 +85,7 @@ def test_summaries_and_export(posterior):
     assert set(own_sites()) <= set(exported.posterior.data_vars)
 
 
+@pytest.mark.nightly
 def test_effects_of_every_dimension(posterior):
     for name, is_level in zip(ALL, IS_LEVEL, strict=True):
         effect = posterior.effect(name)
@@ -99,9 +101,10 @@ def test_maximum_likelihood(data):
     assert set(own_sites()) <= set(fit.values)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "criterion",
-    ["log_ei", *(pytest.param(c, marks=pytest.mark.nightly) for c in ("thompson", "mes"))],
+    ["log_ei", "thompson", "mes"],
 )
 def test_suggestions(data, criterion):
     X, y = data

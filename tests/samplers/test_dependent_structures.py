@@ -39,9 +39,9 @@ def weighted(num_dims: int, components) -> Decomposition:
 
 
 @pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
-@pytest.mark.parametrize("components", [pairs, cliques])
+@pytest.mark.parametrize("components", [pairs, pytest.param(cliques, marks=pytest.mark.nightly)])
 def test_replaced_weights(
-    block, components, data, all_graphs, posterior_over, run_block, check_frequencies
+    block, components, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
     fixed = {"lengthscale": LENGTHSCALE, "outputscale": 1.0, "noise": 0.1}
     model = handlers.condition(AdditiveGP(partial(weighted, components=components)), data=fixed)
@@ -49,12 +49,12 @@ def test_replaced_weights(
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.02 < posterior.max() < 0.9
     starts = jnp.zeros((20, 4, 4), int)
-    draws = run_block(block(model, num_moves=6), args, "Z", starts, 3050)[:, 50:]
+    draws = run_block(block(model, num_moves=6), args, "Z", starts, 50 + int(3000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior, 0.02)
 
 
 def test_directions_that_depend_on_an_active_set(
-    data, posterior_over, run_block, check_frequencies
+    effort, data, posterior_over, run_block, check_frequencies
 ):
     W = jnp.array([[1.0, 0.2], [0.3, 1.0], [0.5, -0.6]])
 
@@ -67,13 +67,15 @@ def test_directions_that_depend_on_an_active_set(
     sets, args = jnp.array(list(product([0, 1], repeat=3))), data(8, 3)
     posterior = posterior_over(model, args, "active", sets)
     assert 0.2 < posterior.max() < 0.95
-    draws = run_block(ActiveGibbs(model), args, "active", jnp.ones((20, 3), int), 1050)[:, 50:]
+    draws = run_block(
+        ActiveGibbs(model), args, "active", jnp.ones((20, 3), int), 50 + int(2000 * effort)
+    )[:, 50:]
     check_frequencies(draws, sets, posterior)
 
 
 @pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
 def test_a_variance_that_depends_on_the_graph(
-    block, data, all_graphs, posterior_over, run_block, check_frequencies
+    block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
     def model(X, y=None, mask=None):
         Z = numpyro.sample("Z", EdgeBernoulli(3, 0.4))
@@ -92,5 +94,5 @@ def test_a_variance_that_depends_on_the_graph(
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.15 < posterior.max() < 0.9
     starts = jnp.zeros((20, 3, 3), int)
-    draws = run_block(block(model, num_moves=2), args, "Z", starts, 2050)[:, 50:]
+    draws = run_block(block(model, num_moves=2), args, "Z", starts, 50 + int(3000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior)

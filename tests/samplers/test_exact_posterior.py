@@ -44,7 +44,7 @@ def edge_model(components, options):
     [
         ("pairs", partial(EdgeGibbs, num_moves=3)),
         ("pairs", partial(InformedEdges, num_moves=2)),
-        ("cliques", partial(EdgeGibbs, num_moves=3)),
+        pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
         ("cliques", partial(InformedEdges, num_moves=2)),
         *[
             pytest.param(case, partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly)

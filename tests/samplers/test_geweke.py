@@ -129,7 +129,7 @@ def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs, num_ch
 
 
 # What these blocks draw is compared with enumerated posteriors in the other tests of samplers.
-LONG = {*FAMILIES} - {"edges", "directions"}
+LONG = {*FAMILIES} - {"edges"}
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ FAMILIES = {
 @pytest.mark.parametrize(
     "family",
     [
-        "partitions",
+        pytest.param("partitions", marks=pytest.mark.nightly),
         "active sets",
         pytest.param("forests", marks=pytest.mark.nightly),
         pytest.param("treewidth 2", marks=pytest.mark.nightly),
