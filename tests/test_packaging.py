@@ -60,6 +60,7 @@ def test_import_leaves_heavy_libraries_alone(fresh_python, library: str):
     assert fresh_python(code) is False
 
 
+@pytest.mark.nightly
 def test_import_adds_less_than_two_seconds_to_numpyro(fresh_python):
     code = """
 import time, numpyro

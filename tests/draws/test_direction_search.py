@@ -36,6 +36,7 @@ def error(found) -> float:
     return np.abs(posterior.predict(HELD_OUT)[0] - f(HELD_OUT)).mean()
 
 
+@pytest.mark.nightly
 def test_restriction_is_met_and_buys_accuracy():
     """Additive, restricted and free directions: the errors fall as the constraint is relaxed."""
     found = {

@@ -75,6 +75,7 @@ def test_priors_pull_the_maximum():
     assert fit.log_likelihood < at_likelihood.log_likelihood
 
 
+@pytest.mark.nightly
 def test_model_mcmc_visits_partitions_as_often_as_their_evidence_says(
     all_partitions, total_variation
 ):

@@ -335,6 +335,7 @@ def test_the_answer_is_never_below_a_start():
         assert coarse.value >= float(function(good[None])[0]) - 1e-12
 
 
+@pytest.mark.nightly
 def test_fallback_is_close_to_exact_and_says_that_it_is_not(monkeypatch):
     needs = []
 

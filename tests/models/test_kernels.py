@@ -214,6 +214,7 @@ def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
         np.testing.assert_allclose(got, correlations[place], atol=2e-3)
 
 
+@pytest.mark.nightly
 def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
     """z-scores over 1000 paths: of 3 means and 6 covariances, and the same of a component."""
     num_paths = 1000
@@ -255,6 +256,7 @@ def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
             assert (jnp.abs(values.mean(0) - moment) < 4.5 * error + 2e-3).all()
 
 
+@pytest.mark.nightly
 def test_waves_are_those_of_the_components(case: Case):
     """What message passing sees of a path on grids is its component at these points."""
     posterior = MarginalGP(case.covariance, case.x, jnp.array(NOISE)).condition(case.y)

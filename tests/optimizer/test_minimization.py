@@ -57,6 +57,7 @@ def test_minimize_comes_near_the_optimum_of_a_bowl() -> None:
     assert result.best_value < 2e-3
 
 
+@pytest.mark.nightly
 def test_maximize_comes_near_the_optimum_of_a_mixed_space() -> None:
     """The optimum is 0 at lr = 0.03, k = 4, act = b; quasi-random points come to -0.5 at best."""
 

@@ -19,6 +19,7 @@ def bowl(x: np.ndarray) -> float:
     )
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "structure",
     [

@@ -78,6 +78,7 @@ def test_chains_move_all_parameters(posterior):
     assert np.isfinite(posterior.log_density).all()
 
 
+@pytest.mark.nightly
 def test_summaries_and_export(posterior):
     table = posterior.summary()
     assert {"period[0]", "rate[0]"} <= set(table.index)

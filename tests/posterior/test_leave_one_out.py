@@ -39,6 +39,7 @@ def posterior_of(Z: np.ndarray, X: np.ndarray, y: np.ndarray, spread: float = 0.
     return Posterior(AdditiveGP(edges(0.5, pairs)), X, y, draws)
 
 
+@pytest.mark.nightly
 def test_elpd_is_that_of_refits_without_each_observation(all_graphs: Callable[[int], Any]):
     """Over 8 graphs and 200 noise variances, ``p(y_i | y_-i) = p(y) / p(y_-i)`` is exact."""
     X, y = data(product, 20)

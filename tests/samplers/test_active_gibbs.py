@@ -163,6 +163,7 @@ def test_edges_of_inactive_variables_gain_their_prior_alone(data):
     assert abs(gains[0, 2] - np.log(0.4 / 0.6)) > 1e-3
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "edge_block", [EdgeGibbs, pytest.param(InformedEdges, marks=pytest.mark.nightly)]
 )

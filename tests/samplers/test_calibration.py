@@ -22,6 +22,7 @@ def test_ranks_are_uniform(name):
     assert least_p_value(*CASES[name](), 200, 1) > 1e-4
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_right", [True, False], ids=["right", "without the prior"])
 def test_ranks_tell_right_from_wrong(is_right, monkeypatch):
     """A sampler whose moves ignore the prior of the active set is found in 40 replications."""

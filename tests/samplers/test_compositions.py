@@ -103,7 +103,7 @@ def test_two_mixtures_are_too_many():
 @pytest.mark.parametrize(
     "structure",
     [
-        pytest.param(structure, id=name, marks=[] if name == "block model" else pytest.mark.nightly)
+        pytest.param(structure, id=name, marks=pytest.mark.nightly)
         for name, (structure, _) in COMPOSITIONS.items()
     ],
 )

@@ -51,6 +51,9 @@ CASES = {
 }
 
 
+QUICK = ("pairs", "cliques", "table")
+
+
 def conditioned(model, args):
     """The model given a prior draw of everything but the edges."""
     trace = handlers.trace(handlers.seed(model, 1)).get_trace(*args)
@@ -58,7 +61,13 @@ def conditioned(model, args):
     return handlers.condition(model, data=latent)
 
 
-@pytest.mark.parametrize(("components", "options"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize(
+    ("components", "options"),
+    [
+        pytest.param(*case, id=name, marks=[] if name in QUICK else pytest.mark.nightly)
+        for name, case in CASES.items()
+    ],
+)
 def test_moves_between_all_neighbors(components, options, data, all_graphs):
     """Every flip of every graph that is inside the bounds, with padded rows among the data."""
     X, y = data(7, NUM_DIMS)

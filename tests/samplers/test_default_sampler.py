@@ -79,6 +79,7 @@ def run(model, args, num_samples: int = 25) -> dict[str, jax.Array]:
     return mcmc.get_samples(group_by_chain=True)
 
 
+@pytest.mark.nightly
 def test_two_chains_with_every_kind_of_site(data):
     model = AdditiveGP(edges(dist.Beta(1, 4)), lengthscale=FiniteUniform(GRID), residual=Residual())
     draws = run(model, data(8, 3))
@@ -98,6 +99,7 @@ def test_two_chains_with_every_kind_of_site(data):
         assert (draw.std(1) > 0).any(), name
 
 
+@pytest.mark.nightly
 def test_certain_and_impossible_edges_stay_what_they_are(data):
     """Log odds are infinite there; the proposals must not become NaN and the rest must move."""
     probs = np.array([[0, 1.0, 0.0], [1.0, 0, 0.5], [0.0, 0.5, 0]])

@@ -65,6 +65,7 @@ def test_frequencies_of_graphs(
     check_frequencies(draws, graphs, posterior)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("max_width", "block"),
     [

@@ -114,7 +114,13 @@ def chosen(values, owned):
     return np.concatenate([family[:, None], *masked], axis=1)
 
 
-@pytest.mark.parametrize("is_flat", [True, False], ids=["flat likelihood", "likelihood"])
+@pytest.mark.parametrize(
+    "is_flat",
+    [
+        pytest.param(True, id="flat likelihood", marks=pytest.mark.nightly),
+        pytest.param(False, id="likelihood"),
+    ],
+)
 def test_frequencies(problem, is_flat, effort, data, total_variation):
     model, sample, values, owned = problem
     X, y = data(12, NUM_DIMS)

@@ -132,6 +132,7 @@ def check_invariance(model: AdditiveGP, points: jax.Array, kernel: Gibbs, num_ch
 LONG = {*FAMILIES} - {"edges"}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "family",
     [

@@ -25,6 +25,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "family",
     [

@@ -184,6 +184,7 @@ def test_a_kernel_that_caches_its_gradients(effort):
         assert abs(standard.std() - 1.0) < 0.08 / np.sqrt(effort)
 
 
+@pytest.mark.nightly
 def test_fit_reports_the_statistics_of_the_posterior_and_of_swaps(data):
     model = AdditiveGP()
     X, y = data(10, 3)

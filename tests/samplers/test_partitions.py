@@ -47,10 +47,11 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
 @pytest.mark.parametrize(
     ("prior", "sampler"),
     [
-        *[("uniform", sampler) for sampler in SAMPLERS],
+        *[("uniform", sampler) for sampler in SAMPLERS[:2]],
+        *[pytest.param("uniform", s, marks=pytest.mark.nightly) for s in SAMPLERS[2:]],
         pytest.param("bounded", SAMPLERS[1], marks=pytest.mark.nightly),
         ("bounded by the likelihood", partial(SplitMerge, num_moves=12)),
-        ("bounded by the likelihood", SAMPLERS[1]),
+        pytest.param("bounded by the likelihood", SAMPLERS[1], marks=pytest.mark.nightly),
         pytest.param("CRP", SAMPLERS[2], marks=pytest.mark.nightly),
         pytest.param("CRP", SAMPLERS[1], marks=pytest.mark.nightly),
     ],
@@ -231,6 +232,7 @@ def restricted_transitions(
     return transitions
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("num_dims", "num_scans"),
     [(4, 1), *[pytest.param(*case, marks=pytest.mark.nightly) for case in ((4, 0), (5, 1))]],

@@ -385,6 +385,7 @@ def test_an_optimizer_goes_on_with_every_evaluation() -> None:
     assert optimizer.best.value == max(t.value for t in hds.trials if t.value is not None)
 
 
+@pytest.mark.nightly
 def test_the_first_stage_of_an_optimizer_is_what_it_would_be_alone() -> None:
     """Also beside points that it did not ask for; then its evidence is the model's prior."""
     alone = sb.HierarchicalDiagonalSampling(box(12), seed=1)

@@ -95,6 +95,7 @@ def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta
     np.testing.assert_allclose(jax.jit(jax.grad(potential))(x), expected, atol=1e-8)
 
 
+@pytest.mark.nightly
 def test_nuts_draws_the_prior():
     """Means and deviations of an element against independent draws, within 4 standard errors."""
 

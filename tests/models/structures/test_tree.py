@@ -42,6 +42,7 @@ def test_support_is_the_trees(all_graphs):
         assert bool(spanning_tree(nx.to_numpy_array(graph, dtype=int))) == is_tree
 
 
+@pytest.mark.nightly
 def test_default_sampler_draws_fresh_trees():
     """The data prefer one tree by far; all of them come nevertheless, equally often."""
     x = np.random.default_rng(0).random((12, 3))
