@@ -296,6 +296,7 @@ def problem_best(data: Data) -> float:
     return float(np.asarray(data.y)[data.mask].max())
 
 
+@pytest.mark.nightly
 def test_thompson_maximizes_samples_of_the_mixture(posteriors: Posteriors, total_variation):
     mixture, data = posteriors()
     points = candidates()[:4]

@@ -88,6 +88,7 @@ def test_the_seed_decides_the_draws(first_draws: dict[str, np.ndarray]) -> None:
     assert not np.allclose(first_draws["lengthscale"], other["lengthscale"])
 
 
+@pytest.mark.nightly
 def test_padding_changes_draws_by_round_off_alone(first_draws: dict[str, np.ndarray]) -> None:
     x, y = table(60)
     wide = Data(

@@ -21,6 +21,7 @@ def draws(seed: int, **changes: int):
     return fit(AdditiveGP(edges(0.2)), X, Y, seed=seed, show_progress_bar=False, **settings)
 
 
+@pytest.mark.nightly
 def test_equal_to_mcmc():
     model = AdditiveGP(edges(0.2))
     mcmc = MCMC(default_sampler(model), **STEPS, chain_method="sequential", progress_bar=False)

@@ -38,6 +38,7 @@ def test_direct_finds_the_maximum(seed: int) -> None:
     assert value == pytest.approx(brute_force(function), abs=0.02)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_componentwise_search_finds_the_maximum_from_some_start(seed: int) -> None:
     """From every start it ends where no component can be improved alone."""

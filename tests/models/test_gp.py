@@ -172,6 +172,7 @@ def test_sample_path_is_the_sum_of_its_components(case: Case):
     assert parts[-1].any() == (case.covariance.rho is not None)
 
 
+@pytest.mark.nightly
 def test_sample_paths_have_the_posterior_moments(case: Case):
     """z-scores over 5000 paths: of 3 means, 6 covariances, 3 means and variances of a component.
 

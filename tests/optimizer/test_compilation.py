@@ -36,6 +36,7 @@ def test_the_counter_counts(compiled) -> None:
     assert compiled(lambda: function(np.ones(3))) == ["brand_new"]
 
 
+@pytest.mark.nightly
 def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
     engine = Engine(SPACE, seed=0)
     x, y = table(max(SIZES), seed=0)
@@ -59,6 +60,7 @@ def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
         assert compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) == []
 
 
+@pytest.mark.nightly
 def test_maximum_likelihood_compiles_once_per_padded_size(compiled) -> None:
     """Whatever the structure, and however many data of one padded size there are."""
     model = AdditiveGP(partitions())

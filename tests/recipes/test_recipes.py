@@ -137,6 +137,7 @@ def test_every_recipe_is_tested() -> None:
     assert sorted(CHEAP) == sorted(recipes.__all__)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", sorted(CHEAP))
 def test_a_recipe_goes_on_from_its_initial_design_as_its_seed_says(
     name: str, calls: list[Call]
@@ -232,6 +233,7 @@ def test_nothing_is_learned_within_a_cycle(name: str, calls: list[Call]) -> None
     assert draws[0] == draws[1] != draws[2] == draws[3] != draws[4]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "graph, site, num_sites",
     [("overlap", "Z", 4), ("no overlap", "labels", 4), (STAR, None, 3)],

@@ -211,6 +211,7 @@ def test_default_sampler_picks_it():
         assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == expected
 
 
+@pytest.mark.nightly
 def test_default_sampler_runs(data):
     model = AdditiveGP(sparse_graph)
     args = data(8, 3)

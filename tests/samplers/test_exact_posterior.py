@@ -45,7 +45,7 @@ def edge_model(components, options):
         ("pairs", partial(EdgeGibbs, num_moves=3)),
         ("pairs", partial(InformedEdges, num_moves=2)),
         pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
-        ("cliques", partial(InformedEdges, num_moves=2)),
+        pytest.param("cliques", partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
         *[
             pytest.param(case, partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly)
             for case in ("bounded cliques", "unequal weights")
@@ -94,6 +94,7 @@ def test_frequencies_of_graphs_of_bounded_treewidth(
     check_frequencies(draws[:, 50:], graphs, posterior)
 
 
+@pytest.mark.nightly
 def test_frequencies_through_mcmc(effort, data, all_graphs, posterior_over, check_frequencies):
     """The same comparison through NumPyro's own interface."""
     graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
@@ -112,6 +113,7 @@ def test_frequencies_through_mcmc(effort, data, all_graphs, posterior_over, chec
     check_frequencies(mcmc.get_samples(group_by_chain=True)["Z"], graphs, posterior)
 
 
+@pytest.mark.nightly
 def test_composed_with_nuts_as_in_the_design(data):
     """Design, section 4.2: the kernel is NumPyro's own composition in NumPyro's own `MCMC`."""
     model = AdditiveGP()

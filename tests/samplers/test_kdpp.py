@@ -109,6 +109,7 @@ def test_chains_make_the_moves_of_their_transition_matrices(
     assert total_variation(draws, SUBSETS, expected) < TV_BOUND
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sample", [sample_kdpp_mcmc, sample_kdpp_heat_bath])
 def test_chains_reach_the_determinants(sample, total_variation):
     L = np.eye(N) + 10.0 * wishart(N, 3, rank=4)

@@ -129,6 +129,7 @@ def test_frequencies_at_every_temperature(
             assert min(each) > 0.2 and sum(each) > 0.95
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("block", [PartitionGibbs, SplitMerge])
 def test_plain_samplers_stay_in_one_mode(block, run_block):
     """From either mode, they never see the other."""

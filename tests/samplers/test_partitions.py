@@ -50,7 +50,11 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
         *[("uniform", sampler) for sampler in SAMPLERS[:2]],
         *[pytest.param("uniform", s, marks=pytest.mark.nightly) for s in SAMPLERS[2:]],
         pytest.param("bounded", SAMPLERS[1], marks=pytest.mark.nightly),
-        ("bounded by the likelihood", partial(SplitMerge, num_moves=12)),
+        pytest.param(
+            "bounded by the likelihood",
+            partial(SplitMerge, num_moves=12),
+            marks=pytest.mark.nightly,
+        ),
         pytest.param("bounded by the likelihood", SAMPLERS[1], marks=pytest.mark.nightly),
         pytest.param("CRP", SAMPLERS[2], marks=pytest.mark.nightly),
         pytest.param("CRP", SAMPLERS[1], marks=pytest.mark.nightly),
@@ -70,6 +74,7 @@ def test_frequencies_of_partitions(
     check_frequencies(draws, everything, posterior, 0.025 if "likelihood" in prior else 0.012)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "sampler",
     [
@@ -269,6 +274,7 @@ def test_detailed_balance_of_restricted_splits(
 # Bounds, sizes and likelihoods.
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "sampler",
     [*SAMPLERS[:2], *[pytest.param(s, marks=pytest.mark.nightly) for s in SAMPLERS[2:]]],
@@ -288,6 +294,7 @@ def test_chain_enters_the_support_from_outside(sampler, data, run_block):
     assert len(np.unique(draws[0, 50:], axis=0)) > 1
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=name)
 def test_one_dimension_has_one_partition(sampler, run_block):
     args = (jnp.linspace(0, 1, 5)[:, None], jnp.arange(5.0))

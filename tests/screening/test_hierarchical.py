@@ -59,6 +59,7 @@ def found(make: Any, num_dims: int, seed: int, test: Any, **known: float) -> tup
 KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": BANDWIDTH, "mean": 0.0}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("test", ["GPT", "FDT"])
 def test_active_parameters_of_gp_samples_at_a_cost_that_grows_with_log_d(test: Any) -> None:
     """The paper's setting: all recovered, GPT at about half the price of FDT."""

@@ -46,6 +46,7 @@ def test_probabilities_sum_to_one_over_all_partitions(prior, num_dims, all_parti
     np.testing.assert_allclose(density.sum(), 1.0, rtol=1e-12)
 
 
+@pytest.mark.nightly
 @each_prior
 def test_frequencies(prior, all_partitions, total_variation):
     """50,000 draws are 0.013 away from 52 equal probabilities on average."""

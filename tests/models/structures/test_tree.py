@@ -11,6 +11,7 @@ import structbo as sb
 from structbo.models import AdditiveGP, UniformTree, random_tree, spanning_tree
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("num_dims", "count"), [(1, 1), (2, 1), (3, 3), (4, 16), (5, 125)])
 def test_all_trees_are_as_frequent(num_dims, count):
     """Chi-squared against equal frequencies, failing for one seed in ten thousand."""

@@ -101,6 +101,7 @@ def test_log_prob_is_that_of_independent_edges_inside_the_bound(all_graphs, max_
     assert float(prior.log_prob(graphs[0])) == free[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("max_width", [1, 2])
 @pytest.mark.parametrize("probs", [0.6, MATRIX], ids=["number", "matrix"])
 def test_frequencies(probs, max_width: int, all_graphs, total_variation):
@@ -168,6 +169,7 @@ def test_support_is_that_of_edges():
     assert BoundedTreewidth.support is EdgeBernoulli.support
 
 
+@pytest.mark.nightly
 def test_structure_of_bounded_width():
     with handlers.seed(rng_seed=0), handlers.trace() as trace:
         edges(dist.Beta(8.0, 2.0), max_width=1)(8)
