@@ -6,6 +6,7 @@ for a table that grows.
 
 import jax
 import numpy as np
+import pytest
 
 from structbo import Categorical, Integer, Space
 from structbo.data.data import BUCKETS
