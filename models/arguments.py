@@ -7,8 +7,9 @@ from typing import Any, TypeGuard, TypeVar
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.core import Tracer
 from jax.typing import ArrayLike
+
+from structbo.models.upstream import Tracer
 
 Choice = TypeVar("Choice")
 

@@ -22,10 +22,10 @@ from jax.errors import (
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
-from numpyro.primitives import Messenger
 
 from structbo.models.arguments import checked_count, is_concrete
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.upstream import Messenger
 from structbo.models.values import Value
 
 VALUE_IS_TRACED = (

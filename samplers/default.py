@@ -1,5 +1,6 @@
 """The default sampler: a block for every kind of site."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -7,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from numpyro.distributions import Distribution
 from numpyro.infer import HMC, DiscreteGibbs, Gibbs
-from numpyro.infer.gibbs import SitesSpec, latent_sample_sites, prototype_trace
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.upstream import latent_sample_sites, prototype_trace
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
@@ -60,7 +61,7 @@ def default_sampler(
     in_families = family_sites(trace, known)
     others = [site for site in latent_sample_sites(trace) if site not in in_families]
     chosen = {site: _block_of(site, trace[site], known) for site in others}
-    composed: list[tuple[MCMCKernel, SitesSpec]] = []
+    composed: list[tuple[MCMCKernel, Sequence[str] | None]] = []
     for factory in dict.fromkeys((*known.values(), *chosen.values())):
         sites = [site for site in others if chosen[site] is factory]
         if factory is not None and sites:

@@ -5,7 +5,8 @@ from typing import Any
 
 import jax
 from jax import Array
-from jax.extend.core import Literal
+
+from structbo.models.upstream import Literal
 
 
 def dependent_outputs(function: Callable[[Array], Any], value: Array) -> Any:

@@ -4,8 +4,9 @@ from typing import Any
 
 from jax import Array
 from numpyro.infer import Gibbs
-from numpyro.infer.gibbs import with_conditioning
 from numpyro.infer.mcmc import MCMCKernel
+
+from structbo.models.upstream import with_conditioning
 
 
 def relocated(

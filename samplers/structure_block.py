@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from jax import Array
 from numpyro.distributions.constraints import Constraint
 from numpyro.handlers import condition
-from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.likelihood import Model
+from structbo.models.upstream import latent_sample_sites
 from structbo.samplers.conditional import Conditional
 
 

@@ -20,7 +20,6 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import check_vector, checked_count
 from structbo.models.decomposition import Decomposition
@@ -30,6 +29,7 @@ from structbo.models.structures.indicators import (
     probability_site,
 )
 from structbo.models.supports import active_set
+from structbo.models.upstream import validate_sample
 from structbo.models.values import Value
 
 

@@ -14,7 +14,6 @@ from jax import Array
 from jax.scipy.special import logit
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
-from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count, is_concrete
 from structbo.models.decomposition import Decomposition, flip_edge, pairs
@@ -25,6 +24,7 @@ from structbo.models.structures.indicators import (
     probability_site,
 )
 from structbo.models.supports import adjacency
+from structbo.models.upstream import validate_sample
 from structbo.models.values import Value
 
 

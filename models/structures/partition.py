@@ -14,11 +14,11 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
-from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import check_positive, check_vector, checked_count
 from structbo.models.decomposition import Decomposition
 from structbo.models.supports import canonical, partition
+from structbo.models.upstream import validate_sample
 from structbo.models.values import Value
 
 

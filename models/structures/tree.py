@@ -9,11 +9,11 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from numpyro.distributions.util import validate_sample
 
 from structbo.models.arguments import checked_count
 from structbo.models.decomposition import Decomposition, cliques
 from structbo.models.supports import spanning_tree
+from structbo.models.upstream import validate_sample
 from structbo.models.values import Value
 
 

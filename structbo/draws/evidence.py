@@ -16,7 +16,6 @@ from jax.flatten_util import ravel_pytree
 from jax.typing import ArrayLike
 from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.infer.gibbs import latent_sample_sites
 from numpyro.infer.util import compute_log_probs
 from scipy.optimize import minimize
 
@@ -25,6 +24,7 @@ from structbo.models.arrays import FloatArray
 from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.upstream import latent_sample_sites
 
 REACH = 10.0
 """How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.

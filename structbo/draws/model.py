@@ -3,12 +3,12 @@
 import jax
 import numpy as np
 from jax import Array
-from numpyro.infer.gibbs import prototype_trace
 
 from structbo.models import AdditiveGP, Residual
 from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
+from structbo.models.upstream import prototype_trace
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""

@@ -10,7 +10,6 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
-from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 
 from structbo.data import Data, checked_data
@@ -20,6 +19,7 @@ from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled, remembered
 from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.supports import Adjacency, Family, Partition
+from structbo.models.upstream import prototype_trace
 from structbo.posterior.structures import Pairs, Structures
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support

@@ -1,0 +1,69 @@
+"""What is expected of names that JAX and NumPyro do not promise to keep."""
+
+import re
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from numpyro.infer import HMC
+
+from structbo.models import upstream
+
+ROOT = Path(__file__).parents[2]
+MODULES = (
+    r"(from|import) (numpyro\.(infer\.gibbs|distributions\.util|primitives)"
+    r"|jax\.(core|extend\.core))"
+)
+
+
+def model(x, y=None):
+    a = numpyro.sample("a", dist.Normal())
+    numpyro.sample("y", dist.Normal(a, 1.0), obs=x if y is None else y)
+
+
+def test_values_of_traces():
+    program = jax.make_jaxpr(lambda x: (x + 1.0, 2.0))(0.0).jaxpr
+    assert [isinstance(v, upstream.Literal) for v in program.outvars] == [False, True]
+    jax.jit(lambda x: check(isinstance(x, upstream.Tracer)))(0.0)
+    assert not isinstance(jnp.zeros(1), upstream.Tracer)
+
+
+def check(is_true: bool) -> None:
+    assert is_true
+
+
+def test_runs_of_models():
+    trace = upstream.prototype_trace(model, jax.random.key(0), (1.0,), None)
+    assert list(trace) == ["a", "y"]
+    assert list(upstream.latent_sample_sites(trace)) == ["a"]
+
+
+def test_conditioning_of_blocks():
+    """What `Gibbs` does to a block: its wrapped model reads the values from the arguments."""
+    kernel = numpyro.infer.Gibbs([(HMC(model), ["a"])])
+    state = kernel.init(jax.random.key(0), 1, {"a": jnp.array(0.5)}, (1.0,), {})
+    assert set(state.z) == {"a"}
+    assert set(upstream.with_conditioning({"y": 1.0}, {"a": 0.5})) > {"y"}
+
+
+def test_distributions_and_handlers():
+    assert isinstance(vars(dist.MultivariateNormal)["covariance_matrix"], upstream.lazy_property)
+    assert issubclass(numpyro.handlers.seed, upstream.Messenger)
+
+    class Positive(dist.Normal):
+        support = dist.constraints.positive
+        log_prob = upstream.validate_sample(dist.Normal.log_prob)
+
+    with pytest.warns(UserWarning, match="Out-of-support"):
+        Positive(0.0, 1.0, validate_args=True).log_prob(-1.0)
+
+
+def test_no_other_file_imports_them():
+    files = [
+        p for floor in ("models", "samplers", "structbo") for p in (ROOT / floor).rglob("*.py")
+    ]
+    found = [p.name for p in files if re.search(f"^{MODULES}", p.read_text(), re.MULTILINE)]
+    assert found == ["upstream.py"]
