@@ -5,11 +5,10 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.models.supports import ActiveSet
-from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.metropolis import Metropolis
+from structbo.samplers.heat_bath import HeatBath
 
 
-class ActiveGibbs(Metropolis):
+class ActiveGibbs(HeatBath):
     """Draws the indicators of randomly chosen variables from their full conditionals.
 
     Half of the visits, on average, are swaps: a random active variable and a random inactive one
@@ -27,15 +26,10 @@ class ActiveGibbs(Metropolis):
     def moves_per_step(self, value: Array) -> int:
         return 2 * len(value)
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def alternative(self, key: Array, value: Array) -> Array:
         key_kind, key_swap, key_flip = jax.random.split(key, 3)
         is_swap = jax.random.bernoulli(key_kind)
-        swapped, flipped = _swapped(key_swap, point.value), _flipped(key_flip, point.value)
-        return conditional.move(point, jnp.where(is_swap, swapped, flipped)), jnp.array(0.0)
-
-    def acceptance(self, log_ratio: Array) -> Array:
-        """Each of the two values with a probability proportional to its density."""
-        return jax.nn.sigmoid(log_ratio)
+        return jnp.where(is_swap, _swapped(key_swap, value), _flipped(key_flip, value))
 
 
 def _flipped(key: Array, active: Array) -> Array:

@@ -4,8 +4,8 @@ All structure samplers evaluate their moves here. Where only the set of componen
 move adds and subtracts the products of the components that changed, and costs one Cholesky. The
 model's trace shows whether that is so: projections and hyper-parameters may depend on a structure
 site, too. If they do, or if the likelihood is not a `MarginalGP`, the full log density is
-evaluated. A scale of the likelihood, as
-`numpyro.handlers.scale` gives it, multiplies its logarithm.
+evaluated. A scale of the likelihood, as `numpyro.handlers.scale` gives it, multiplies its
+logarithm.
 """
 
 from collections.abc import Callable
@@ -136,8 +136,8 @@ class Conditional:
                 gp.noise,
                 gp.data_mask,
                 site["value"],
+                site["scale"],
             )
-            site["scale"]
 
         return not any(jax.tree.leaves(dependent_outputs(everything_else, value)))
 

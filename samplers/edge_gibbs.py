@@ -7,11 +7,10 @@ from jax import Array
 
 from structbo.models.decomposition import flip_edge
 from structbo.models.supports import Adjacency
-from structbo.samplers.conditional import Conditional, Point
-from structbo.samplers.metropolis import Metropolis
+from structbo.samplers.heat_bath import HeatBath
 
 
-class EdgeGibbs(Metropolis):
+class EdgeGibbs(HeatBath):
     """Draws randomly chosen edges from their full conditionals.
 
     The conditional of an edge is Bernoulli with probability ``p1 / (p0 + p1)``, where ``p0`` and
@@ -30,13 +29,8 @@ class EdgeGibbs(Metropolis):
     def moves_per_step(self, value: Array) -> int:
         return num_pairs(value)
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        pair = jax.random.randint(key, (), 0, num_pairs(point.value))
-        return conditional.move(point, flipped(point.value, pair)), jnp.array(0.0)
-
-    def acceptance(self, log_ratio: Array) -> Array:
-        """Each of the two values with a probability proportional to its density."""
-        return jax.nn.sigmoid(log_ratio)
+    def alternative(self, key: Array, value: Array) -> Array:
+        return flipped(value, jax.random.randint(key, (), 0, num_pairs(value)))
 
 
 def num_pairs(value: Array) -> int:

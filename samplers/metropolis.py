@@ -76,17 +76,17 @@ class Metropolis(StructureBlock):
         if num_moves == 0:
             return value, jnp.array(0.0)
         num_moves = num_moves if self._num_moves is None else self._num_moves
-        keys = jax.random.split(key, num_moves)
+        key_propose, key_accept = jax.random.split(key)
+        keys = jax.random.split(key_propose, num_moves)
+        thresholds = jax.random.uniform(key_accept, (num_moves,))
 
         def move(k: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
             point, moved = state
-            key_propose, key_accept = jax.random.split(keys[k])
-            new, log_proposals = self.propose(key_propose, conditional, point)
+            new, log_proposals = self.propose(keys[k], conditional, point)
             log_ratio = self.height(new) - self.height(point) + log_proposals
             prob = self.acceptance(jnp.nan_to_num(log_ratio, nan=-jnp.inf))
             changed = prob * (new.value != point.value).any()
-            accept = jax.random.uniform(key_accept) < prob
-            return choose(accept, new, point), moved + changed
+            return choose(thresholds[k] < prob, new, point), moved + changed
 
         init = (self.start(conditional, value), jnp.array(0.0))
         point, moved = jax.lax.fori_loop(0, num_moves, move, init)

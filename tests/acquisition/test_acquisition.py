@@ -360,7 +360,8 @@ def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> Non
         def of_draw(item: Any) -> Any:
             posterior, keys = item
             return jax.lax.map(
-                lambda key: posterior.sample_path(key, 256)(case.search.candidates).max(), keys
+                lambda key: posterior.sample_path(key, 256)(case.search.candidates).max(),
+                jax.vmap(lambda key: jax.random.split(key)[0])(keys),
             )
 
         return jax.lax.map(of_draw, (posteriors, keys))

@@ -78,9 +78,10 @@ def check_frequencies(effort: float) -> Callable[..., None]:
     The expected total variation distance of a right sampler follows from the standard errors of
     the frequencies, ``sum_k sqrt(2 / pi) se_k / 2``. These come from the differences between
     chains, and are at least those of independent draws. The distance may be twice as large, plus
-    one standard error, which matters where there are few values. Long runs see errors of 0.025 in
+    two standard errors, which matters where there are few values. Long runs see errors of 0.025 in
     total variation; quick ones, with a quarter of the draws, errors of 0.05, where samplers with a
-    deliberate bug are off by 0.1 and more.
+    deliberate bug are off by 0.1 and more. A right one fails with a probability of 0.0004 where
+    there are two values, and less where there are more.
     """
 
     def check(draws, values, probabilities: np.ndarray, resolution: float = 0.012) -> None:
@@ -95,7 +96,7 @@ def check_frequencies(effort: float) -> Callable[..., None]:
         expected = 0.5 * np.sqrt(2 / np.pi * variance).sum()
         distance = 0.5 * np.abs(shares.mean(0) - probabilities).sum()
         assert expected < resolution / np.sqrt(effort)
-        assert distance < 2 * expected + np.sqrt(variance.max())
+        assert distance < 2 * (expected + np.sqrt(variance.max()))
 
     def frequencies(draws: np.ndarray, values) -> np.ndarray:
         """Share of every value among the draws, all of which must be among the values."""

@@ -136,11 +136,21 @@ def observe(kind: str, covariance: AdditiveCovariance, X, y, mask) -> None:
         numpyro.sample("y2", MarginalGP(covariance, X, noise), obs=y[::-1])
     if kind == "shifted":
         y = y - 0.1 * s
-    with handlers.scale(scale=0.5 if kind == "scaled" else 1.0):
+    scale = {"scaled": 0.5, "scaled by the site": 1.0 / (1.0 + s)}.get(kind, 1.0)
+    with handlers.scale(scale=scale):
         numpyro.sample("y", gp, obs=y)
 
 
-LIKELIHOODS = ("plain", "noise", "own class", "penalty", "two outputs", "shifted", "scaled")
+LIKELIHOODS = (
+    "plain",
+    "noise",
+    "own class",
+    "penalty",
+    "two outputs",
+    "shifted",
+    "scaled",
+    "scaled by the site",
+)
 
 
 def own_model(structure, changes, hyper_parameters, likelihood: str):
@@ -219,6 +229,7 @@ RECIPES = [
     Recipe("active pairs", ("fewer members",), (), "shifted"),
     Recipe("few cliques", (), ("fixed residual",), "own class"),
     Recipe("mixture", ("largest size",), (), "scaled"),
+    Recipe("pairs", (), (), "scaled by the site"),
     Recipe("small blocks", ("own table",), ("relevance",), "penalty"),
 ]
 
