@@ -1,0 +1,60 @@
+"""A whole run compiles at its first suggestion of the model, and where the padding grows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structbo import Optimizer, Settings, Space, minimize
+from structbo.data import padded_size
+from structbo.models import AdditiveGP, matern52, random_tree
+
+Compiled = Callable[[Callable[[], object]], list[str]]
+NUM_INITIAL = 4
+SMALLEST = padded_size(1)
+
+
+def space() -> Space:
+    return Space({"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)})
+
+
+def settings(seed: int) -> Settings:
+    """Fresh but equal ones, but for the seed; their trees differ from draw to draw."""
+    model = AdditiveGP(random_tree(), matern52)
+    return {"model": model, "criterion": "ucb", "num_initial": NUM_INITIAL, "seed": seed}
+
+
+def objective(params: dict[str, Any]) -> float:
+    return float(np.sin(6.0 * params["a"]) + params["b"] * params["c"])
+
+
+def test_an_optimizer_compiles_at_its_first_suggestion_and_per_padded_size(compiled: Compiled):
+    optimizer = Optimizer(space(), **settings(seed=0))
+
+    def steps(number: int) -> list[str]:
+        def ask_and_tell() -> None:
+            for _ in range(number):
+                trial = optimizer.ask()
+                optimizer.tell(trial, objective(trial.params))
+
+        return compiled(ask_and_tell)
+
+    def tell_up_to(number: int) -> None:
+        points = np.random.default_rng(0).random((number - len(optimizer.trials), 3))
+        for params in optimizer.space.from_unit(points):
+            optimizer.tell(params, objective(params))
+
+    steps(NUM_INITIAL + 1)
+    assert steps(5) == []
+    tell_up_to(SMALLEST)
+    assert steps(1) == [], "the last one of the smallest size"
+    assert steps(1) == ["sweep", "search_starts", "_value_and_gradient"]
+    assert steps(2) == []
+
+
+def test_a_second_run_compiles_nothing(compiled: Compiled):
+    def run(seed: int) -> None:
+        minimize(objective, space(), NUM_INITIAL + 3, show_progress_bar=False, **settings(seed))
+
+    run(seed=0)
+    assert compiled(lambda: run(seed=1)) == []
