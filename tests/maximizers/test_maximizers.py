@@ -1,5 +1,6 @@
 """Every maximizer of the registry finds the maximum of a function, and of an acquisition."""
 
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +60,20 @@ def test_the_first_point_is_at_least_as_good_as_every_start(name: str) -> None:
     values = evaluate(bump, points)
     assert points.shape[1] == 3 and ((points >= 0.0) & (points <= 1.0)).all()
     assert set(points[:, 1].tolist()) <= {0.0, 0.35, 1.0}
+    assert (np.diff(values) <= 0.0).all(), "best first"
     assert values[0] >= evaluate(FUNCTION, state.starts).max()
     if name in REFINING:
         np.testing.assert_allclose(points[0], [0.3, 0.35, 0.8], atol=0.1)
+
+
+@pytest.mark.parametrize("name", MAXIMIZERS)
+def test_maximizers_are_values(name: str) -> None:
+    maximizer = MAXIMIZERS[name]
+    copied = pickle.loads(pickle.dumps(maximizer))
+    assert copied is not maximizer and copied == maximizer
+    assert hash(copied) == hash(maximizer)
+    assert repr(copied) == repr(maximizer)
+    assert [other for other in MAXIMIZERS.values() if other == maximizer] == [maximizer]
 
 
 def suggested(maximizer: Any) -> dict[str, Any]:

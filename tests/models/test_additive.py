@@ -14,17 +14,16 @@ from numpyro.infer.util import log_density
 from scipy.stats import multivariate_normal
 
 from structbo.models import (
+    KERNELS,
     AdditiveCovariance,
     AdditiveGP,
     Decomposition,
     EdgeBernoulli,
     FiniteUniform,
     Residual,
+    Stationary,
     cliques,
     edges,
-    matern32,
-    matern52,
-    squared_exponential,
 )
 
 NUM_DIMS = 3
@@ -153,7 +152,10 @@ def test_padded_rows_change_nothing(X, y):
     assert not drawn[6:].any()
 
 
-@pytest.mark.parametrize("kernel", [squared_exponential, matern32, matern52], ids=repr)
+STATIONARY = [kernel for kernel in KERNELS.values() if isinstance(kernel, Stationary)]
+
+
+@pytest.mark.parametrize("kernel", STATIONARY, ids=repr)
 def test_kernel_option(kernel, X):
     """One component over one dimension has the kernel itself as covariance."""
     model = AdditiveGP(

@@ -1,5 +1,7 @@
-"""Models, structures and priors compare, hash and print by what they are made of."""
+"""Models, structures and priors compare, hash, print and pickle by what they are made of."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,47 +12,25 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 from jax import Array
+from structure_registry import MATRIX, STRUCTURES
 
 from structbo.models import (
     AdditiveGP,
-    CRPPartition,
     Decomposition,
     FiniteUniform,
-    NearIdentity,
     Residual,
-    active_sets,
-    cliques,
     dimension_scaled,
     edges,
     fully_dependent,
     main_effects,
     matern52,
     mixture,
-    partitions,
-    projections,
-    random_tree,
     sparse_axis_aligned,
 )
 from structbo.models.values import content, printed
 
-MATRIX = np.full((3, 3), 0.5)
 MAKE: dict[str, Callable[[], Any]] = {
-    "edges()": edges,
-    "edges(0.2, max_width=1)": lambda: edges(0.2, max_width=1),
-    "edges(Beta(1.0, 4.0), cliques)": lambda: edges(dist.Beta(1.0, 4.0), cliques),
-    "edges(array(3, 3))": lambda: edges(MATRIX.copy()),
-    "active_sets(0.25)": lambda: active_sets(0.25),
-    "partitions(max_size=3)": lambda: partitions(max_size=3),
-    "partitions(partial(CRPPartition, concentration=2.0))": lambda: partitions(
-        partial(CRPPartition, concentration=2.0)
-    ),
-    "random_tree()": random_tree,
-    "main_effects()": main_effects,
-    "fully_dependent()": fully_dependent,
-    "projections(NearIdentity, main_effects())": lambda: projections(NearIdentity, main_effects()),
-    "mixture({'a': edges(), 'b': main_effects()}, [0.25, 0.75])": lambda: mixture(
-        {"a": edges(), "b": main_effects()}, [0.25, 0.75]
-    ),
+    **STRUCTURES,
     "sparse_axis_aligned(0.2)": lambda: sparse_axis_aligned(0.2),
     "AdditiveGP()": AdditiveGP,
     "AdditiveGP(edges(0.5), matern52, noise=LogNormal(0.0, 2.0), residual=Residual(), "
@@ -77,6 +57,7 @@ def test_what_is_made_alike_is_equal_and_prints_as_its_call(call: str):
     assert one == other
     assert hash(one) == hash(other)
     assert repr(one) == call
+    assert pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == one
 
 
 def test_all_of_them_differ_from_each_other():

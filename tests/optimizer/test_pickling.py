@@ -4,7 +4,6 @@ import copy
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +15,11 @@ import pytest
 from structbo import Optimizer, recipes
 from structbo.acquisition import CRITERIA, UCB
 from structbo.batches import BATCH_STRATEGIES
-from structbo.draws import default_model
-from structbo.models import (
-    AdditiveGP,
-    NearIdentity,
-    Residual,
-    active_sets,
-    cliques,
-    edges,
-    fully_dependent,
-    main_effects,
-    matern52,
-    mixture,
-    partitions,
-    projections,
-    random_tree,
-    sparse_axis_aligned,
-)
+from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer.minimization import Result
 from structbo.posterior import Posterior
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
-MODELS: dict[str, Callable[[], AdditiveGP]] = {
-    "default": default_model,
-    "cliques": lambda: AdditiveGP(edges(dist.Beta(1.0, 4.0), cliques), matern52),
-    "partitions": lambda: AdditiveGP(partitions(max_size=2), relevance=dist.HalfNormal(1.0)),
-    "mixture": lambda: AdditiveGP(mixture({"a": edges(0.2), "b": fully_dependent()}, [0.3, 0.7])),
-    "projections": lambda: AdditiveGP(projections(NearIdentity, main_effects())),
-    "tree": lambda: AdditiveGP(random_tree(), residual=Residual(), categorical=(1,)),
-    "sparse": lambda: AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned(0.2)),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_models_pickle_and_stay_equal(name: str):
-    model = MODELS[name]()
-    assert pickle.loads(pickle.dumps(model)) == model
-    assert copy.deepcopy(model) == model
 
 
 def test_arrays_of_a_model_keep_64_bits_where_the_switch_is_off():

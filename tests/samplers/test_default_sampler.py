@@ -8,6 +8,7 @@ import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from numpyro.infer import HMC, MCMC, NUTS, DiscreteGibbs
+from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import (
     AdditiveGP,
@@ -58,6 +59,16 @@ def all_fixed_but_edges() -> AdditiveGP:
 )
 def test_blocks_follow_supports(model, blocks):
     assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == blocks
+
+
+@pytest.mark.parametrize("call", STRUCTURES)
+def test_every_structure_has_blocks_for_its_sites(call: str):
+    """All but the last, which moves the sites that no other block does."""
+    structure = STRUCTURES[call]()
+    trace = handlers.trace(handlers.seed(structure, 0)).get_trace(NUM_DIMS)
+    discrete = {name for name, site in trace.items() if site["fn"].support.is_discrete}
+    *blocks, _ = default_sampler(AdditiveGP(structure), num_dims=NUM_DIMS).blocks
+    assert {site for _, sites in blocks for site in sites} == discrete
 
 
 def test_remainder_may_be_another_kernel():

@@ -17,6 +17,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+import structure_registry
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpyro import handlers
@@ -273,6 +274,13 @@ def check(model, seed: int, num_blocks: int) -> None:
 def test_moves_have_the_density_of_the_model(recipe: Recipe):
     """One block of every site; each compiles a program."""
     check(recipe.model, seed=0, num_blocks=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("call", structure_registry.STRUCTURES)
+def test_moves_of_every_structure_have_the_density_of_the_model(call: str):
+    structure = structure_registry.STRUCTURES[call]()
+    check(AdditiveGP(structure, residual=Residual()), seed=0, num_blocks=3)
 
 
 @pytest.mark.nightly

@@ -9,44 +9,15 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from parameter_registry import PARAMETERS
 
 from structbo import Categorical, Integer, Ordinal, Real, Space
 
 quick = settings(max_examples=60, deadline=None)
 
 COORDINATES = st.floats(-0.5, 1.5)
-NUMBERS = st.floats(-1e6, 1e6)
-LABELS = (
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 3)
-    | st.text(max_size=3)
-    | st.tuples(st.booleans() | st.integers(0, 2), st.text(max_size=1))
-)
-
-
-@st.composite
-def reals(draw):
-    log = draw(st.booleans())
-    low = draw(st.floats(1e-8, 1e3) if log else NUMBERS)
-    factor = draw(st.floats(1.001, 1e6))
-    return Real(low, low * factor if log else low + factor, log)
-
-
-@st.composite
-def integers(draw):
-    log = draw(st.booleans())
-    low = draw(st.integers(1 if log else -(2**52), 2**52) | st.integers(1, 5))
-    return Integer(low, low + draw(st.integers(0, 300)), log)
-
-
-def choices(kind):
-    distinct = st.lists(LABELS, min_size=1, max_size=8, unique_by=repr)
-    return distinct.map(kind)
-
-
-DISCRETE = integers() | choices(Ordinal) | choices(Categorical)
-SPACES = st.lists(reals() | DISCRETE, min_size=1, max_size=4).map(Space)
+DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real)
+SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
 
 
 def values(parameter):
@@ -108,7 +79,7 @@ def test_a_coordinate_between_two_levels_goes_to_the_nearer():
 
 
 @quick
-@given(st.data(), reals())
+@given(st.data(), PARAMETERS[Real])
 def test_reals_round_trip_to_the_last_digits(data, real):
     value = data.draw(st.floats(real.low, real.high))
     wide = math.log(real.high / real.low) if real.log else 1
@@ -117,14 +88,14 @@ def test_reals_round_trip_to_the_last_digits(data, real):
 
 
 @quick
-@given(reals())
+@given(PARAMETERS[Real])
 def test_reals_are_exact_at_their_bounds(real):
     assert (real.to_unit(real.low), real.to_unit(real.high)) == (0.0, 1.0)
     assert (real.from_unit(0.0), real.from_unit(1.0)) == (real.low, real.high)
 
 
 @quick
-@given(reals(), COORDINATES)
+@given(PARAMETERS[Real], COORDINATES)
 def test_reals_never_leave_their_bounds(real, u):
     assert real.low <= real.from_unit(u) <= real.high
 

@@ -1,0 +1,43 @@
+"""The parameter types: a row enrols a type in every test that holds for all of them."""
+
+from hypothesis import strategies as st
+
+from structbo.space import Categorical, Integer, Ordinal, Parameter, Real
+
+NUMBERS = st.floats(-1e6, 1e6)
+LABELS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.text(max_size=3)
+    | st.tuples(st.booleans() | st.integers(0, 2), st.text(max_size=1))
+)
+
+
+@st.composite
+def reals(draw):
+    log = draw(st.booleans())
+    low = draw(st.floats(1e-8, 1e3) if log else NUMBERS)
+    factor = draw(st.floats(1.001, 1e6))
+    return Real(low, low * factor if log else low + factor, log)
+
+
+@st.composite
+def integers(draw):
+    log = draw(st.booleans())
+    low = draw(st.integers(1 if log else -(2**52), 2**52) | st.integers(1, 5))
+    return Integer(low, low + draw(st.integers(0, 300)), log)
+
+
+def choices(kind):
+    distinct = st.lists(LABELS, min_size=1, max_size=8, unique_by=repr)
+    return distinct.map(kind)
+
+
+PARAMETERS: dict[type[Parameter], st.SearchStrategy[Parameter]] = {
+    Real: reals(),
+    Integer: integers(),
+    Ordinal: choices(Ordinal),
+    Categorical: choices(Categorical),
+}
+"""Random parameters of every type."""

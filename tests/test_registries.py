@@ -1,0 +1,64 @@
+"""Nothing that ships stays outside of the registries, through whose rows the tests go."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+import pytest
+from parameter_registry import PARAMETERS
+from structure_registry import STRUCTURES
+
+from structbo import acquisition, batches, maximizers, models, space
+from structbo.acquisition import CRITERIA, Criterion
+from structbo.batches import BATCH_STRATEGIES, BatchProblem
+from structbo.maximizers import MAXIMIZERS, Maximizer
+from structbo.models import KERNELS, Decomposition, Kernel
+from structbo.space import Parameter
+
+
+def is_concrete(value: type) -> bool:
+    return not (inspect.isabstract(value) or getattr(value, "_is_protocol", False))
+
+
+def is_a(kind: type) -> Callable[[type], bool]:
+    return lambda value: issubclass(value, kind)
+
+
+def hints(value: type) -> dict[str, Any]:
+    """The types of a call of an instance."""
+    call = value.__dict__.get("__call__")
+    return {} if call is None else get_type_hints(call)
+
+
+def is_structure(value: type) -> bool:
+    return hints(value).get("return") is Decomposition
+
+
+def is_strategy(value: type) -> bool:
+    return hints(value).get("problem") is BatchProblem and "q" in hints(value)
+
+
+ROWS = {
+    "structures": (models, is_structure, {type(make()) for make in STRUCTURES.values()}),
+    "kernels": (models, is_a(Kernel), {*map(type, KERNELS.values())}),
+    "criteria": (acquisition, is_a(Criterion), {*map(type, CRITERIA.values())}),
+    "batch strategies": (batches, is_strategy, {*map(type, BATCH_STRATEGIES.values())}),
+    "maximizers": (maximizers, is_a(Maximizer), {*map(type, MAXIMIZERS.values())}),
+    "parameter types": (space, is_a(Parameter), set(PARAMETERS)),
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_everything_that_ships_has_a_row(kind: str):
+    package, is_of_the_kind, enrolled = ROWS[kind]
+    shipped = {
+        value
+        for value in vars(package).values()
+        if inspect.isclass(value) and is_of_the_kind(value) and is_concrete(value)
+    }
+    assert shipped == enrolled
+
+
+def test_every_kernel_with_a_name_of_its_own_has_a_row():
+    named = {value for value in vars(models).values() if isinstance(value, Kernel)}
+    assert len(named) > 2 and named <= set(KERNELS.values())
