@@ -1,5 +1,6 @@
 """The parameter types: a row enrols a type in every test that holds for all of them."""
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from structbo.space import Categorical, Integer, Ordinal, Parameter, Real
@@ -41,3 +42,7 @@ PARAMETERS: dict[type[Parameter], st.SearchStrategy[Parameter]] = {
     Categorical: choices(Categorical),
 }
 """Random parameters of every type."""
+COORDINATES = st.floats(-0.5, 1.5)
+"""Of the unit interval, and a little outside."""
+
+quick = settings(max_examples=60, deadline=None)

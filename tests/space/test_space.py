@@ -1,4 +1,4 @@
-"""The search space: exact round trips, legal points only, and errors that name their cause."""
+"""The search space: tables of every kind, legal points only, and errors that name their cause."""
 
 import math
 import pickle
@@ -7,24 +7,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from parameter_registry import PARAMETERS
+from parameter_registry import COORDINATES, PARAMETERS, quick
 
 from structbo import Categorical, Integer, Ordinal, Real, Space
 
-quick = settings(max_examples=60, deadline=None)
-
-COORDINATES = st.floats(-0.5, 1.5)
-DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real)
 SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
-
-
-def values(parameter):
-    """All legal values of a discrete parameter, without its own help."""
-    if isinstance(parameter, Integer):
-        return list(range(parameter.low, parameter.high + 1))
-    return list(parameter.choices)
 
 
 def mixed_space():
@@ -41,103 +30,6 @@ def mixed_space():
 
 
 POINT = {"lr": 1e-3, "x": 0.25, "layers": 8, "width": 1024, "batch": 16, "act": None}
-
-
-# Where a value sits
-
-
-@pytest.mark.parametrize(
-    ("parameter", "value", "u"),
-    [
-        (Real(-5, 10), -2, 0.2),
-        (Real(1e-4, 1, log=True), 1e-3, 0.25),
-        (Integer(1, 9), 3, 0.25),
-        (Integer(-1, 1), 0, 0.5),
-        (Integer(1, 9, log=True), 3, 0.5),
-        (Integer(7, 7), 7, 0.5),
-        (Integer(7, 7, log=True), 7, 0.5),
-        (Ordinal([64, 16, 32]), 16, 0.5),
-        (Categorical(list("abcde")), "d", 0.75),
-        (Categorical(["only"]), "only", 0.5),
-    ],
-)
-def test_a_value_sits_at_its_coordinate(parameter, value, u):
-    assert parameter.to_unit(value) == pytest.approx(u, abs=1e-15)
-
-
-def test_log_integers_sit_at_equal_ratios():
-    levels = Integer(8, 1024, log=True).levels
-    np.testing.assert_allclose(levels, np.log(np.arange(8, 1025) / 8) / np.log(128), atol=1e-15)
-
-
-def test_a_coordinate_between_two_levels_goes_to_the_nearer():
-    assert [Integer(0, 4).from_unit(u) for u in (0.12, 0.13, 0.37, 0.38)] == [0, 1, 1, 2]
-    assert Integer(1, 100, log=True).from_unit(0.5) == 10
-
-
-# Round trips and bounds, for every kind
-
-
-@quick
-@given(st.data(), PARAMETERS[Real])
-def test_reals_round_trip_to_the_last_digits(data, real):
-    value = data.draw(st.floats(real.low, real.high))
-    wide = math.log(real.high / real.low) if real.log else 1
-    scale = value if real.log else max(abs(real.low), abs(real.high))
-    assert abs(real.from_unit(real.to_unit(value)) - value) <= 4 * (1 + wide) * np.spacing(scale)
-
-
-@quick
-@given(PARAMETERS[Real])
-def test_reals_are_exact_at_their_bounds(real):
-    assert (real.to_unit(real.low), real.to_unit(real.high)) == (0.0, 1.0)
-    assert (real.from_unit(0.0), real.from_unit(1.0)) == (real.low, real.high)
-
-
-@quick
-@given(PARAMETERS[Real], COORDINATES)
-def test_reals_never_leave_their_bounds(real, u):
-    assert real.low <= real.from_unit(u) <= real.high
-
-
-def test_a_real_inverse_that_rounds_past_its_bound_is_clipped():
-    low, high = 0.71, 0.7100000000000001
-    u = 5.190037287013293e-16
-    assert low * (1 - u) + high * u < low
-    assert Real(low, high).from_unit(u) == low
-
-
-@pytest.mark.parametrize("real", [Real(-5, 10), Real(1e-5, 1e-1, log=True)])
-def test_coordinates_far_outside_go_to_the_bounds(real):
-    far = [real.from_unit(u) for u in (-math.inf, -1e9, 1e9, math.inf)]
-    assert far == [real.low, real.low, real.high, real.high]
-
-
-@quick
-@given(DISCRETE)
-def test_discrete_values_round_trip_exactly(parameter):
-    for value in values(parameter):
-        back = parameter.from_unit(parameter.to_unit(value))
-        assert back == value
-        assert type(back) is type(value)
-        if not isinstance(parameter, Integer):
-            assert back is value
-
-
-@quick
-@given(DISCRETE)
-def test_levels_are_the_coordinates_of_the_values(parameter):
-    levels = parameter.levels
-    assert levels.tolist() == [parameter.to_unit(value) for value in values(parameter)]
-    assert (np.diff(levels) > 0).all()
-    assert (levels[0], levels[-1]) == ((0.0, 1.0) if len(levels) > 1 else (0.5, 0.5))
-
-
-@quick
-@given(DISCRETE, COORDINATES)
-def test_discrete_coordinates_go_to_the_nearest_level(parameter, u):
-    nearest = parameter.to_unit(parameter.from_unit(u))
-    assert abs(u - nearest) == np.abs(parameter.levels - u).min()
 
 
 @quick
@@ -166,42 +58,6 @@ def test_snap_keeps_the_shape_and_its_argument():
     assert space.snap(unit).shape == (4, 3, 2)
     assert space.snap([0.6, 1.2]).tolist() == [0.5, 1.0]
     assert (unit == 0.6).all()
-
-
-# What tells one choice from another
-
-
-def test_true_and_one_are_two_choices():
-    for parameter in (Categorical([True, 1, (True,), (1,)]), Ordinal([1, True, (1,), (True,)])):
-        back = [parameter.from_unit(parameter.to_unit(value)) for value in parameter.choices]
-        assert [repr(value) for value in back] == [repr(value) for value in parameter.choices]
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        (np.int64(32), 32),
-        (32.0, 32),
-        (np.array(32), 32),
-        (np.str_("relu"), "relu"),
-        (np.bool_(True), True),
-        ([64, 64], (64, 64)),
-        (float("nan"), None),
-        (pd.NA, None),
-    ],
-)
-def test_a_choice_is_found_however_a_table_stores_it(given, expected):
-    parameter = Categorical([32, "relu", True, (64, 64), None])
-    back = parameter.from_unit(parameter.to_unit(given))
-    assert back == expected
-    assert type(back) is type(expected)
-
-
-def test_numpy_choices_come_back_as_python_values():
-    assert [type(value) for value in Ordinal(np.array([16, 32])).choices] == [int, int]
-
-
-# Spaces and tables
 
 
 def test_attributes_of_a_mixed_space():
@@ -305,9 +161,6 @@ def test_the_repr_builds_the_space_again(space):
     names = {"Space": Space, "Real": Real, "Integer": Integer}
     again = eval(repr(space), {**names, "Ordinal": Ordinal, "Categorical": Categorical})
     assert again == space
-
-
-# Errors
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""What holds for the acquisition of every criterion: finite values, gradients and errors."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from acquisition_case import NUM_DRAWS, Case
+
+from structbo.acquisition import (
+    EST,
+    MES,
+    UCB,
+    AdditiveCriterion,
+    AdditiveMES,
+    AdditiveUCB,
+    Criterion,
+    LogEI,
+    LogPI,
+    Thompson,
+)
+
+SLOW = [
+    *(LogEI(), LogPI(), EST(), MES(maxima="gumbel"), MES(), AdditiveMES(), Thompson()),
+]
+
+
+@pytest.mark.parametrize(
+    "criterion",
+    [
+        *(UCB(), AdditiveUCB()),
+        *(pytest.param(criterion, marks=pytest.mark.nightly) for criterion in SLOW),
+    ],
+    ids=repr,
+)
+def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Criterion) -> None:
+    """At observed points too, where deviations all but vanish."""
+    points = jnp.concatenate([case.points[::97], case.posteriors.x[0, :7]])
+
+    @jax.jit
+    def both(posteriors: Any, search: Any) -> Any:
+        acquisition = criterion.of(posteriors, search)
+        gradient = jax.grad(lambda x: acquisition(x).sum())(points)
+        return acquisition(points), gradient, acquisition.standard_error(points)
+
+    values, gradients, errors = both(case.posteriors, case.search)
+    assert np.isfinite(values).all() and np.isfinite(gradients).all()
+    assert np.ptp(values) > 0.0
+    assert (np.asarray(errors) > 0.0).all()
+    assert np.isfinite(errors).all() != isinstance(criterion, Thompson)
+    assert isinstance(criterion, AdditiveCriterion) == hasattr(criterion, "on_grid")
+
+
+def test_the_standard_error_is_that_of_the_mean_over_draws(case: Case, moments: Any) -> None:
+    points, mean, _, _, _ = moments
+    errors = UCB(0.0).of(case.posteriors, case.search).standard_error(points)
+    assert np.allclose(errors, mean.std(0, ddof=1) / np.sqrt(NUM_DRAWS), atol=1e-6)
+    acquisition = LogPI().of(case.posteriors, case.search)
+    probability = np.exp(np.asarray(acquisition.by_draw(points)))
+    relative = probability.std(0, ddof=1) / np.sqrt(NUM_DRAWS) / probability.mean(0)
+    assert np.allclose(acquisition.standard_error(points), relative, rtol=1e-6)

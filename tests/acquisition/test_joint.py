@@ -1,0 +1,70 @@
+"""Joint criteria against closed forms and integrals, averaged over draws."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from acquisition_case import NUM_DRAWS, Case, evaluate, one
+from scipy.stats import norm
+
+from structbo.acquisition import EST, UCB, Acquisition, LogEI, LogPI, expected_maximum
+
+
+def test_joint_criteria_are_means_over_draws_of_closed_forms(acquire: Any, moments: Any) -> None:
+    """Each draw with its own incumbent: the best posterior mean at an observed point."""
+    points, mean, deviation, observed, _ = moments
+    best = observed.max(1)[:, None]
+    for beta in (0.0, 4.0):
+        expected = (mean + np.sqrt(beta) * deviation).mean(0)
+        assert np.allclose(evaluate(acquire(UCB(beta)), points), expected, atol=1e-6)
+    practice = (mean + np.sqrt(0.5 * np.log(14.0)) * deviation).mean(0)
+    assert np.allclose(evaluate(acquire(UCB()), points), practice, atol=1e-6)
+    expected = norm.sf((best + 0.1 - mean) / deviation).mean(0)
+    assert np.allclose(np.exp(evaluate(acquire(LogPI(margin=0.1)), points)), expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("maximum", ["approximate", "numerical"])
+def test_est_is_a_ucb_that_touches_the_estimated_maximum(
+    case: Case, moments: Any, maximum: Any
+) -> None:
+    """Its value is minus the least sqrt(beta) at which the bound of a draw reaches the estimate."""
+    points, mean, deviation, observed, _ = moments
+    acquisition = EST(maximum).of(case.posteriors, case.search)
+    assert (np.asarray(acquisition.contexts) > observed.max(1)).all()
+    by_draw = np.asarray(acquisition.by_draw(points))
+    estimate = np.asarray(acquisition.contexts)[:, None]
+    assert np.allclose(mean - by_draw * deviation, estimate, atol=1e-4)
+    assert np.allclose(acquisition(points), by_draw.mean(0))
+
+
+def test_the_estimated_maximum_of_est_is_that_of_independent_candidates(case: Case) -> None:
+    estimates = EST("numerical").of(case.posteriors, case.search).contexts
+    best = LogEI().of(case.posteriors, case.search).contexts
+    for draw in range(NUM_DRAWS):
+        mean, variance = one(case, draw).predict(case.search.candidates)
+        expected = expected_maximum(mean, jnp.sqrt(variance + 1e-12), best[draw])
+        assert float(estimates[draw]) == pytest.approx(float(expected), abs=1e-9)
+
+
+def test_log_ei_is_the_log_of_the_mean_improvement(case: Case) -> None:
+    """Averaged over draws, each with its own best posterior mean as incumbent."""
+    acquisition = LogEI().of(case.posteriors, case.search)
+    points = case.points[::31]
+    normal = np.linspace(-9.0, 9.0, 9001)
+    density = norm.pdf(normal) * (normal[1] - normal[0])
+    predict, improvements = jax.jit(lambda posterior, x: posterior.predict(x)), []
+    for draw in range(NUM_DRAWS):
+        posterior = jax.tree.map(lambda leaf, draw=draw: leaf[draw], case.posteriors)
+        both = jnp.concatenate([posterior.x[:7], points])
+        mean, variance = (np.asarray(moment) for moment in predict(posterior, both))
+        incumbent, mean, variance = mean[:7].max(), mean[7:], variance[7:]
+        assert np.isclose(acquisition.contexts[draw], incumbent)
+        gaps = mean[:, None] + np.sqrt(variance)[:, None] * normal - incumbent
+        improvements.append(np.maximum(gaps, 0.0) @ density)
+    expected = np.mean(improvements, axis=0)
+    assert expected.min() > 1e-4
+    assert np.allclose(
+        np.exp(jax.jit(Acquisition.__call__)(acquisition, points)), expected, rtol=1e-3
+    )

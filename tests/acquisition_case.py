@@ -1,0 +1,43 @@
+"""Three draws of a posterior with different graphs, and what to ask of them."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from structbo.acquisition import Acquisition, AdditiveAcquisition, Search
+from structbo.models import ConditionedGP
+
+NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
+CATEGORICAL = 3
+LEVELS = [None, None, None, np.array([0.0, 0.5, 1.0])]
+EDGES = [[(0, 1), (1, 2)], [(0, 1), (0, 3)], []]
+"""Of the three draws: one edge is shared, and one draw has main effects alone."""
+GRID = np.linspace(0.0, 1.0, NUM_GRID)
+NUM_MEMBERS = NUM_DIMS + NUM_DIMS * (NUM_DIMS - 1) // 2
+Values = dict[tuple[int, ...], np.ndarray]
+
+
+class Case(NamedTuple):
+    """Three draws of the posterior, and the acquisitions on them by component."""
+
+    posteriors: ConditionedGP
+    search: Search
+    acquisitions: dict[str, AdditiveAcquisition]
+    points: np.ndarray
+    values: dict[str, list[Values]]
+    """By acquisition and draw: the component with each scope, at all points of the grid."""
+
+
+def edge_matrix(pairs: list[tuple[int, int]]) -> np.ndarray:
+    matrix = np.zeros((NUM_DIMS, NUM_DIMS), int)
+    for i, j in pairs:
+        matrix[i, j] = matrix[j, i] = 1
+    return matrix
+
+
+def one(case: Case, draw: int) -> ConditionedGP:
+    return jax.tree.map(lambda leaf: leaf[draw], case.posteriors)
+
+
+evaluate = jax.jit(Acquisition.__call__)

@@ -1,0 +1,47 @@
+"""What `fit` keeps of its chains, and what data it refuses."""
+
+import numpy as np
+import pytest
+from given_draws import NUM_CHAINS, NUM_DRAWS
+from numpyro.infer import NUTS
+
+from structbo.models import AdditiveGP
+from structbo.posterior import Posterior, fit
+from structbo.samplers.statistics import statistics_of
+
+
+def test_fit_keeps_draws_and_statistics_by_chain(posterior: Posterior):
+    shape = (NUM_CHAINS, NUM_DRAWS)
+    assert {k: v.shape for k, v in posterior.draws.items()} == {
+        "Z": (*shape, 3, 3),
+        "lengthscale": (*shape, 3),
+        "noise": shape,
+        "outputscale": shape,
+    }
+    assert posterior.draws["noise"].dtype == np.float64
+    assert {"acceptance_rate_InformedEdges", "acceptance_rate", "diverging", "energy"} < set(
+        posterior.sample_stats
+    )
+    assert all(v.shape == shape for v in posterior.sample_stats.values())
+    assert np.std(posterior.sample_stats["energy"]) > 0.0
+
+
+def test_a_kernel_that_is_not_gibbs_has_statistics():
+    found = statistics_of(NUTS(AdditiveGP()))
+    assert found["step_size"] == "adapt_state.step_size"
+
+
+BAD_DATA = {
+    "X must have shape": (np.zeros(3), np.zeros(3)),
+    r"X\[1, 0\] = nan": ([[0.5], [np.nan]], [0.0, 1.0]),
+    "unit cube": ([[0.5], [2.0]], [0.0, 1.0]),
+    "one value per row": ([[0.5], [1.0]], [0.0]),
+    "at least one value": (np.zeros((0, 2)), []),
+    r"y\[1\] = inf": ([[0.5], [1.0]], [0.0, np.inf]),
+}
+
+
+@pytest.mark.parametrize("message", BAD_DATA)
+def test_bad_data(message: str):
+    with pytest.raises(ValueError, match=message):
+        fit(AdditiveGP(), *BAD_DATA[message])

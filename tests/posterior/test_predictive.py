@@ -1,0 +1,26 @@
+"""Replicated observations against the moments of their joint distribution."""
+
+import jax
+import numpy as np
+from given_draws import dense_covariance
+
+from structbo.data import Data
+from structbo.draws import condition
+from structbo.posterior import Posterior
+from structbo.posterior.predictive import replicate
+
+
+def test_replicated_observations_have_the_right_moments(posterior: Posterior):
+    draw = {name: value[:1, 0] for name, value in posterior.draws.items()}
+    data = Data(posterior.X, posterior.y, np.ones(15, bool))
+    gp = jax.tree.map(lambda v: v[0], condition(posterior.model, draw, data))
+    keys = jax.random.split(jax.random.key(3), 20_000)
+    found = np.asarray(jax.vmap(lambda key: replicate(gp, posterior.y, key))(keys))
+    noisy, noise = dense_covariance(posterior, 0, 0), float(gp.noise)
+    K = noisy - noise * np.eye(15)
+    mean = K @ np.linalg.solve(noisy, posterior.y)
+    covariance = K - K @ np.linalg.solve(noisy, K) + noise * np.eye(15)
+    deviation = np.sqrt(np.diag(covariance))
+    assert np.abs(found.mean(0) - mean).max() < 5.0 * deviation.max() / np.sqrt(len(keys))
+    error = np.sqrt(2.0 / len(keys)) * np.outer(deviation, deviation)
+    assert (np.abs(np.cov(found.T) - covariance) < 5.0 * error).all()
