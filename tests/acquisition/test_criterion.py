@@ -9,28 +9,24 @@ import pytest
 from acquisition_case import NUM_DRAWS, Case
 
 from structbo.acquisition import (
-    EST,
+    CRITERIA,
     MES,
     UCB,
     AdditiveCriterion,
-    AdditiveMES,
-    AdditiveUCB,
     Criterion,
-    LogEI,
     LogPI,
     Thompson,
 )
 
-SLOW = [
-    *(LogEI(), LogPI(), EST(), MES(maxima="gumbel"), MES(), AdditiveMES(), Thompson()),
-]
+FAST = ("ucb", "additive_ucb")
+SLOW = [criterion for name, criterion in CRITERIA.items() if name not in FAST]
 
 
 @pytest.mark.parametrize(
     "criterion",
     [
-        *(UCB(), AdditiveUCB()),
-        *(pytest.param(criterion, marks=pytest.mark.nightly) for criterion in SLOW),
+        *(CRITERIA[name] for name in FAST),
+        *(pytest.param(c, marks=pytest.mark.nightly) for c in (*SLOW, MES(maxima="gumbel"))),
     ],
     ids=repr,
 )
