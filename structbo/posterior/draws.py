@@ -31,16 +31,7 @@ Values = TypeVar("Values")
 class PosteriorDraws(KeepsPrecision):
     """Draws from the posterior of a model, and the data that they are conditioned on.
 
-    Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
-        X: points of the unit cube, shape (n, D); with no points, the posterior is the prior.
-        y: observations, on the scale that the model saw, shape (n,).
-        draws: values of all latent sites, each of shape (chains, draws, ...).
-        sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
-        names: of the D dimensions; by default x0, x1, ...
-
-    Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+    Arguments and errors are those of `Posterior`, which adds what follows from them.
     """
 
     model: Model

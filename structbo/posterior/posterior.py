@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -22,8 +22,6 @@ from structbo.posterior.summary import summary_table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Values = TypeVar("Values")
 
 
 @dataclass(frozen=True, eq=False)
