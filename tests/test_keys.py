@@ -16,6 +16,7 @@ from structbo.batches import Hallucination
 from structbo.batches.strategies import BATCH_STRATEGIES
 from structbo.data import Data
 from structbo.draws import maximum_likelihood
+from structbo.maximizers import MultiStart
 from structbo.models import (
     AdditiveGP,
     FiniteUniform,
@@ -29,7 +30,7 @@ from structbo.models import (
 )
 from structbo.optimizer import Engine
 from structbo.posterior import Posterior
-from structbo.proposal import propose, propose_batch
+from structbo.proposal import Situation, propose
 from structbo.samplers import (
     ActiveGibbs,
     EdgeGibbs,
@@ -43,7 +44,7 @@ from structbo.samplers import (
     SplitMerge,
     default_sampler,
 )
-from structbo.space import Space
+from structbo.space import Levels, Space
 
 NUM_DIMS = 3
 X = np.random.default_rng(0).random((6, NUM_DIMS))
@@ -169,11 +170,16 @@ def test_starts_of_the_evidence(uses):
 NONE = np.empty((0, NUM_DIMS))
 
 
+def situation() -> Situation:
+    given = jax.tree.map(jnp.asarray, draws(2)), Data.padded(X, Y)
+    return Situation(AdditiveGP(), *given, Levels.of([None] * NUM_DIMS), NONE)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_search_by_a_criterion(criterion, uses):
-    given = AdditiveGP(), jax.tree.map(jnp.asarray, draws(2)), Data.padded(X, Y)
-    propose(*given, [None] * NUM_DIMS, 2, recorded_key(2), NONE, CRITERIA[criterion])
+    how = CRITERIA[criterion], Hallucination(), MultiStart()
+    propose(situation(), 2, recorded_key(2), *how)
     assert_no_key_serves_twice(uses)
 
 
@@ -183,10 +189,7 @@ def test_batch_of_a_strategy(name, uses):
     strategy = BATCH_STRATEGIES[name]
     if isinstance(strategy, Hallucination):
         pytest.skip("points one by one are those of the criteria above")
-    given = AdditiveGP(), jax.tree.map(jnp.asarray, draws(2)), Data.padded(X, Y)
-    key, key_batch = jax.random.split(recorded_key(2))
-    search = [None] * NUM_DIMS, 3, key, NONE, CRITERIA["ucb"]
-    propose_batch(*given, *search, strategy, key_batch)
+    propose(situation(), 3, recorded_key(2), CRITERIA["ucb"], strategy, MultiStart())
     assert_no_key_serves_twice(uses)
 
 

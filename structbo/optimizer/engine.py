@@ -10,13 +10,12 @@ from jax import Array
 from scipy.stats import qmc
 
 from structbo.acquisition import Acquisition
-from structbo.batches import Hallucination
 from structbo.data import Data, standardized
 from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
-from structbo.proposal import is_new, propose, propose_batch
+from structbo.proposal import Situation, is_new, propose
 from structbo.space import Levels, Space
 
 NUM_DRAWS = 6
@@ -72,16 +71,15 @@ class Engine:
             draws = self._source.advance(data)
             method = self.method
             seed = step_seed(method.seed, len(known), use=PROPOSAL)
-            key, key_batch = jax.random.split(jax.random.key(seed))
-            given = method.model, draws, data, self.space.levels, n, key, pending, method.criterion
-            if isinstance(method.batch, Hallucination):
-                ranked, self._acquisition = propose(
-                    *given, method.batch.lie, maximizer=method.maximizer
-                )
-            else:
-                ranked, self._acquisition = propose_batch(
-                    *given, method.batch, key_batch, maximizer=method.maximizer
-                )
+            levels = Levels.of(self.space.levels)
+            ranked, self._acquisition = propose(
+                Situation(method.model, draws, data, levels, pending),
+                n,
+                jax.random.key(seed),
+                method.criterion,
+                method.batch,
+                method.maximizer,
+            )
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])

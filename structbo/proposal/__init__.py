@@ -1,13 +1,13 @@
 """The next points: an acquisition averaged over draws, and where it is largest."""
 
-from structbo.proposal.batch import propose_batch
 from structbo.proposal.candidates import candidate_points, is_new
-from structbo.proposal.one_by_one import Proposal, propose
+from structbo.proposal.next_points import propose
+from structbo.proposal.situation import Proposal, Situation
 
 __all__ = [
     "Proposal",
+    "Situation",
     "candidate_points",
     "is_new",
     "propose",
-    "propose_batch",
 ]

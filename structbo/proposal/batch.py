@@ -5,7 +5,6 @@ the batch of pending points. The candidates are this point, the others that its 
 those of `candidate_points`.
 """
 
-from collections.abc import Sequence
 from functools import partial
 
 import jax
@@ -22,84 +21,59 @@ from structbo.acquisition import (
 )
 from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
 from structbo.batches.criteria import TINY_DEVIATION
-from structbo.data import Data
-from structbo.draws import Draws, condition
-from structbo.maximizers import Maximizer, MultiStart
-from structbo.models import Model
+from structbo.draws import condition
+from structbo.maximizers import Layout
+from structbo.models import ConditionedGP
 from structbo.models.compilation import compiled
-from structbo.proposal.candidates import candidate_points, is_new
-from structbo.proposal.one_by_one import Proposal, propose
-from structbo.proposal.search import NUM_PARENTS
-from structbo.proposal.union import structure_of
-from structbo.space import Levels
+from structbo.proposal.candidates import best_observed, candidate_points, is_new
+from structbo.proposal.situation import Proposal, Situation
 
 NUM_CANDIDATES = 480
 """Few enough that with the first point's and some pending ones they are 512 at most."""
 
 
-def propose_batch(
-    model: Model,
-    draws: Draws,
-    data: Data,
-    levels: Sequence[np.ndarray | None],
+def from_candidates(
+    situation: Situation,
     num_points: int,
     key: Array,
-    pending: np.ndarray,
     criterion: Criterion,
     strategy: BatchStrategy,
-    key_batch: Array,
-    *,
-    maximizer: Maximizer = MultiStart(),
+    single: Proposal,
 ) -> Proposal:
-    """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
+    """Chooses points among candidates by a strategy; see `propose`.
 
     The strategy judges candidates by the formula of a `JointCriterion`, at the moments of the
     mixture of draws. For another criterion it uses the confidence bound of `Criterion.width`.
 
     Args:
-        model: the NumPyro model.
-        draws: posterior draws of its sites.
-        data: padded observations.
-        levels: per dimension, its legal coordinates, or None for a continuous one.
-        num_points: how many points to propose.
-        key: a JAX random key for the first point, which is then that of `propose`.
-        pending: points being evaluated, shape (p, D).
+        situation: what is known.
+        num_points: how many points to choose.
+        key: a JAX random key.
         criterion: how single points are judged.
         strategy: how several points are chosen.
-        key_batch: another key, for the other points.
-        maximizer: how the criterion's best point is found.
+        single: the proposal of one point alone.
 
     Returns:
-        The candidates for each point, one for those that the strategy chose, and the acquisition
-        that the first one maximizes. In a small space there can be fewer points than asked for.
+        The points; if there are no new candidates, the proposal of one point.
     """
-    union, landscape = structure_of(model, draws, data), None
-    given = model, draws, data, levels, 1, key, pending, criterion
-    single = propose(*given, maximizer=maximizer, union=union)
-    if num_points == 1 and not len(pending):
-        return single
-    key_candidates, key_strategy = jax.random.split(key_batch)
-    posteriors = _conditioned(model, draws, data)
-    num_observed, num_dims = float(np.sum(data.mask)), data.x.shape[1]
-    if not union.is_projected:
-        beta = HalfLog()(num_observed, num_dims)
-        contexts = jnp.full(len(posteriors.noise), beta)
-        guide = AdditiveAcquisition(posteriors, contexts, union.components, AdditiveUCB())
-        landscape = guide, union.layouts[0]
-    best_first = np.argsort(-np.where(data.mask, data.y, -np.inf), stable=True)
-    parents = jnp.asarray(data.x)[best_first[:NUM_PARENTS]]
-    others = candidate_points(key_candidates, landscape, Levels.of(levels), parents, NUM_CANDIDATES)
+    data, num_observed = situation.data, situation.num_observed
+    num_dims = data.x.shape[1]
+    key_candidates, key_strategy = jax.random.split(key)
+    posteriors = _conditioned(situation.model, situation.draws, data)
+    landscape = _landscape(situation, posteriors)
+    parents = best_observed(data)
+    others = candidate_points(key_candidates, landscape, situation.levels, parents, NUM_CANDIDATES)
     points = np.concatenate([*single.ranked, np.asarray(others)])
-    known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], pending])
+    known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], situation.pending])
     points = points[is_new(points, known)]
     size = min(num_points, len(points))
     if size == 0:
         return single
-    contexts = single.acquisition.contexts
+    context = single.acquisition.contexts
     score = None
     if isinstance(criterion, JointCriterion):
-        score = CriterionScore(criterion, criterion.pooled(contexts))
-    context = contexts if score is None else score.context
+        context = criterion.pooled(context)
+        score = CriterionScore(criterion, context)
 
     def width(ground: GroundSet, num_observed: float) -> float:
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
@@ -117,10 +91,23 @@ def propose_batch(
         next_width=partial(width, num_observed=num_observed + size),
         criterion=score,
         first=0,
-        pending=pending,
+        pending=situation.pending,
     )
     first = single.ranked if chosen[0] == 0 else [points[chosen[:1]]]
     return Proposal([*first, *points[chosen[1:], None]], single.acquisition)
+
+
+def _landscape(
+    situation: Situation, posteriors: ConditionedGP
+) -> tuple[AdditiveAcquisition, Layout] | None:
+    """The additive confidence bound and its junction tree; None where components share no axes."""
+    union = situation.union
+    if union.is_projected:
+        return None
+    beta = HalfLog()(situation.num_observed, situation.data.x.shape[1])
+    contexts = jnp.full(len(posteriors.noise), beta)
+    bound = AdditiveAcquisition(posteriors, contexts, union.components, AdditiveUCB())
+    return bound, union.layouts[0]
 
 
 _conditioned = compiled("model")(condition)

@@ -12,10 +12,12 @@ from jax import Array
 from scipy.spatial.distance import cdist
 from scipy.stats import qmc
 
+from structbo.data import Data
 from structbo.maximizers import AdditiveFunction, Layout, sample_additive
 from structbo.models.arrays import BoolArray, FloatArray
 from structbo.space import Levels
 
+NUM_PARENTS = 4
 SAME = 1e-7
 """Points whose coordinates all differ by less are the same.
 
@@ -54,6 +56,12 @@ def candidate_points(
         return legal
     drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
     return jnp.concatenate([drawn, legal])
+
+
+def best_observed(data: Data) -> Array:
+    """The best observed points, the best first: shape (NUM_PARENTS, D)."""
+    top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
+    return jnp.asarray(data.x)[top]
 
 
 def is_new(points: FloatArray, known: FloatArray) -> BoolArray:

@@ -1,105 +1,49 @@
 """The next points, one after the other: each counts those before it as observed."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
-from typing import NamedTuple
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.acquisition import (
-    Acquisition,
-    AdditiveAcquisition,
-    AdditiveCriterion,
-    Criterion,
-    LogEI,
-)
-from structbo.batches import Lie
+from structbo.acquisition import Criterion
+from structbo.batches import Hallucination, Lie
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.maximizers import Maximizer, MultiStart
+from structbo.maximizers import Maximizer
 from structbo.models import Model
+from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
-from structbo.proposal.search import search_starts
-from structbo.proposal.union import UnionGraph, structure_of
-from structbo.space import Levels
+from structbo.proposal.search import best_points
+from structbo.proposal.situation import Proposal, Situation
 
 
-def propose(
-    model: Model,
-    draws: Draws,
-    data: Data,
-    levels: Sequence[np.ndarray | None],
+def by_hallucination(
+    situation: Situation,
     num_points: int,
     key: Array,
-    pending: np.ndarray,
-    criterion: Criterion = LogEI(),
-    lie: Lie | None = None,
-    *,
-    maximizer: Maximizer = MultiStart(),
-    union: UnionGraph | None = None,
-) -> "Proposal":
-    """Maximizes a criterion, averaged over draws, point after point.
+    criterion: Criterion,
+    strategy: Hallucination,
+    maximizer: Maximizer,
+) -> Proposal:
+    """Maximizes a criterion, averaged over draws, point after point; see `propose`.
 
-    Pending points, and points after the first, count as observed.
-
-    Args:
-        model: the NumPyro model.
-        draws: posterior draws of its sites.
-        data: padded observations.
-        levels: per dimension, its legal coordinates, or None for a continuous one.
-        num_points: how many points to propose.
-        key: a JAX random key.
-        pending: points being evaluated, shape (p, D).
-        criterion: how points are judged, by default by the expected improvement.
-        lie: the value that pending points and points after the first are taken to have, a function
-            of the observed values; by default they have their posterior means, averaged over draws.
-        maximizer: finds the points where the criterion is largest.
-        union: the result of `structure_of` for these draws, if it is known already.
-
-    Returns:
-        The candidates for each point, and what the first one maximizes.
+    Pending points, and points after the first, count as observed, with the values that the strategy
+    takes them to have.
     """
-    legal = Levels.of(levels)
-    union = structure_of(model, draws, data) if union is None else union
-    num_observed = float(np.sum(data.mask))
-    is_additive = isinstance(criterion, AdditiveCriterion) and union.is_everything
-    search = partial(search_starts, model, maximizer, is_additive, criterion)
-    if len(pending):
-        data = _with_fantasies(model, draws, data, pending, lie)
-    ranked: list[np.ndarray] = []
-    acquisitions: list[Acquisition] = []
+    data, new = situation.data, situation.pending
+    ranked, acquisitions = [], []
     for key_point in jax.random.split(key, num_points):
-        if ranked:
-            data = _with_fantasies(model, draws, data, ranked[-1][:1], lie)
-        acquisition, state = search(
-            draws, data, union.components, union.layouts, legal, num_observed, key_point
-        )
-        acquisition = replace(acquisition, criterion=criterion)
+        if len(new):
+            data = _with_fantasies(situation.model, situation.draws, data, new, strategy.lie)
+        points, acquisition = best_points(situation, data, key_point, criterion, maximizer)
+        ranked.append(points)
         acquisitions.append(acquisition)
-        components = union.components
-        function = AdditiveAcquisition.of(acquisition, components) if is_additive else acquisition
-        ranked.append(np.asarray(maximizer(function, state)))
+        new = points[:1]
     return Proposal(ranked, acquisitions[0])
 
 
-class Proposal(NamedTuple):
-    """The points to evaluate next.
-
-    Args:
-        ranked: for each point its candidates in the unit cube, best first, shape (K, D).
-        acquisition: what the first point maximizes.
-    """
-
-    ranked: list[np.ndarray]
-    acquisition: Acquisition
-
-
 def _with_fantasies(
-    model: Model, draws: Draws, data: Data, points: np.ndarray, lie: Lie | None
+    model: Model, draws: Draws, data: Data, points: FloatArray, lie: Lie | None
 ) -> Data:
     """The data with more observations, at their posterior means or with the value of a lie."""
     rows = np.asarray(data.mask)

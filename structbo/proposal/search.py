@@ -7,8 +7,11 @@ Message passing leaves out the residual, components of too many members, and pro
 components share no axes.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from structbo.acquisition import (
@@ -23,14 +26,49 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Components, Layout, Maximizer, Search, coarse_to_fine
 from structbo.models import Model, OuterBox
+from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
-from structbo.proposal.candidates import perturbed
+from structbo.proposal.candidates import best_observed, perturbed
+from structbo.proposal.situation import Situation
 from structbo.space import Levels
 
 NUM_ROUNDS = 2
 NUM_DRAW_STARTS = 3
 NUM_RANDOM = 256
-NUM_PARENTS = 4
+
+
+def best_points(
+    situation: Situation, data: Data, key: Array, criterion: Criterion, maximizer: Maximizer
+) -> tuple[FloatArray, Acquisition]:
+    """The points that maximize a criterion, averaged over draws.
+
+    Args:
+        situation: what is known.
+        data: its observations, and points that count as observed.
+        key: a JAX random key.
+        criterion: how points are judged.
+        maximizer: finds the points.
+
+    Returns:
+        Points of the unit cube, the best first, shape (K, D), and the acquisition.
+    """
+    union = situation.union
+    is_additive = isinstance(criterion, AdditiveCriterion) and union.is_everything
+    acquisition, search = search_starts(
+        situation.model,
+        maximizer,
+        is_additive,
+        criterion,
+        situation.draws,
+        data,
+        union.components,
+        union.layouts,
+        situation.levels,
+        situation.num_observed,
+        key,
+    )
+    acquisition = replace(acquisition, criterion=criterion)
+    return np.asarray(maximizer(_maximized(acquisition, search, is_additive), search)), acquisition
 
 
 @compiled("model", "maximizer", "is_additive")
@@ -68,8 +106,7 @@ def search_starts(
     keys = jax.random.split(key, 5)
     key_random, key_parents, key_starts, key_criterion, key_maximizer = keys
     posteriors = condition(model, draws, data)
-    top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
-    parents = jnp.asarray(data.x)[top]
+    parents = best_observed(data)
     spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
     children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
 
@@ -91,10 +128,16 @@ def search_starts(
     # Estimates of the function's maximum depend on the best candidates.
     search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
     acquisition = guide if is_guide else criterion.of(posteriors, search)
-    function = AdditiveAcquisition.of(acquisition, components) if is_additive else acquisition
     search = search._replace(maxima=global_maxima, key=key_starts)
-    starts = maximizer.starts(function, search)
+    starts = maximizer.starts(_maximized(acquisition, search, is_additive), search)
     return acquisition, search._replace(starts=starts, key=key_maximizer)
+
+
+def _maximized(
+    acquisition: Acquisition, search: Search, is_additive: bool
+) -> Acquisition | AdditiveAcquisition:
+    """What the maximizer is given: by components, if message passing can maximize it as it is."""
+    return AdditiveAcquisition.of(acquisition, search.components) if is_additive else acquisition
 
 
 def _message_passing_maxima(

@@ -38,7 +38,7 @@ class UnionGraph(NamedTuple):
 
 
 def structure_of(model: Model, draws: Draws, data: Data) -> UnionGraph:
-    """The components of all draws together; arguments are those of `propose`."""
+    """The components of all draws together; arguments are those of `Situation`."""
     stacked, (residual, projection) = _members(model, draws, data.x[:1])
     members = np.asarray(stacked)
     components = Components.of(members, max_size=MAX_WIDTH + 1)

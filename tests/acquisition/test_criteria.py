@@ -25,10 +25,12 @@ from structbo.acquisition import (
 )
 from structbo.acquisition.independent_maximum import exceedance, quantile
 from structbo.acquisition.max_value_entropy import NUM_FEATURES
+from structbo.batches import Hallucination
 from structbo.data import Data
 from structbo.draws import condition
+from structbo.maximizers import MultiStart
 from structbo.models import AdditiveGP, Decomposition, edges, projected
-from structbo.proposal import propose
+from structbo.proposal import Situation, propose
 from structbo.proposal.union import structure_of
 from structbo.space import Levels
 
@@ -231,10 +233,9 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
         "noise": jnp.array([0.01, 0.05]),
     }
     levels = [None, None, np.array([0.0, 0.4, 1.0]), None]
-    none = np.empty((0, NUM_DIMS))
-    proposal = propose(
-        model, draws, data, levels, 1, jax.random.key(0), none, acquisition.AdditiveUCB(4.0)
-    )
+    situation = Situation(model, draws, data, Levels.of(levels), np.empty((0, NUM_DIMS)))
+    how = acquisition.AdditiveUCB(4.0), Hallucination(), MultiStart()
+    proposal = propose(situation, 1, jax.random.key(0), *how)
     (candidates,) = proposal.ranked
     assert candidates[0, 2] in levels[2]
     random = rng.random((3000, NUM_DIMS))

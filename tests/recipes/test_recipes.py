@@ -91,10 +91,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     noted: list[Call] = []
     compiled = chain.compiled_sampler
 
-    def search(model, draws, data, levels, num_points, key, pending, criterion, batch, *_, **__):
-        noted.append(Call(model, draws, data, criterion, batch))
+    def search(situation, num_points, key, criterion, strategy, maximizer):
+        model, draws, data = situation.model, situation.draws, situation.data
+        noted.append(Call(model, draws, data, criterion, strategy))
         seeds = jax.random.split(key, num_points)
-        return [np.asarray(jax.random.uniform(k, (4, len(levels)))) for k in seeds], None
+        return [np.asarray(jax.random.uniform(k, (4, data.x.shape[1]))) for k in seeds], None
 
     def sampler(model, *rest):
         is_finite = isinstance(model.lengthscale, FiniteUniform)
@@ -113,8 +114,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         return sweep
 
     monkeypatch.setattr(chain, "compiled_sampler", sampler)
-    for name in ("propose", "propose_batch"):
-        monkeypatch.setattr(f"structbo.optimizer.engine.{name}", search)
+    monkeypatch.setattr("structbo.optimizer.engine.propose", search)
     return noted
 
 
@@ -320,8 +320,8 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "method, strategy",
     [
-        ("bucb", None),
-        ("b_est", None),
+        ("bucb", batches.Hallucination()),
+        ("b_est", batches.Hallucination()),
         ("ucb_pe", batches.PureExploration()),
         ("est_pe", batches.PureExploration()),
         ("ucb_dpp_max", batches.DPPMax()),
