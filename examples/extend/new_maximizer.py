@@ -7,6 +7,7 @@ import numpy as np
 
 import structbo as sb
 from structbo.maximizers import MAXIMIZERS, Maximizer, evaluate
+from structbo.models import AdditiveGP, main_effects
 
 
 @dataclass(frozen=True)
@@ -21,4 +22,5 @@ class RandomPoints(Maximizer):
 
 MAXIMIZERS["random_points"] = RandomPoints()
 X, y = [{"a": 0.1}, {"a": 0.5}, {"a": 0.9}], [0.5, 0.1, 0.6]
-print(sb.suggest({"a": (0.0, 1.0)}, X, y, num_initial=3, maximizer="random_points"))
+model = AdditiveGP(main_effects())  # quicker than the default, which learns a structure
+print(sb.suggest({"a": (0.0, 1.0)}, X, y, num_initial=3, model=model, maximizer="random_points"))
