@@ -5,6 +5,7 @@ from structbo.samplers.default import default_sampler
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
+from structbo.samplers.hamiltonian import Hamiltonian
 from structbo.samplers.heat_bath import HeatBath
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.kdpp import (
@@ -31,6 +32,7 @@ __all__ = [
     "EdgeGibbs",
     "FamilyGibbs",
     "GridGibbs",
+    "Hamiltonian",
     "HeatBath",
     "InformedEdges",
     "Metropolis",

@@ -15,6 +15,7 @@ from structbo.models.precision import double_precision
 from structbo.models.upstream import latent_sample_sites, prototype_trace
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
+from structbo.samplers.hamiltonian import Hamiltonian
 from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
 
 
@@ -31,17 +32,16 @@ def default_sampler(
     parameters on finite sets `GridGibbs`, random trees `PriorDraws`, as `BLOCKS` says; the family
     of a mixture together with the structures inside its families `FamilyGibbs`. Any other discrete
     site gets NumPyro's `DiscreteGibbs` if its elements are whole numbers from 0 to a bound, and
-    `GridGibbs` if they are on another finite set of numbers. All continuous sites together get a
-    short Hamiltonian trajectory.
+    `GridGibbs` if they are on another finite set of numbers. All continuous sites together get
+    `Hamiltonian`; NumPyro's `HMC` where the model has sites that are summed over.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.
         num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
         blocks: other blocks than those of `BLOCKS`, by the class of a support or by the name of a
             site, for example ``{"Z": EdgeGibbs}``.
-        remainder: the kernel for the continuous sites, built on the same model; by default
-            ``HMC(model, num_steps=5)`` with an adapted step size. ``NUTS(model)`` is the thorough
-            and more expensive choice.
+        remainder: the kernel for the continuous sites, built on the same model, for example
+            ``NUTS(model)``.
 
     Returns:
         A kernel for `numpyro.infer.MCMC`.
@@ -52,7 +52,7 @@ def default_sampler(
     Example:
         >>> from structbo.models import AdditiveGP
         >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
-        ['InformedEdges', 'HMC']
+        ['InformedEdges', 'Hamiltonian']
     """
     with double_precision():
         points, y = np.full((2, num_dims), 0.5), np.zeros(2)
@@ -69,24 +69,26 @@ def default_sampler(
     if in_families:
         composed.append((FamilyGibbs(model, blocks=known), in_families))
     if None in chosen.values():
-        if remainder is None:
-            remainder = HMC(
-                model,
-                num_steps=5,
-                trajectory_length=None,
-                step_size=0.1,
-                adapt_mass_matrix=False,
-            )
-        composed.append((remainder, None))
+        composed.append((remainder or _for_continuous_sites(model, trace), None))
     return Gibbs(composed)
+
+
+def _for_continuous_sites(model: Model, trace: Any) -> MCMCKernel:
+    if any(_is_summed(site) for site in trace.values()):
+        return HMC(model, step_size=0.1, trajectory_length=None, num_steps=20)
+    return Hamiltonian(model)
+
+
+def _is_summed(site: dict[str, Any]) -> bool:
+    """Whether NumPyro sums the density over all values of a discrete site."""
+    return bool(site["type"] == "sample" and site["infer"].get("enumerate") == "parallel")
 
 
 def _block_of(name: str, site: dict[str, Any], known: Blocks) -> BlockFactory | None:
     """The block of a latent site; None if it is left to the Hamiltonian moves, or summed over."""
     prior = site["fn"]
     factory = block_of(name, prior.support, known)
-    is_summed = site["infer"].get("enumerate") == "parallel"
-    if factory is not None or is_summed or not prior.support.is_discrete:
+    if factory is not None or _is_summed(site) or not prior.support.is_discrete:
         return factory
     values = _values(name, prior, known)
     # `DiscreteGibbs` takes whole numbers from 0 on for granted.

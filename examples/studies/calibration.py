@@ -67,7 +67,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "PartitionMoves": partial(case, sm.partitions(), KNOWN, ss.PartitionMoves),
     "ActiveGibbs": partial(case, sm.active_sets(0.4), KNOWN, ss.ActiveGibbs),
     "GridGibbs": partial(case, CLIQUES, SCALARS | PATH, ss.GridGibbs, lengthscale=GRID),
-    "HMC": partial(case, CLIQUES, PATH),
+    "Hamiltonian": partial(case, CLIQUES, PATH),
     "cliques": partial(case, CLIQUES),
     "pairs, residual": partial(case, sm.edges(dist.Beta(2.0, 3.0)), residual=sm.Residual()),
     "forests": partial(case, sm.edges(0.4, sm.cliques, max_width=1)),

@@ -17,10 +17,12 @@ from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.relocation import relocated
 
-ADAPTATION_SWEEPS = 8
-RUN_IN_PASSES = 3
-MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 2, 6
-SWEEPS_TIMES_DIMS = 60
+NUM_WARMUP = 10_000
+"""Kernels adapt until they have taken so many steps: as many as no chain ever takes."""
+ADAPTATION_SWEEPS = 4
+RUN_IN_PASSES = 4
+MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
+SWEEPS_TIMES_DIMS = 30
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 
 
@@ -29,7 +31,7 @@ def sweeps_per_draw(num_dims: int) -> int:
 
     Example:
         >>> sweeps_per_draw(2), sweeps_per_draw(50)
-        (6, 2)
+        (2, 1)
     """
     return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
 
@@ -71,8 +73,8 @@ class Chain(KeepsPrecision):
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
             for _ in range(RUN_IN_PASSES):
-                self._state, _ = sweep(self._state, data, self._num_draws)
-        self._state, draws = sweep(self._state, data, self._num_draws)
+                self._state, _ = sweep(self._state, data, self._num_draws, NUM_WARMUP)
+        self._state, draws = sweep(self._state, data, self._num_draws, ADAPTATION_SWEEPS)
         return draws
 
 
@@ -86,10 +88,10 @@ def compiled_sampler(
     @jax.jit
     def initialize(key: Array, data: Data) -> Any:
         args, kwargs = _arguments(data)
-        return strongly_typed(kernel.init(key, ADAPTATION_SWEEPS, None, args, kwargs))
+        return strongly_typed(kernel.init(key, NUM_WARMUP, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
-    def sweep(state: Any, data: Data, num_draws: int) -> tuple[Any, Draws]:
+    def sweep(state: Any, data: Data, num_draws: int, num_adapting: Array) -> tuple[Any, Draws]:
         args, kwargs = _arguments(data)
         spacing = sweeps_per_draw(data.x.shape[1])
         thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
@@ -102,7 +104,8 @@ def compiled_sampler(
             )
             return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
-        state, draws = jax.lax.scan(draw, _refreshed(kernel, state, args, kwargs), thinning)
+        start = _refreshed(kernel, state, args, kwargs, NUM_WARMUP - num_adapting)
+        state, draws = jax.lax.scan(draw, start, thinning)
         return strongly_typed(state), draws
 
     return initialize, sweep
@@ -128,12 +131,12 @@ def strongly_typed(state: Any) -> Any:
 
 
 def _refreshed(
-    kernel: MCMCKernel, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    kernel: MCMCKernel, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], step: Array
 ) -> Any:
-    """The state with everything that depends on the data recomputed, and adaptation switched on."""
+    """The state with everything that depends on the data recomputed, at a step of its warm-up."""
     state = relocated(kernel, state, _values(kernel, state), args, kwargs)
     return jax.tree.map(
-        lambda part: part._replace(i=jnp.zeros_like(part.i)) if _adapts(part) else part,
+        lambda part: part._replace(i=step.astype(part.i.dtype)) if _adapts(part) else part,
         state,
         is_leaf=_adapts,
     )

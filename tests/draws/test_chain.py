@@ -109,8 +109,8 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
         starts.append(initialize(key, data))
         return starts[-1]
 
-    def one_pass(state: Any, data: Data, num_draws: int) -> Any:
-        after, draws = sweep(state, data, num_draws)
+    def one_pass(state: Any, data: Data, num_draws: int, num_adapting: int) -> Any:
+        after, draws = sweep(state, data, num_draws, num_adapting)
         passes.append((len(data.y), state, after))
         return after, draws
 
@@ -132,7 +132,7 @@ def test_the_chain_follows_new_observations() -> None:
     chain = Chain(MODEL, NUM_DRAWS, seed=0)
     before = advance(chain, Data.padded(*table(64)))
     after = advance(chain, Data.padded(*table(64, noise=1.0)))
-    assert np.median(before["noise"]) < 0.3 < 0.6 < np.median(after["noise"])
+    assert np.median(before["noise"]) < 0.4 < 0.6 < np.median(after["noise"])
 
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
@@ -141,7 +141,7 @@ def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)
-        state, _ = sweep(start, data, NUM_DRAWS)
+        state, _ = sweep(start, data, NUM_DRAWS, 1)
     types = [[leaf.aval for leaf in jax.tree.leaves(tree)] for tree in (start, state)]
     assert types[0] == types[1]
 

@@ -16,7 +16,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
-from numpyro.infer import HMC, Gibbs
+from numpyro.infer import Gibbs
 from numpyro.infer.util import log_density
 
 from structbo.models import (
@@ -29,7 +29,7 @@ from structbo.models import (
     adjacency,
     pairs,
 )
-from structbo.samplers import ActiveGibbs, EdgeGibbs, InformedEdges, default_sampler
+from structbo.samplers import ActiveGibbs, EdgeGibbs, Hamiltonian, InformedEdges, default_sampler
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.informed_edges import first_order_gains
 
@@ -203,9 +203,9 @@ def test_edges_within_an_active_set_jointly(
 
 def test_default_sampler_picks_it():
     blocks = {
-        AdditiveGP(active_sets()): [ActiveGibbs, HMC],
-        AdditiveGP(active_sets(dist.Beta(1, 9))): [ActiveGibbs, HMC],
-        AdditiveGP(sparse_graph): [InformedEdges, ActiveGibbs, HMC],
+        AdditiveGP(active_sets()): [ActiveGibbs, Hamiltonian],
+        AdditiveGP(active_sets(dist.Beta(1, 9))): [ActiveGibbs, Hamiltonian],
+        AdditiveGP(sparse_graph): [InformedEdges, ActiveGibbs, Hamiltonian],
     }
     for model, expected in blocks.items():
         assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == expected

@@ -6,7 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from numpyro.infer import HMC, MCMC
+from numpyro.infer import MCMC
 from numpyro.infer.gibbs import prototype_trace
 from numpyro.infer.util import log_density
 
@@ -28,6 +28,7 @@ from structbo.models import (
 from structbo.samplers import (
     ActiveGibbs,
     FamilyGibbs,
+    Hamiltonian,
     InformedEdges,
     PartitionMoves,
     default_sampler,
@@ -74,15 +75,15 @@ FAMILIES = {
     "fully dependent": fully_dependent(),
 }
 COMPOSITIONS = {
-    "edges of active": (edges_of_active, [InformedEdges, ActiveGibbs, HMC]),
-    "projected partition": (projected_partition, [PartitionMoves, HMC]),
-    "projected edges": (projected_edges, [InformedEdges, HMC]),
-    "block model": (block_model, [InformedEdges, PartitionMoves, HMC]),
-    "domain graph": (domain_graph, [InformedEdges, HMC]),
-    "mixture": (mixture(FAMILIES), [FamilyGibbs, HMC]),
+    "edges of active": (edges_of_active, [InformedEdges, ActiveGibbs, Hamiltonian]),
+    "projected partition": (projected_partition, [PartitionMoves, Hamiltonian]),
+    "projected edges": (projected_edges, [InformedEdges, Hamiltonian]),
+    "block model": (block_model, [InformedEdges, PartitionMoves, Hamiltonian]),
+    "domain graph": (domain_graph, [InformedEdges, Hamiltonian]),
+    "mixture": (mixture(FAMILIES), [FamilyGibbs, Hamiltonian]),
     "mixture beside edges": (
         lambda D: (edges()(D), mixture(FAMILIES)(D))[1],
-        [InformedEdges, FamilyGibbs, HMC],
+        [InformedEdges, FamilyGibbs, Hamiltonian],
     ),
 }
 

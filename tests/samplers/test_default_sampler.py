@@ -7,7 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
-from numpyro.infer import HMC, MCMC, NUTS, DiscreteGibbs
+from numpyro.infer import MCMC, NUTS, DiscreteGibbs
 from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import (
@@ -22,7 +22,7 @@ from structbo.models import (
     pairs,
     partitions,
 )
-from structbo.samplers import GridGibbs, InformedEdges, PartitionMoves, default_sampler
+from structbo.samplers import GridGibbs, Hamiltonian, InformedEdges, PartitionMoves, default_sampler
 
 GRID = [0.2, 0.5, 1.0]
 
@@ -39,12 +39,12 @@ def all_fixed_but_edges() -> AdditiveGP:
 @pytest.mark.parametrize(
     ("model", "blocks"),
     [
-        (AdditiveGP(), [InformedEdges, HMC]),
-        (AdditiveGP(edges(dist.Beta(1, 4), components=cliques)), [InformedEdges, HMC]),
-        (AdditiveGP(partitions()), [PartitionMoves, HMC]),
-        (AdditiveGP(lengthscale=FiniteUniform(GRID)), [InformedEdges, GridGibbs, HMC]),
-        (AdditiveGP(noise=FiniteUniform([0.01, 0.1])), [InformedEdges, GridGibbs, HMC]),
-        (handlers.condition(AdditiveGP(), data={"Z": jnp.zeros((2, 2), int)}), [HMC]),
+        (AdditiveGP(), [InformedEdges, Hamiltonian]),
+        (AdditiveGP(edges(dist.Beta(1, 4), components=cliques)), [InformedEdges, Hamiltonian]),
+        (AdditiveGP(partitions()), [PartitionMoves, Hamiltonian]),
+        (AdditiveGP(lengthscale=FiniteUniform(GRID)), [InformedEdges, GridGibbs, Hamiltonian]),
+        (AdditiveGP(noise=FiniteUniform([0.01, 0.1])), [InformedEdges, GridGibbs, Hamiltonian]),
+        (handlers.condition(AdditiveGP(), data={"Z": jnp.zeros((2, 2), int)}), [Hamiltonian]),
         (all_fixed_but_edges(), [InformedEdges]),
     ],
     ids=[

@@ -1,0 +1,213 @@
+"""Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.flatten_util import ravel_pytree
+from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
+
+from structbo.models.arguments import checked_count
+from structbo.models.likelihood import Model
+from structbo.samplers.structure_block import Block
+
+TARGET_ACCEPTANCE = 0.8
+FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 0.5
+FORGETTING = 3.0
+"""The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
+NUM_PRIOR_VALUES = 10.0
+"""How many values the first guess of the deviations is worth."""
+JITTER = 0.2
+"""Steps vary by this share, so that no trajectory closes into an orbit."""
+DIVERGENCE = 1000.0
+"""An error of the energy, above which a trajectory has left the level that it should follow."""
+
+
+class Adaptation(NamedTuple):
+    """What the trajectories have taught. Values are those of sites mapped to the real numbers.
+
+    Args:
+        step_size: in units of the deviations.
+        mean: of the values, shape (P,).
+        variance: of the values, shape (P,).
+        count: how many values were seen.
+    """
+
+    step_size: Array
+    mean: Array
+    variance: Array
+    count: Array
+
+    @classmethod
+    def first(cls, size: int) -> "Adaptation":
+        """Before anything is seen of P numbers."""
+        variance = jnp.full(size, FIRST_DEVIATION**2)
+        return cls(jnp.array(FIRST_STEP_SIZE), jnp.zeros(size), variance, jnp.array(0.0))
+
+    def learned(self, position: Array, accept_prob: Array) -> "Adaptation":
+        """After one more trajectory, which ended at a position (P,)."""
+        count = self.count + 1.0
+        away = position - self.mean
+        mean = self.mean + FORGETTING / (count + FORGETTING - 1.0) * away
+        share = FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES)
+        variance = self.variance + share * (away * (position - mean) - self.variance)
+        change = count**-0.6 * (accept_prob - TARGET_ACCEPTANCE)
+        return Adaptation(self.step_size * jnp.exp(change), mean, variance, count)
+
+
+class HamiltonianState(NamedTuple):
+    """State of the Hamiltonian block.
+
+    Args:
+        z: values of the block's sites.
+        i: how many steps were taken; it learns until they are as many as the warm-up.
+        adapt_state: what it has learned.
+        accept_prob: of the last trajectory.
+        energy: the potential and kinetic energy that the chain has now.
+        diverging: whether the last trajectory lost its energy.
+        rng_key: for the next step.
+    """
+
+    z: dict[str, Array]
+    i: Array
+    adapt_state: Adaptation
+    accept_prob: Array
+    energy: Array
+    diverging: Array
+    rng_key: Array
+
+
+class Hamiltonian(Block):
+    """Hamiltonian Monte Carlo with a diagonal metric, as a block of `numpyro.infer.Gibbs`.
+
+    NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues
+    whenever an observation is added has none, so this one learns from every step, ever less. Its
+    state has values only, and no gradient to be kept up to date by the other blocks: the gradient
+    is compiled once, in the loop over the steps of a trajectory.
+
+    Args:
+        model: the NumPyro model.
+        num_steps: of each trajectory; each costs a gradient, and there is one more.
+
+    References:
+        Neal 2011, "MCMC using Hamiltonian dynamics"; Andrieu and Thoms 2008, "A tutorial on
+        adaptive MCMC", algorithm 4, for the mean, the variance and the step.
+    """
+
+    def __init__(self, model: Model, num_steps: int = 20) -> None:
+        super().__init__(model)
+        self._num_steps = checked_count("num_steps", num_steps)
+        self._num_warmup = 0
+
+    @property
+    def statistics(self) -> dict[str, str]:
+        return {
+            "acceptance_rate": "accept_prob",
+            "diverging": "diverging",
+            "energy": "energy",
+            "step_size": "adapt_state.step_size",
+        }
+
+    def init(
+        self,
+        rng_key: Array,
+        num_warmup: int,
+        init_params: dict[str, Array] | None,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> HamiltonianState:
+        self._num_warmup = num_warmup
+        z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
+        u = self._unconstrained(z, model_args, model_kwargs)
+        nothing = jnp.array(0.0)
+        adaptation = Adaptation.first(ravel_pytree(u)[0].size)
+        diverging = jnp.array(False)
+        return HamiltonianState(z, jnp.array(0), adaptation, nothing, nothing, diverging, rng_key)
+
+    def sample(
+        self,
+        state: HamiltonianState,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> HamiltonianState:
+        if not state.z:
+            return state
+        model, kwargs = self._model, model_kwargs or {}
+        start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
+        deviation = jnp.sqrt(state.adapt_state.variance)
+
+        def potential(shift: Array) -> Array:
+            values = unravel(start + deviation * shift)
+            energy: Array = potential_energy(model, model_args, kwargs, values)
+            return energy
+
+        rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
+        momentum = jax.random.normal(key_momentum, start.shape)
+        jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
+        step_size = jitter * state.adapt_state.step_size
+        shift, before, after = trajectory(potential, momentum, step_size, self._num_steps)
+        # Infinite energies on both sides leave the chain where it is.
+        error = jnp.nan_to_num(after - before, nan=jnp.inf)
+        accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
+        accept = jax.random.uniform(key_accept) < accept_prob
+        position = jnp.where(accept, start + deviation * shift, start)
+        adaptation = state.adapt_state.learned(position, accept_prob)
+        learns = state.i < self._num_warmup
+        values = constrain_fn(model, model_args, kwargs, unravel(position))
+        return HamiltonianState(
+            {name: jnp.where(accept, values[name], state.z[name]) for name in state.z},
+            state.i + 1,
+            jax.tree.map(lambda a, b: jnp.where(learns, a, b), adaptation, state.adapt_state),
+            accept_prob,
+            jnp.where(accept, after, before),
+            error > DIVERGENCE,
+            rng_key,
+        )
+
+    def _unconstrained(
+        self,
+        z: dict[str, Array],
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> dict[str, Array]:
+        """The values of the block's sites, mapped to the real numbers."""
+        u = unconstrain_fn(self._model, model_args, model_kwargs or {}, z)
+        return {name: u[name] for name in z}
+
+
+def trajectory(
+    potential: Callable[[Array], Array], momentum: Array, step_size: Array, num_steps: int
+) -> tuple[Array, Array, Array]:
+    """Leapfrog steps from the origin.
+
+    Args:
+        potential: from a position (P,) to minus the log density.
+        momentum: at the start, shape (P,).
+        step_size: of each step.
+        num_steps: how many steps.
+
+    Returns:
+        The position at the end, shape (P,), and the energies at the start and at the end.
+
+    Example:
+        >>> end, before, after = trajectory(lambda q: q @ q / 2, jnp.ones(1), jnp.array(0.01), 100)
+        >>> round(float(end[0]), 4), round(float(after - before), 4)  # sin(1), and no error
+        (0.8415, 0.0)
+    """
+    slope = jax.value_and_grad(potential)
+    nothing = jnp.array(0.0)
+
+    def step(k: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
+        position, momentum, before, _ = state
+        height, gradient = slope(position)
+        is_first, is_last = k == 0, k == num_steps
+        before = jnp.where(is_first, height + 0.5 * momentum @ momentum, before)
+        momentum = momentum - jnp.where(is_first | is_last, 0.5, 1.0) * step_size * gradient
+        after = height + 0.5 * momentum @ momentum
+        return position + jnp.where(is_last, 0.0, step_size) * momentum, momentum, before, after
+
+    init = (jnp.zeros_like(momentum), momentum, nothing, nothing)
+    position, _, before, after = jax.lax.fori_loop(0, num_steps + 1, step, init)
+    return position, before, after

@@ -1,0 +1,177 @@
+"""Hamiltonian moves: exact trajectories, posteriors in closed form, and what is learned."""
+
+from itertools import pairwise
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+from jax import Array
+from numpyro.infer import MCMC, Gibbs
+from scipy import stats
+
+from structbo.samplers import Hamiltonian
+from structbo.samplers.hamiltonian import DIVERGENCE, Adaptation, trajectory
+
+SCALES = np.array([0.01, 1.0, 100.0])
+NOTHING = jnp.zeros((1, 1))
+
+
+def bounded(X: Array, y: Array | None = None) -> None:
+    """Conjugate pairs on three supports, so that Jacobians matter."""
+    rate = numpyro.sample("rate", dist.Gamma(3.0, 2.0))
+    share = numpyro.sample("share", dist.Beta(2.0, 3.0))
+    at = numpyro.sample("at", dist.Normal(0.0, 2.0).expand([2]).to_event(1))
+    numpyro.sample("counts", dist.Poisson(rate), obs=jnp.array([4.0, 2.0, 5.0]))
+    numpyro.sample("flips", dist.Bernoulli(share), obs=jnp.array([1.0, 1.0, 0.0, 1.0]))
+    numpyro.sample("y", dist.Normal(at, 1.0).to_event(1), obs=jnp.array([1.0, -3.0]))
+
+
+POSTERIORS = {
+    "rate": stats.gamma(14.0, scale=1 / 5.0),
+    "share": stats.beta(5.0, 4.0),
+    "at0": stats.norm(0.8, np.sqrt(0.8)),
+    "at1": stats.norm(-2.4, np.sqrt(0.8)),
+}
+
+
+def stretched(X: Array, y: Array | None = None) -> None:
+    numpyro.sample("a", dist.Normal(0.0, SCALES).to_event(1))
+
+
+def drawn(model: Any, num_warmup: int, num_samples: int, **settings: Any) -> MCMC:
+    kernel = Gibbs([(Hamiltonian(model, **settings), None)])
+    mcmc = MCMC(
+        kernel,
+        num_warmup=num_warmup,
+        num_samples=num_samples,
+        num_chains=20,
+        chain_method=jax.vmap,
+        progress_bar=False,
+    )
+    mcmc.run(jax.random.key(0), NOTHING)
+    return mcmc
+
+
+def test_draws_follow_posteriors_in_closed_form() -> None:
+    """Quantiles of 20 chains miss theirs by less than four standard errors."""
+    draws = {k: np.asarray(v) for k, v in drawn(bounded, 150, 600).get_samples(True).items()}
+    columns = {**draws, "at0": draws["at"][..., 0], "at1": draws["at"][..., 1]}
+    for name, posterior in POSTERIORS.items():
+        for level in (0.05, 0.25, 0.5, 0.75, 0.95):
+            shares = (columns[name] < posterior.ppf(level)).mean(1)
+            error = shares.std(ddof=1) / np.sqrt(len(shares))
+            assert error < 0.015
+            assert abs(shares.mean() - level) < 4.0 * error, (name, level)
+
+
+def test_the_metric_is_learned_and_makes_all_scales_alike() -> None:
+    """With one step size for all, the widest scale would need 10,000 steps."""
+    mcmc = drawn(stretched, 300, 100)
+    state = mcmc.last_state.block_states[0]
+    deviations = np.sqrt(np.asarray(state.adapt_state.variance))
+    assert (np.abs(np.log(deviations / SCALES)) < 0.5).all()
+    draws = np.asarray(mcmc.get_samples(True)["a"])
+    means = draws.mean(1) / SCALES
+    # Independent draws have means within 0.1 of zero; these chains are nearly as good.
+    assert (means.std(0) < 0.2).all()
+
+
+def test_nothing_is_learned_after_the_warm_up() -> None:
+    kernel = Hamiltonian(stretched)
+    run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
+    state = kernel.init(jax.random.key(0), 2, {"a": jnp.ones(3)}, (NOTHING,), {})
+    states = [state]
+    for _ in range(4):
+        states.append(run(states[-1]))
+    learned = [np.asarray(state.adapt_state.mean) for state in states]
+    assert (learned[1] != learned[0]).any() and (learned[2] != learned[1]).any()
+    for before, after in pairwise(states[2:]):
+        jax.tree.map(np.testing.assert_array_equal, before.adapt_state, after.adapt_state)
+
+
+def quartic(position: Array) -> Array:
+    return (position**4).sum() / 4.0 + position[0] * position[1]
+
+
+def test_a_trajectory_leads_back_if_it_is_turned_round() -> None:
+    """It is its own inverse, which makes the acceptance probability that of Metropolis."""
+    start, momentum = jnp.array([0.3, -0.7]), jnp.array([0.5, 1.1])
+
+    def end(start: Array, momentum: Array) -> tuple[Array, Array]:
+        shift, *_ = trajectory(lambda q: quartic(start + q), momentum, jnp.array(0.1), 15)
+        # The momentum at the end is the slope of the position there, halfway between two steps.
+        before, *_ = trajectory(lambda q: quartic(start + q), momentum, jnp.array(0.1), 14)
+        gradient = jax.grad(quartic)(start + shift)
+        return start + shift, (shift - before) / 0.1 - 0.05 * gradient
+
+    position, last = end(start, momentum)
+    back, first = end(position, -last)
+    np.testing.assert_allclose(back, start, atol=1e-12)
+    np.testing.assert_allclose(-first, momentum, atol=1e-12)
+    volume = jax.jacobian(lambda both: jnp.concatenate(end(both[:2], both[2:])))
+    matrix = volume(jnp.concatenate([start, momentum]))
+    assert abs(jnp.linalg.det(matrix)) == pytest.approx(1.0, abs=1e-10)
+
+
+def test_the_error_of_the_energy_falls_with_the_square_of_the_step() -> None:
+    errors = []
+    for num_steps in (20, 40):
+        momentum, step = jnp.array([0.5, 1.1]), jnp.array(2.0 / num_steps)
+        _, before, after = trajectory(quartic, momentum, step, num_steps)
+        assert before == quartic(jnp.zeros(2)) + 0.5 * momentum @ momentum
+        errors.append(abs(float(after - before)))
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
+
+
+@pytest.mark.parametrize("value", [jnp.nan, jnp.inf])
+def test_a_trajectory_that_leaves_the_support_stays(value: float) -> None:
+    """It counts as diverging; the chain and its metric are where they were."""
+
+    def model(X: Array, y: Array | None = None) -> None:
+        a = numpyro.sample("a", dist.Normal(0.0, 1.0))
+        numpyro.factor("wall", jnp.where(jnp.abs(a - 0.5) < 1e-9, 0.0, -value))
+
+    kernel = Hamiltonian(model)
+    state = kernel.init(jax.random.key(0), 10, {"a": jnp.array(0.5)}, (NOTHING,), {})
+    after = kernel.sample(state, (NOTHING,), {})
+    assert after.z["a"] == 0.5 and after.accept_prob == 0.0 and after.diverging
+    assert np.isfinite(after.energy) and np.isfinite(after.adapt_state.step_size)
+
+
+def test_the_step_shrinks_where_trajectories_diverge() -> None:
+    first = Adaptation.first(1)
+    position = jnp.zeros(1)
+    assert first.learned(position, jnp.array(0.0)).step_size < first.step_size
+    assert first.learned(position, jnp.array(1.0)).step_size > first.step_size
+    assert DIVERGENCE > 100.0
+
+
+def test_one_gradient_is_compiled() -> None:
+    """Programs with a model's gradient take seconds to compile: it is traced in one place."""
+    calls = []
+
+    def potential(position: Array) -> Array:
+        calls.append(position)
+        return position @ position
+
+    jax.make_jaxpr(lambda p: trajectory(potential, p, jnp.array(0.1), 20))(jnp.ones(2))
+    assert len(calls) == 1
+
+
+def test_models_without_continuous_sites_have_nothing_to_move() -> None:
+    def model(X: Array, y: Array | None = None) -> None:
+        numpyro.sample("y", dist.Normal(0.0, 1.0), obs=jnp.array(1.0))
+
+    kernel = Hamiltonian(model)
+    state = kernel.init(jax.random.key(0), 10, {}, (NOTHING,), {})
+    assert kernel.sample(state, (NOTHING,), {}) is state
+
+
+@pytest.mark.parametrize("num_steps", [0, 2.5, True])
+def test_the_number_of_steps_is_checked(num_steps: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="num_steps"):
+        Hamiltonian(stretched, num_steps)
