@@ -32,13 +32,13 @@ class Adaptation(NamedTuple):
         step_size: in units of the deviations.
         mean: of the values, shape (P,).
         variance: of the values, shape (P,).
-        count: how many values were seen.
+        num_values: how many were seen.
     """
 
     step_size: Array
     mean: Array
     variance: Array
-    count: Array
+    num_values: Array
 
     @classmethod
     def first(cls, size: int) -> "Adaptation":
@@ -48,13 +48,13 @@ class Adaptation(NamedTuple):
 
     def learned(self, position: Array, accept_prob: Array) -> "Adaptation":
         """After one more trajectory, which ended at a position (P,)."""
-        count = self.count + 1.0
+        num_values = self.num_values + 1.0
         away = position - self.mean
-        mean = self.mean + FORGETTING / (count + FORGETTING - 1.0) * away
-        share = FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES)
+        mean = self.mean + FORGETTING / (num_values + FORGETTING - 1.0) * away
+        share = FORGETTING / (num_values + FORGETTING + NUM_PRIOR_VALUES)
         variance = self.variance + share * (away * (position - mean) - self.variance)
-        change = count**-0.6 * (accept_prob - TARGET_ACCEPTANCE)
-        return Adaptation(self.step_size * jnp.exp(change), mean, variance, count)
+        change = num_values**-0.6 * (accept_prob - TARGET_ACCEPTANCE)
+        return Adaptation(self.step_size * jnp.exp(change), mean, variance, num_values)
 
 
 class HamiltonianState(NamedTuple):

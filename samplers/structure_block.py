@@ -68,7 +68,7 @@ class Block(MCMCKernel):
         init_params: dict[str, Array] | None,
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
-    ) -> BlockState:
+    ) -> Any:
         if not init_params:
             raise ValueError(
                 f"{type(self).__name__} needs initial values: use it as a block of "

@@ -77,7 +77,7 @@ def from_candidates(
 
     def width(ground: GroundSet, num_observed: float) -> float:
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
-        moments = jnp.asarray(ground.mean), jnp.asarray(deviation)
+        moments = jax.device_put((ground.mean, deviation))
         return float(criterion.width(*moments, context, num_observed, num_dims))
 
     chosen = choose_batch(
