@@ -1,7 +1,8 @@
 """The additive Gaussian process as a NumPyro model."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import jax
@@ -34,6 +35,12 @@ OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa",
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
 
 
+@cache
+def _at_least_one() -> dist.Distribution:
+    """Made when it is first needed: a Pareto distribution starts JAX's backend."""
+    return dist.Pareto(1.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Residual(Value):
     """Priors of one more component over all dimensions, for what the structure does not explain.
@@ -43,11 +50,11 @@ class Residual(Value):
 
     Args:
         rho: its share of the variance, in [0, 1].
-        kappa: the factor by which its lengthscales exceed the shared ones, by default at least 1.
+        kappa: the factor by which its lengthscales exceed the shared ones, by default Pareto(1, 1).
     """
 
     rho: dist.Distribution = dist.Uniform(0.0, 1.0)
-    kappa: dist.Distribution = dist.Pareto(1.0, 1.0)
+    kappa: dist.Distribution = field(default_factory=_at_least_one)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

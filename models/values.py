@@ -157,8 +157,11 @@ def printed_call(value: Any, *, with_defaults: bool = False) -> str:
         with_defaults: whether to write arguments that have their default.
     """
     written, is_positional = [], True
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    factories = {f.name: f.default_factory for f in fields if callable(f.default_factory)}
     for parameter in inspect.signature(type(value)).parameters.values():
-        default = parameter.default
+        made = factories.get(parameter.name)
+        default = parameter.default if made is None else made()
         given = getattr(value, parameter.name, default)
         is_default = given is default or content(given) == content(default)
         is_left_out = given is None or (is_default and not with_defaults)

@@ -54,10 +54,31 @@ print(json.dumps([name for name in after if name in before and before[name] != a
     assert fresh_python(code) == []
 
 
-@pytest.mark.parametrize("library", ["arviz", "matplotlib", "pandas"])
+@pytest.mark.parametrize(
+    "library",
+    [
+        "arviz",
+        "matplotlib",
+        "networkx",
+        "pandas",
+        "scipy.optimize",
+        "scipy.spatial",
+        "scipy.stats",
+    ],
+)
 def test_import_leaves_heavy_libraries_alone(fresh_python, library: str):
     code = f"import structbo, sys, json; print(json.dumps({library!r} in sys.modules))"
     assert fresh_python(code) is False
+
+
+def test_import_starts_no_device(fresh_python):
+    """So that scripts can choose the platform of JAX afterwards."""
+    code = """
+import json, structbo, jax
+jax.config.update("jax_num_cpu_devices", 2)  # an error when the backend is running
+print(json.dumps(jax.device_count()))
+"""
+    assert fresh_python(code) == 2
 
 
 @pytest.mark.nightly

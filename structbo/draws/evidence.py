@@ -17,7 +17,6 @@ from jax.typing import ArrayLike
 from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import compute_log_probs
-from scipy.optimize import minimize
 
 from structbo.data import Data, checked_data
 from structbo.models.arrays import FloatArray
@@ -106,6 +105,8 @@ def maximum_likelihood(
         >>> fit.num_parameters, fit.bic < -20.0
         (3, True)
     """
+    from scipy.optimize import minimize
+
     X, y = checked_data(X, y)
     data = Data.padded(X, y)
     with double_precision():

@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
-import networkx as nx
 import numpy as np
 from jax import Array
 
@@ -36,6 +35,9 @@ from structbo.maximizers.mini_buckets import upper_bound
 from structbo.maximizers.search import Search
 from structbo.models.precision import double_precision
 from structbo.space import Levels
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 # Finest first. More points cost time without better maxima; fewer may miss the best basin.
 _GRIDS = (33, 25, 17, 13, 11, 9)
@@ -222,7 +224,7 @@ def _recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Ar
 
 
 def _block_ascent(
-    graph: nx.Graph,
+    graph: "nx.Graph",
     width: int,
     solve: Callable[[JunctionTree, Array], tuple[Array, float]],
     x: Array,

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
-from scipy.optimize import minimize
 
 from structbo.maximizers.maximizer import Function, Maximizer, evaluate, ranked
 from structbo.maximizers.search import Search
@@ -125,6 +124,8 @@ def gradient_ascent(
     Returns:
         The points, shape (K, D), and their values, none below that of its start.
     """
+    from scipy.optimize import minimize
+
     best_points = starts.copy()
     best_values = np.full(len(starts), -np.inf)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import direct as scipy_direct
 
 from structbo.maximizers.maximizer import Function, Maximizer, evaluate
 from structbo.maximizers.search import Search
@@ -81,6 +80,8 @@ def direct(
         >>> bool(abs(x - 0.3).max() < 1e-2)
         True
     """
+    from scipy.optimize import direct as scipy_direct
+
     legal = Levels.of(levels)
 
     def loss(x: np.ndarray) -> float:

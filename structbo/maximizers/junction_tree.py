@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import networkx as nx
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Scopes = Sequence[np.ndarray]
 """Variables of all factors: group g has shape (F_g, s_g); a row of -1 is padding."""
@@ -57,7 +59,7 @@ class JunctionTree(NamedTuple):
         return tuple(steps[rest[0]] if rest else None for rest in self.separators)
 
 
-def dependency_graph(scopes: Scopes, num_dims: int) -> nx.Graph:
+def dependency_graph(scopes: Scopes, num_dims: int) -> "nx.Graph":
     """The graph that joins two variables when a factor depends on both.
 
     Args:
@@ -71,6 +73,8 @@ def dependency_graph(scopes: Scopes, num_dims: int) -> nx.Graph:
         >>> sorted(dependency_graph([np.array([[0, 1, 2]]), np.array([[2, 3]])], 4).edges)
         [(0, 1), (0, 2), (1, 2), (2, 3)]
     """
+    import networkx as nx
+
     graph = nx.Graph()
     graph.add_nodes_from(range(num_dims))
     for group in scopes:
@@ -80,7 +84,7 @@ def dependency_graph(scopes: Scopes, num_dims: int) -> nx.Graph:
 
 
 def triangulate(
-    graph: nx.Graph, *, max_width: int | None = None, times_clamped: np.ndarray | None = None
+    graph: "nx.Graph", *, max_width: int | None = None, times_clamped: np.ndarray | None = None
 ) -> JunctionTree:
     """Triangulates a graph by min-fill elimination.
 
@@ -101,6 +105,7 @@ def triangulate(
         Rolland et al. 2018, section 3.2; Koller and Friedman 2009, section 9.4.3.2 (min-fill).
 
     Example:
+        >>> import networkx as nx
         >>> tree = triangulate(nx.cycle_graph(4))
         >>> tree.cliques, tree.treewidth
         (((0, 1, 3), (1, 2, 3), (2, 3), (3,)), 2)

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.stats import qmc
 
 from structbo.acquisition import Acquisition
 from structbo.data import Data, standardized
@@ -133,6 +132,8 @@ class Engine:
 
     def _quasi_random(self, skip: int, number: int) -> FloatArray:
         """Legal points of a scrambled Sobol sequence."""
+        from scipy.stats import qmc
+
         sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -68,6 +67,8 @@ def _draw_graph(
     ax: "Axes", probabilities: FloatArray, names: Sequence[str], colors: NDArray[np.str_]
 ) -> None:
     """Nodes on a circle, clockwise from the top; likely edges over unlikely ones."""
+    import networkx as nx
+
     graph = nx.from_numpy_array(np.triu(probabilities, 1))
     # NetworkX goes counterclockwise from the right: mirrored, that is clockwise from the top.
     nodes = {v: np.array([y, x]) for v, (x, y) in nx.circular_layout(graph).items()}

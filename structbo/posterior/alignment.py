@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import linear_sum_assignment
 
 
 def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
@@ -36,6 +35,8 @@ def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
 
 
 def _aligned(draw: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    from scipy.optimize import linear_sum_assignment
+
     cosines = _directions(target).T @ _directions(draw)
     rows, columns = linear_sum_assignment(np.abs(cosines), maximize=True)
     return draw[:, columns] * np.where(cosines[rows, columns] < 0.0, -1.0, 1.0)

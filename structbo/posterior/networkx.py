@@ -1,15 +1,17 @@
 """The posterior as a NetworkX graph: its algorithms, its drawing, and its file formats."""
 
 from itertools import combinations
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from structbo.posterior.structures import Probabilities
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def probability_graph(
     names: tuple[str, ...], active: Probabilities, together: Probabilities, threshold: float
-) -> nx.Graph:
+) -> "nx.Graph":
     """The graph of `Posterior.to_networkx`.
 
     Attributes are plain floats, since file formats such as GraphML know no NumPy numbers.
@@ -32,6 +34,8 @@ def probability_graph(
     """
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be in [0, 1], got {threshold}.")
+    import networkx as nx
+
     graph = nx.Graph()
     for name, probability, mcse in zip(names, *active, strict=True):
         graph.add_node(name, probability=float(probability), mcse=float(mcse))

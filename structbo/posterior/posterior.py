@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from structbo.posterior.structures import Probabilities, indicator_probabilities
 from structbo.posterior.summary import summary_table
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
 
 
@@ -201,7 +201,7 @@ class Posterior(PosteriorDraws):
         """
         return arviz_groups(self, num_prior_draws, seed)
 
-    def to_networkx(self, *, threshold: float = 0.0) -> nx.Graph:
+    def to_networkx(self, *, threshold: float = 0.0) -> "nx.Graph":
         """The graph of dimensions that share a component, for NetworkX.
 
         Nodes are the names of the dimensions; with a projection, of its directions. Their
@@ -218,6 +218,7 @@ class Posterior(PosteriorDraws):
             ValueError: if the threshold is not in [0, 1].
 
         Example:
+            >>> import networkx as nx
             >>> from structbo.models import AdditiveGP
             >>> draws = {"Z": 1 - np.eye(2), "lengthscale": np.ones(2), "outputscale": 1.0}
             >>> posterior = Posterior.at(AdditiveGP(), [[0.1, 0.2]], [0.3], draws | {"noise": 1.0})

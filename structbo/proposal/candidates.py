@@ -9,8 +9,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from scipy.spatial.distance import cdist
-from scipy.stats import qmc
 
 from structbo.data import Data
 from structbo.maximizers import AdditiveFunction, Layout, sample_additive
@@ -43,6 +41,8 @@ def candidate_points(
     Returns:
         Shape (number, D); equal points are possible where variables are discrete.
     """
+    from scipy.stats import qmc
+
     key_tree, key_children, key_spread = jax.random.split(key, 3)
     num_drawn = 0 if landscape is None else number // 3
     num_children = (number - num_drawn) // 2
@@ -78,6 +78,8 @@ def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
         >>> is_new(np.array([[0.1], [0.5], [0.5 + 1e-16], [0.7]]), np.array([[0.1]])).tolist()
         [False, True, False, True]
     """
+    from scipy.spatial.distance import cdist
+
     same = cdist(points, np.concatenate([known, points]), "chebyshev") < SAME
     is_first: BoolArray = same.argmax(1) == len(known) + np.arange(len(points))
     return is_first
