@@ -1,5 +1,6 @@
 """A trial: one point, and what is known of the objective there."""
 
+import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,22 +11,45 @@ from structbo.data.table import observed_values
 State = Literal["pending", "complete", "failed", "withdrawn"]
 
 
+class Copied:
+    """A field that is copied when it is set and when it is read: nobody else can edit it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = f"_{name}"
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Any:
+        if instance is None:
+            raise AttributeError("the class has no value, so that the field has no default")
+        return copy.copy(vars(instance)[self._name])
+
+    def __set__(self, instance: object, value: Any) -> None:
+        vars(instance)[self._name] = copy.copy(value)
+
+
 @dataclass(frozen=True)
 class Trial:
     """One point and what is known of it.
 
     Args:
         number: counts trials from 0.
-        params: the point: a dict by name, or an array (D,) for a plain box.
+        params: the point: a dict by name, or an array (D,) for a plain box. Each access gives a
+            copy, so that what is done to it does not change the trial.
         state: "pending" until a value is told; "failed" if the value was not finite; "withdrawn" if
             it will never be told.
         value: the objective there, or None.
     """
 
     number: int
-    params: Any
+    params: Any = Copied()
     state: State = "pending"
     value: float | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trial):
+            return NotImplemented
+        known = self.number, self.state, self.value
+        same_point = np.array_equal(self.params, other.params)
+        return same_point and known == (other.number, other.state, other.value)
 
     def told(self, value: float | None) -> "Trial":
         """The trial with its value; None, NaN and infinite values are failures.

@@ -185,7 +185,7 @@ class _Choices(_Discrete):
         unordered = isinstance(self.choices, str | bytes | set | frozenset)
         if unordered or not isinstance(self.choices, Iterable):
             raise TypeError(f"choices must be a list, got {self.choices!r}")
-        object.__setattr__(self, "choices", tuple(_plain(choice) for choice in self.choices))
+        object.__setattr__(self, "choices", tuple(_fixed(choice) for choice in self.choices))
         if not self.choices:
             raise ValueError("choices must hold at least one value, got none")
         try:
@@ -219,7 +219,9 @@ class Ordinal(_Choices):
 
     Args:
         choices: distinct numbers, strings, booleans, None, or tuples of these. 1 and True differ,
-            1 and 1.0 do not; NaN reads as None. NumPy scalars come back as Python's own.
+            1 and 1.0 do not; NaN reads as None. NumPy scalars come back as Python's own, lists as
+            tuples: nobody can edit them.
+
 
     >>> Ordinal([16, 32, 64]).to_unit(32)
     0.5
@@ -243,6 +245,11 @@ class Categorical(_Choices):
 def _plain(value: Any) -> Any:
     """A scalar of NumPy (or JAX, or Torch) as Python's own."""
     return value.item() if getattr(value, "ndim", None) == 0 else value
+
+
+def _fixed(value: Any) -> Any:
+    """A choice that cannot be edited: lists become tuples."""
+    return tuple(map(_fixed, value)) if isinstance(value, list) else _plain(value)
 
 
 def _number(what: str, value: Any) -> float:

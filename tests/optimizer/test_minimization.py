@@ -137,6 +137,30 @@ def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None
     assert seen == [trial for trial in result.trials for _ in range(2)]
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_an_objective_may_change_its_argument(workers: int) -> None:
+    """What was proposed is what is stored, by name and in a box, here and in an executor."""
+
+    def emptied(point: dict[str, Any]) -> float:
+        return math.log(point.pop("lr")) + point.pop("k")
+
+    def halved(point: np.ndarray) -> float:
+        value = bowl(point)
+        point *= 0.5
+        return value
+
+    with ThreadPoolExecutor(2) as pool:
+        run = partial(minimize, n_trials=3, num_initial=MANY, executor=pool if workers else None)
+        by_name, box = run(emptied, SPACE), run(halved, BOX)
+    for trial in by_name.trials:
+        assert trial.value == math.log(trial.params["lr"]) + trial.params["k"]
+        assert list(trial.params) == ["lr", "k", "act"]
+    assert all(trial.value == bowl(trial.params) for trial in box.trials)
+    assert [t.params for t in by_name.trials] == [
+        t.params for t in run(lambda p: 0.0, SPACE, executor=None).trials
+    ]
+
+
 def test_an_executor_evaluates_several_points_at_a_time() -> None:
     """Every evaluation waits until another one runs."""
     both = threading.Barrier(2, timeout=30.0)

@@ -97,6 +97,24 @@ def test_points_of_ones_own_become_trials(optimizer: Optimizer) -> None:
     assert optimizer.best is trial
 
 
+@pytest.mark.parametrize("space", [SPACE, BOX])
+def test_editing_params_changes_no_trial(space: Any) -> None:
+    optimizer = Optimizer(space)
+    first = next(iter(SPACE.names)) if space is SPACE else 0
+    asked = optimizer.ask()
+    proposed = asked.params
+    asked.params[first] = 0.5
+    optimizer.trials[0].params[first] = 0.5
+    own = asked.params
+    own[first] = 0.5
+    assert own[first] == 0.5, "a copy is the reader's own"
+    assert asked == optimizer.trials[0] == Trial(0, proposed) != Trial(0, own)
+    told = optimizer.tell(asked, 1.0)
+    told.params[first] = 0.5
+    optimizer.best.params[first] = 0.5
+    assert optimizer.trials == (Trial(0, proposed, "complete", 1.0),)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, None])
 def test_values_that_are_not_finite_are_failures(optimizer: Optimizer, value: Any) -> None:
     told = optimizer.tell(optimizer.ask(), value)

@@ -140,3 +140,10 @@ def test_a_choice_is_found_however_a_table_stores_it(given, expected):
 
 def test_numpy_choices_come_back_as_python_values():
     assert [type(value) for value in Ordinal(np.array([16, 32])).choices] == [int, int]
+
+
+def test_choices_that_are_lists_come_back_as_tuples():
+    """So that an objective which edits its point cannot edit the space."""
+    widths = Categorical([[64], [64, [32]]])
+    assert widths.choices == ((64,), (64, (32,)))
+    assert widths.from_unit(widths.to_unit([64, [32]])) == (64, (32,))
