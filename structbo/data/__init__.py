@@ -1,6 +1,6 @@
 """Observations: from tables of users to padded, standardized arrays."""
 
-from structbo.data.checks import checked_data, checked_points
+from structbo.data.checks import checked_data, checked_points, one_number
 from structbo.data.data import Data, padded, padded_size, standardized
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import Trial
@@ -13,6 +13,7 @@ __all__ = [
     "checked_points",
     "direction_sign",
     "observed_values",
+    "one_number",
     "padded",
     "padded_size",
     "standardized",

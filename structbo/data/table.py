@@ -5,6 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structbo.data.checks import real_numbers
 from structbo.models.arrays import FloatArray
 from structbo.space import Space
 
@@ -28,10 +29,7 @@ def unit_points(space: Space, points: Any, name: str) -> FloatArray:
 
 def observed_values(y: ArrayLike) -> FloatArray:
     """Values as an array (m,); a column (m, 1) is flattened."""
-    try:
-        values = np.asarray(y, float)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"y must be numbers, got {y!r}.") from error
+    values = real_numbers("y", y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

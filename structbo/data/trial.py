@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structbo.data.table import observed_values
-
 State = Literal["pending", "complete", "failed", "withdrawn"]
 
 
@@ -51,13 +49,8 @@ class Trial:
         same_point = np.array_equal(self.params, other.params)
         return same_point and known == (other.number, other.state, other.value)
 
-    def told(self, value: float | None) -> "Trial":
-        """The trial with its value; None, NaN and infinite values are failures.
-
-        Raises:
-            ValueError: if the value is not a number.
-        """
-        known = np.nan if value is None else float(observed_values([value])[0])
-        if np.isfinite(known):
-            return replace(self, state="complete", value=known)
+    def told(self, value: float) -> "Trial":
+        """The trial with its value; NaN and infinite values are failures."""
+        if np.isfinite(value):
+            return replace(self, state="complete", value=value)
         return replace(self, state="failed", value=None)

@@ -1,10 +1,11 @@
 """The whole loop: evaluate a function until the budget is spent."""
 
 import inspect
+import numbers
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -12,7 +13,7 @@ from tqdm.auto import tqdm
 
 from structbo.data import Direction, Trial
 from structbo.models.arguments import checked_count
-from structbo.optimizer.engine import SpaceExhausted
+from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
 from structbo.posterior import Posterior
@@ -89,16 +90,8 @@ def _run(
     show_progress_bar: bool = True,
     **settings: Unpack[Settings],
 ) -> Result:
+    _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
-    if checked_count("n_jobs", n_jobs) > 1 and executor is None:
-        raise ValueError(
-            f"n_jobs={n_jobs} needs an executor, such as "
-            f"concurrent.futures.ThreadPoolExecutor({n_jobs})."
-        )
-    if executor is not None and not hasattr(executor, "submit"):
-        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}.")
-    if callable(callbacks):
-        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got a function.")
     if optimizer is None:
         if space is None:
             raise ValueError("give a space, or an optimizer to continue.")
@@ -106,44 +99,91 @@ def _run(
     else:
         _check_continued(optimizer, direction, space, screening, settings)
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
-    running: dict[Future[float], Trial] = {}
-    asked = 0
-    with tqdm(total=n_trials, disable=not show_progress_bar, desc=direction) as progress:
+    asked = num_failed = 0
+    with (
+        Evaluations(optimizer, objective, executor) as evaluations,
+        tqdm(total=n_trials, disable=not show_progress_bar, desc=direction) as progress,
+    ):
         while True:
-            free = min(n_trials - asked, n_jobs - len(running))
+            free = min(n_trials - asked, n_jobs - len(evaluations))
             if free and time.monotonic() < stop_at:
-                trials = _ask(optimizer, free)
-                if len(trials) < free:
+                started = evaluations.start(free)
+                if started < free:
                     warnings.warn("every point of the space is evaluated: stopping.", stacklevel=3)
-                    n_trials = asked + len(trials)
-                asked += len(trials)
-                running |= {_submit(executor, objective, trial): trial for trial in trials}
-            if not running:
+                    n_trials = asked + started
+                asked += started
+            if not evaluations:
                 return Result(optimizer)
-            done = wait(running, return_when=FIRST_COMPLETED).done
-            for future in sorted(done, key=lambda f: (_failed(f), running[f].number)):
-                trial = running.pop(future)
+            for trial, future in evaluations.finished():
                 try:
-                    told = optimizer.tell(trial, future.result())
+                    future.result()
                 except catch as error:
-                    told = optimizer.tell(trial)
                     warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=3)
-                except BaseException as error:
-                    if isinstance(error, Exception):
-                        optimizer.tell(trial)
-                    else:
-                        optimizer.withdraw(trial)
+                except Exception as error:
                     error.add_note(
                         f"structbo: trial {trial.number} ended at {trial.params}. Pass "
-                        "catch=Exception to continue after failures, and optimizer=Optimizer(...) "
-                        "to keep the trials told so far."
+                        "catch=Exception to continue after failures."
                     )
                     raise
+                told = evaluations.tell(trial, future)
+                if told.state == "failed":
+                    num_failed += 1
+                    if not has_failed(future):
+                        # The same text each time, so that Python shows it once.
+                        value = future.result()
+                        hint = "; is a return statement missing?" if value is None else "."
+                        warnings.warn(
+                            f"{name_of(objective)} returned {value}, which counts as a failed "
+                            f"evaluation{hint}",
+                            stacklevel=3,
+                        )
                 progress.update()
                 if any(t.state == "complete" for t in optimizer.trials):
                     progress.set_postfix(best=f"{optimizer.best.value:.6g}")
                 for callback in callbacks:
                     callback(optimizer, told)
+                _check_some_succeeded(optimizer, num_failed)
+
+
+def _check_arguments(
+    objective: Callable[[Any], float],
+    timeout: float | None,
+    catch: type[Exception] | tuple[type[Exception], ...],
+    callbacks: Sequence[Callback],
+    executor: Executor | None,
+    n_jobs: int,
+) -> None:
+    if not callable(objective):
+        raise TypeError(f"objective must be a function, got {objective!r}.")
+    if timeout is not None and not (
+        isinstance(timeout, numbers.Real) and not isinstance(timeout, bool) and timeout >= 0
+    ):
+        raise ValueError(f"timeout must be a number of seconds, or None, got {timeout!r}.")
+    classes = catch if isinstance(catch, tuple) else (catch,)
+    if not all(isinstance(c, type) and issubclass(c, Exception) for c in classes):
+        raise TypeError(
+            "catch must be a class of exceptions such as ValueError, or a tuple of them, got "
+            f"{catch!r}; catch=Exception is for all."
+        )
+    if callable(callbacks):
+        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got a function.")
+    if checked_count("n_jobs", n_jobs) > 1 and executor is None:
+        raise ValueError(
+            f"n_jobs={n_jobs} needs an executor, such as "
+            f"concurrent.futures.ThreadPoolExecutor({n_jobs})."
+        )
+    if executor is not None and not hasattr(executor, "submit"):
+        raise TypeError(f"executor must be a concurrent.futures.Executor, got {executor!r}.")
+
+
+def _check_some_succeeded(optimizer: Optimizer, num_failed: int) -> None:
+    """Checks that not all initial points of a run have failed."""
+    enough = num_failed >= max(optimizer.method.num_initial, 1)
+    if enough and not any(t.state == "complete" for t in optimizer.trials):
+        raise RuntimeError(
+            f"all {num_failed} initial points failed: no value is known. Check the objective; if "
+            "failures are that frequent, raise num_initial."
+        )
 
 
 def _check_continued(
@@ -169,35 +209,6 @@ def _check_continued(
         )
 
 
-def _ask(optimizer: Optimizer, number: int) -> list[Trial]:
-    """A batch of so many trials, or of fewer if the space has no more points."""
-    for size in range(number, 0, -1):
-        try:
-            return optimizer.ask(size)
-        except SpaceExhausted:
-            continue
-    return []
-
-
-def _submit(
-    executor: Executor | None, objective: Callable[[Any], float], trial: Trial
-) -> Future[float]:
-    """Evaluates in the executor, or here and now if there is none."""
-    if executor is not None:
-        return executor.submit(objective, trial.params)
-    future: Future[float] = Future()
-    try:
-        future.set_result(objective(trial.params))
-    except BaseException as error:
-        future.set_exception(error)
-    return future
-
-
-def _failed(future: Future[float]) -> bool:
-    """Whether an evaluation failed; others are told first, so that an exception loses no value."""
-    return future.cancelled() or future.exception() is not None
-
-
 RUN_KEYWORDS = [
     parameter
     for parameter in inspect.signature(_run).parameters.values()
@@ -214,16 +225,20 @@ def minimize(
 ) -> Result:
     """Minimizes a function of the parameters of a space.
 
+    An exception that ends the run early - an interruption, too, such as Ctrl-C - is raised with the
+    attribute ``optimizer``, which has all values that were known by then: go on with
+    ``minimize(objective, optimizer=error.optimizer)``. Trials without a value are withdrawn; those
+    that an executor is still evaluating, too.
+
     Args:
         objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
-            NaN and infinite values count as failed evaluations.
+            NaN, infinite values and None count as failed evaluations. It may change its argument.
         space: the search space, or what `Space` accepts.
         n_trials: how many points to evaluate.
         optimizer: continues this one, which knows its space and settings, instead of a new one.
         screening: a first stage that finds which parameters matter, see `Optimizer`.
         timeout: stop asking for points after this many seconds.
-        catch: exceptions of the objective that count as failed evaluations; others are raised,
-            after all finished evaluations are told to ``optimizer``.
+        catch: exceptions of the objective that count as failed evaluations; others are raised.
         callbacks: called with (optimizer, trial) after every evaluation.
         executor: where to evaluate, any `concurrent.futures.Executor`.
         n_jobs: how many evaluations the executor has at the same time.
@@ -234,9 +249,11 @@ def minimize(
         The best point and value, all trials, and the posterior.
 
     Raises:
-        ValueError: if a number is out of range, neither a space nor an optimizer is given, or
-            settings contradict those of the optimizer.
+        ValueError: if a number is out of range, neither a space nor an optimizer is given,
+            settings contradict those of the optimizer, or the objective returns something other
+            than one number.
         TypeError: if a setting is unknown or of the wrong kind.
+        RuntimeError: if all initial points failed.
 
     Example:
         >>> result = minimize(lambda p: p["x"] ** 2, {"x": (-1.0, 1.0)}, 3, show_progress_bar=False)

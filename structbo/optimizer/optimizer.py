@@ -6,7 +6,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 
-from structbo.data import Direction, Trial, direction_sign, standardized, unit_points
+from structbo.data import Direction, Trial, direction_sign, one_number, standardized, unit_points
 from structbo.models.arguments import checked_count, is_integer
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
@@ -146,13 +146,16 @@ class Optimizer(KeepsPrecision):
             ValueError: if the trial is unknown or already told, the point is outside the space, or
                 the value is not a number. Nothing told before is lost.
         """
+        known = one_number(
+            "value", value, hint="; tell(trial, value) takes one trial, and its value second"
+        )
         number = self._number(trial)
         if number is None:
             params = self.space.from_unit(unit_points(self.space, [trial], "trial"))[0]
-            told = Trial(len(self._trials), params).told(value)
+            told = Trial(len(self._trials), params).told(known)
             self._trials.append(told)
         else:
-            told = self._trials[number] = self._trials[number].told(value)
+            told = self._trials[number] = self._trials[number].told(known)
             self._tell_screening(told)
         return told
 
@@ -256,6 +259,8 @@ class Optimizer(KeepsPrecision):
         elif is_integer(trial):
             number = int(trial)
         else:
+            if isinstance(trial, list | tuple) and any(isinstance(t, Trial) for t in trial):
+                raise ValueError(f"trial must be one trial, got {len(trial)}; give one at a time.")
             unit = unit_points(self.space, [trial], "trial")
             asked = [t for t in self._trials if t.state == "pending"]
             same = (t for t in asked if np.array_equal(self.space.to_unit([t.params]), unit))

@@ -43,9 +43,7 @@ class PosteriorDraws(KeepsPrecision):
 
     def __post_init__(self) -> None:
         X, y = checked_data(self.X, self.y)
-        names = tuple(self.names) or tuple(f"x{d}" for d in range(X.shape[1]))
-        if len(names) != X.shape[1] or len(set(names)) != len(names):
-            raise ValueError(f"names must be {X.shape[1]} different names, got {names}.")
+        names = checked_names(self.names, X.shape[1])
         draws = {name: np.asarray(value) for name, value in self.draws.items()}
         if len({value.shape[:2] for value in draws.values()}) != 1:
             shapes = {name: value.shape for name, value in draws.items()}
@@ -189,6 +187,19 @@ class PosteriorDraws(KeepsPrecision):
             )
         rows, columns = np.triu_indices(len(self.names), 1)
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
+
+
+def checked_names(names: Sequence[str], num_dims: int) -> tuple[str, ...]:
+    """The names of the dimensions, by default x0, x1, ...
+
+    Raises:
+        ValueError: if there are more or fewer, some are the same, or one is no string.
+    """
+    known = tuple(names) or tuple(f"x{d}" for d in range(num_dims))
+    are_strings = not isinstance(names, str) and all(isinstance(name, str) for name in known)
+    if not are_strings or len(known) != num_dims or len(set(known)) != num_dims:
+        raise ValueError(f"names must be {num_dims} different names, got {names!r}.")
+    return known
 
 
 @remembered

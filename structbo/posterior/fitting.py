@@ -11,6 +11,7 @@ from structbo.draws import run_chains
 from structbo.models import Model
 from structbo.models.arguments import checked_count
 from structbo.models.precision import double_precision
+from structbo.posterior.draws import checked_names
 from structbo.posterior.posterior import Posterior
 from structbo.samplers import Sampler, default_sampler
 
@@ -51,12 +52,13 @@ def fit(
         The draws, with the sampler's statistics.
 
     Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, a value is not finite, or a
-            number of steps or chains is out of range.
+        ValueError: if shapes do not match, X leaves the unit cube, a value is not finite, a
+            number of steps or chains is out of range, or names do not fit.
     """
     X, y = checked_data(X, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
+    names = checked_names(names, X.shape[1])
     with double_precision():
         draws, statistics = run_chains(
             model,
@@ -69,4 +71,4 @@ def fit(
             num_chains=checked_count("num_chains", num_chains),
             show_progress_bar=show_progress_bar,
         )
-    return Posterior(model, X, y, draws, statistics, tuple(names))
+    return Posterior(model, X, y, draws, statistics, names)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from structbo.data import Trial
+from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.arguments import checked_count, is_integer
 from structbo.models.arrays import FloatArray
@@ -114,7 +114,7 @@ class Screening(ABC):
             )
         if self._trials[number].state != "pending":
             raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
-        self._trials[number] = self._trials[number].told(value)
+        self._trials[number] = self._trials[number].told(one_number("value", value))
         self._note(int(number))
         return self._trials[number]
 

@@ -2,9 +2,12 @@
 
 import importlib
 import math
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -84,16 +87,67 @@ def test_an_exception_is_raised_with_a_note_and_the_trials_are_kept(optimizer: O
         minimize(failing_at(2, MemoryError), optimizer=optimizer)
     assert "trial 2 ended at" in caught.value.__notes__[0]
     assert "catch=Exception" in caught.value.__notes__[0]
+    assert "minimize(objective, optimizer=error.optimizer)" in caught.value.__notes__[1]
+    assert caught.value.optimizer is optimizer
     assert [t.state for t in optimizer.trials] == ["complete", "complete", "failed"]
 
 
-def test_an_interruption_is_passed_on_and_the_trials_are_kept(optimizer: Optimizer) -> None:
-    """Also with catch=Exception, which an interruption is not."""
-    with pytest.raises(KeyboardInterrupt):
-        minimize(failing_at(2, KeyboardInterrupt), optimizer=optimizer, catch=Exception)
+def test_an_interruption_is_passed_on_with_the_optimizer() -> None:
+    """Also with catch=Exception, which an interruption is not; the best is in its note."""
+    with pytest.raises(KeyboardInterrupt) as caught:
+        maximize(failing_at(2, KeyboardInterrupt), BOX, num_initial=MANY, catch=Exception)
+    optimizer: Optimizer = caught.value.optimizer
     assert [t.state for t in optimizer.trials] == ["complete", "complete", "withdrawn"]
-    minimize(bowl, None, 2, optimizer=optimizer)
+    (note,) = caught.value.__notes__
+    assert f"best {optimizer.best.value:.6g} at" in note
+    assert "maximize(objective, optimizer=error.optimizer)" in note
+    maximize(bowl, None, 2, optimizer=optimizer)
     assert [t.state for t in optimizer.trials][3:] == ["complete", "complete"]
+
+
+def test_an_interruption_between_evaluations_is_passed_on_with_the_optimizer() -> None:
+    """Of a callback, or of the search for the next point."""
+
+    def callback(optimizer: Optimizer, trial: Trial) -> None:
+        if trial.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        minimize(bowl, BOX, num_initial=MANY, callbacks=[callback])
+    assert [t.value for t in caught.value.optimizer.trials] == [
+        bowl(t.params) for t in caught.value.optimizer.trials
+    ]
+    assert len(caught.value.optimizer.trials) == 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_nothing_stays_pending_in_an_executor(error: type[BaseException]) -> None:
+    """Two workers; one trial breaks the run off, one has a value, one runs, one is in the queue."""
+    optimizer = Optimizer(BOX, num_initial=MANY)
+    own = optimizer.ask()
+    told, wait_no_more = threading.Event(), threading.Event()
+
+    def objective(point: np.ndarray) -> float:
+        match next(t.number for t in optimizer.trials if np.array_equal(t.params, point)):
+            case 1:
+                wait_no_more.wait(30.0)
+            case 3:
+                told.wait(30.0)
+                raise error("out of memory")
+        return bowl(point)
+
+    with ThreadPoolExecutor(2) as executor:
+        run = partial(minimize, executor=executor, n_jobs=4, callbacks=[lambda *_: told.set()])
+        with pytest.raises(error) as caught:
+            run(objective, None, 4, optimizer=optimizer)
+        wait_no_more.set()
+    assert caught.value.optimizer is optimizer
+    states = [t.state for t in optimizer.trials]
+    assert states[:3] == ["pending", "withdrawn", "complete"], "its own trial is not of the run"
+    assert states[3] == ("failed" if error is ValueError else "withdrawn")
+    assert states[4] in ("withdrawn", "complete"), "it may have come first"
+    assert optimizer.trials[2].value == bowl(optimizer.trials[2].params)
+    assert optimizer.tell(own, 1.0).state == "complete"
 
 
 @pytest.mark.parametrize("catch", [ValueError, (KeyError, ValueError), Exception])
@@ -113,17 +167,63 @@ def test_other_exceptions_than_those_to_catch_are_raised() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
 def test_values_that_are_not_finite_are_failures(value: Any) -> None:
-    result = minimize(lambda p: value if p[0] < 0 else bowl(p), BOX, 8, num_initial=MANY)
+    with pytest.warns(UserWarning, match=f"<lambda> returned {value}, which counts as") as warned:
+        result = minimize(lambda p: value if p[0] < 0 else bowl(p), BOX, 8, num_initial=MANY)
+    assert {w.filename for w in warned} == {__file__}
+    assert len({str(w.message) for w in warned}) == 1, "Python shows the same text once"
+    assert ("return statement" in str(warned[0].message)) == (value is None)
     for trial in result.trials:
         assert trial.state == ("failed" if trial.params[0] < 0 else "complete")
     assert {t.state for t in result.trials} == {"failed", "complete"}
     assert math.isfinite(result.best_value)
 
 
-def test_values_that_are_no_numbers_are_errors_with_the_trial_named() -> None:
-    with pytest.raises(ValueError, match="y must be numbers") as caught:
-        minimize(lambda p: "low", BOX, 4, num_initial=MANY)
-    assert "trial 0 ended" in caught.value.__notes__[0]
+@pytest.mark.filterwarnings("ignore:the objective:UserWarning")
+@pytest.mark.filterwarnings("ignore:trial .* failed:UserWarning")
+@pytest.mark.parametrize("objective", [lambda p: None, lambda p: math.nan, lambda p: 1 / 0])
+def test_a_run_stops_when_all_initial_points_fail(objective: Callable[[Any], Any]) -> None:
+    """One value is enough to go on; a run that is continued may fail as often again."""
+    with pytest.raises(RuntimeError, match="all 3 initial points failed: no value is") as caught:
+        minimize(objective, BOX, 9, num_initial=3, catch=ZeroDivisionError)
+    optimizer: Optimizer = caught.value.optimizer
+    assert [t.state for t in optimizer.trials] == ["failed"] * 3
+    minimize(objective, None, 2, optimizer=optimizer, catch=ZeroDivisionError)
+    assert [t.state for t in optimizer.trials] == ["failed"] * 5
+    optimizer.tell([0.0, 0.0], 1.0)
+    minimize(objective, None, 4, optimizer=optimizer, catch=ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["low", "0.5", (0.1, 0.2), [0.1], np.array([0.1, 0.2]), 1j, np.complex64(1j), {"loss": 0.1}],
+    ids=repr,
+)
+def test_an_objective_that_returns_no_number_is_named(value: Any) -> None:
+    """Whatever is caught; the point is withdrawn, since nothing is known of it."""
+
+    def train(point: np.ndarray) -> Any:
+        return value
+
+    message = f"trial 0: what the objective train returned must be one number, got {value!r}."
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        minimize(train, BOX, 4, num_initial=MANY, catch=Exception)
+    assert [t.state for t in caught.value.optimizer.trials] == ["withdrawn"]
+
+
+def test_an_objective_that_yields_is_named() -> None:
+    def train(point: np.ndarray) -> Any:
+        yield bowl(point)
+
+    with pytest.raises(ValueError, match=r"the objective train returned .* got <generator"):
+        minimize(train, BOX, 4, num_initial=MANY)
+
+
+@pytest.mark.parametrize(
+    "number", [2, True, np.float32(2), np.array(2.0), np.array([[2.0]]), Fraction(2), Decimal(2)]
+)
+def test_numbers_of_all_kinds_are_values(number: Any) -> None:
+    value = minimize(lambda p: number, BOX, 1).best_value
+    assert type(value) is float and value == (1.0 if number is True else 2.0)
 
 
 def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None:
@@ -278,12 +378,26 @@ def test_a_run_needs_a_space_or_an_optimizer_of_its_direction(optimizer: Optimiz
         ({"n_jobs": 4}, r"n_jobs=4 needs an executor, such as .*ThreadPoolExecutor\(4\)"),
         ({"executor": 2}, "executor must be"),
         ({"callbacks": print}, "callbacks must be a sequence"),
+        ({"timeout": "10s"}, "timeout must be a number of seconds, or None, got '10s'"),
+        ({"timeout": -1.0}, "timeout must be a number of seconds"),
+        ({"timeout": math.nan}, "timeout must be a number of seconds"),
+        ({"timeout": True}, "timeout must be a number of seconds"),
+        ({"catch": [ValueError]}, "catch must be a class of exceptions .* got .*ValueError"),
+        ({"catch": True}, "catch must be a class of exceptions .* got True"),
+        ({"catch": (ValueError, "x")}, "catch must be"),
+        ({"catch": ValueError("x")}, "catch must be"),
+        ({"catch": KeyboardInterrupt}, "catch must be"),
         ({"optimizer": 3}, "optimizer must be an Optimizer, got 3"),
     ],
 )
 def test_bad_arguments_are_named(bad: dict[str, Any], message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         minimize(bowl, BOX, **bad)
+
+
+def test_swapped_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match="objective must be a function, got array"):
+        minimize(BOX, bowl)
 
 
 def test_a_result_shows_the_best_point() -> None:

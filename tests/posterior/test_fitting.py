@@ -1,5 +1,7 @@
 """What `fit` keeps of its chains, and what data it refuses."""
 
+import re
+
 import numpy as np
 import pytest
 from given_draws import NUM_CHAINS, NUM_DRAWS
@@ -38,6 +40,8 @@ BAD_DATA = {
     "one value per row": ([[0.5], [1.0]], [0.0]),
     "at least one value": (np.zeros((0, 2)), []),
     r"y\[1\] = inf": ([[0.5], [1.0]], [0.0, np.inf]),
+    r"y must be numbers, got \['1', '2'\]": ([[0.5], [1.0]], ["1", "2"]),
+    "X must be numbers": ([[0.5], [1.0j]], [1.0, 2.0]),
 }
 
 
@@ -45,3 +49,18 @@ BAD_DATA = {
 def test_bad_data(message: str):
     with pytest.raises(ValueError, match=message):
         fit(AdditiveGP(), *BAD_DATA[message])
+
+
+BAD_ARGUMENTS = {
+    "names must be 1 different names, got ('a', 'b')": {"names": ("a", "b")},
+    "names must be 1 different names, got 'a'": {"names": "a"},
+    "names must be 1 different names, got [0]": {"names": [0]},
+    "num_chains must be an integer of at least 1, got 0": {"num_chains": 0},
+}
+
+
+@pytest.mark.parametrize("message", BAD_ARGUMENTS)
+def test_bad_arguments_are_refused_before_sampling(message: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("structbo.posterior.fitting.run_chains", None)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fit(AdditiveGP(), [[0.5], [1.0]], [0.0, 1.0], **BAD_ARGUMENTS[message])

@@ -324,7 +324,7 @@ def test_nothing_told_is_lost_when_a_tell_is_refused() -> None:
         (7, 2.0, "one that was asked for, or its number; got 7, and 2 were asked for"),
         (-1, 2.0, "one that was asked for"),
         ([0.1, 0.2, 0.3], 2.0, "one that was asked for"),
-        (1, "bad", "y must be numbers"),
+        (1, "bad", "value must be one number, got 'bad'"),
     ):
         with pytest.raises(ValueError, match=message):
             hds.tell(trial, value)  # type: ignore[arg-type]

@@ -1,0 +1,119 @@
+"""The evaluations of one run, and what becomes of them when it breaks off."""
+
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from types import TracebackType
+from typing import Any, Self
+
+from structbo.data import Trial, one_number
+from structbo.optimizer.engine import SpaceExhausted
+from structbo.optimizer.optimizer import Optimizer
+
+
+class Evaluations:
+    """The trials of one run, and the calls of the objective that are under way.
+
+    Used as a context, it hands the optimizer on with any exception that breaks the run off.
+
+    Args:
+        optimizer: asks for trials, and is told their values.
+        objective: maps a point to a number.
+        executor: where to evaluate; without one, here and now.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, objective: Callable[[Any], Any], executor: Executor | None
+    ) -> None:
+        self._optimizer = optimizer
+        self._objective = objective
+        self._executor = executor
+        self._first = len(optimizer.trials)
+        self._running: dict[Future[Any], Trial] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._break_off()
+            error.optimizer = self._optimizer  # type: ignore[attr-defined]
+            error.add_note(
+                f"structbo: this exception has the attribute optimizer: {self._optimizer}. "
+                f"Go on with {self._optimizer.direction}(objective, optimizer=error.optimizer); in "
+                "a notebook, error is sys.last_value."
+            )
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def start(self, number: int) -> int:
+        """Starts so many trials, or fewer if the space has no more points; how many they were."""
+        for size in range(number, 0, -1):
+            try:
+                trials = self._optimizer.ask(size)
+            except SpaceExhausted:
+                continue
+            self._running |= {self._submit(trial): trial for trial in trials}
+            return size
+        return 0
+
+    def finished(self) -> list[tuple[Trial, Future[Any]]]:
+        """Waits for values. Failures come last, so that an exception loses no value."""
+        done = wait(self._running, return_when=FIRST_COMPLETED).done
+        pairs = [(self._running[future], future) for future in done]
+        return sorted(pairs, key=lambda pair: (has_failed(pair[1]), pair[0].number))
+
+    def tell(self, trial: Trial, future: Future[Any]) -> Trial:
+        """Tells the value of a trial, or that it failed with an exception.
+
+        Raises:
+            ValueError: if the objective returned something other than one number.
+        """
+        value = None if has_failed(future) else future.result()
+        name = f"trial {trial.number}: what {name_of(self._objective)} returned"
+        told = self._optimizer.tell(trial, one_number(name, value))
+        del self._running[future]
+        return told
+
+    def _break_off(self) -> None:
+        """Tells what is known and withdraws the rest, so that no trial of this run is pending."""
+        for future, trial in list(self._running.items()):
+            future.cancel()
+            if future.done() and not _is_interrupted(future):
+                try:
+                    self.tell(trial, future)
+                except ValueError:
+                    continue
+        for trial in self._optimizer.trials[self._first :]:
+            if trial.state == "pending":
+                self._optimizer.withdraw(trial)
+
+    def _submit(self, trial: Trial) -> Future[Any]:
+        if self._executor is not None:
+            return self._executor.submit(self._objective, trial.params)
+        future: Future[Any] = Future()
+        try:
+            future.set_result(self._objective(trial.params))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+def name_of(objective: Callable[[Any], Any]) -> str:
+    """What to call an objective in messages."""
+    return f"the objective {getattr(objective, '__name__', repr(objective))}"
+
+
+def has_failed(future: Future[Any]) -> bool:
+    """Whether there is no value."""
+    return future.cancelled() or future.exception() is not None
+
+
+def _is_interrupted(future: Future[Any]) -> bool:
+    """Whether the evaluation did not come to its end, so that nothing is known."""
+    return future.cancelled() or not isinstance(future.exception(), Exception | None)
