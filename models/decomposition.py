@@ -241,11 +241,26 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
         [[1, 0], [0, 1], [1, 1]]
     """
     edges = checked_edges(edges)
+    if active is not None:
+        check_vector("active", active, edges.shape[0])
+    terms, members, weights = _pairs_table(edges, active)
+    flip = _flip_pairs if active is None else _flip_active_pairs
+    return Decomposition(
+        members,
+        weights,
+        jnp.array(True),
+        has_main_effects=True,
+        flip_rule=FlipRule(flip, terms, members, weights),
+    )
+
+
+@partial(jax.jit, inline=True)
+def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Array]:
+    """The edges with main effects on the diagonal, the members of components, and their weights."""
     num_dims = edges.shape[0]
     main = jnp.eye(num_dims, dtype=bool)
     terms = edges | main
     if active is not None:
-        check_vector("active", active, num_dims)
         is_active = active.astype(bool)
         terms &= is_active[:, None] & is_active
     rows, columns = (
@@ -255,13 +270,7 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
     ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
     either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
     members = either[ends[0]] | either[ends[1]]
-    table, flip = (members, _size(members)), _flip_pairs if active is None else _flip_active_pairs
-    return Decomposition(
-        *table,
-        jnp.array(True),
-        has_main_effects=True,
-        flip_rule=FlipRule(flip, terms, *table),
-    )
+    return terms, members, _size(members)
 
 
 def is_component(members: Array) -> Array:

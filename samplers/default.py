@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import numpy as np
 from numpy.typing import NDArray
 from numpyro.distributions import Distribution
@@ -11,8 +10,8 @@ from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.likelihood import Model
-from structbo.models.precision import double_precision
-from structbo.models.upstream import latent_sample_sites, prototype_trace
+from structbo.models.prototype import prior_trace
+from structbo.models.upstream import latent_sample_sites
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.hamiltonian import Hamiltonian
@@ -54,9 +53,7 @@ def default_sampler(
         >>> [type(kernel).__name__ for kernel, _ in default_sampler(AdditiveGP()).blocks]
         ['InformedEdges', 'Hamiltonian']
     """
-    with double_precision():
-        points, y = np.full((2, num_dims), 0.5), np.zeros(2)
-        trace = prototype_trace(model, jax.random.key(0), (points, y), None)
+    trace = prior_trace(model, num_dims)
     known: Blocks = {**BLOCKS, **(blocks or {})}
     in_families = family_sites(trace, known)
     others = [site for site in latent_sample_sites(trace) if site not in in_families]

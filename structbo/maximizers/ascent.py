@@ -51,7 +51,7 @@ class GradientAscent(Maximizer):
     max_iterations: int = 60
 
     def __call__(self, function: Function, search: Search) -> np.ndarray:
-        is_continuous = ~np.asarray(search.levels.discrete[:, 0])
+        is_continuous = np.asarray(search.levels.counts) == 0
         points, values = gradient_ascent(
             partial(_value_and_gradient, function),
             np.array(search.starts),

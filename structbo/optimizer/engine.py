@@ -85,8 +85,10 @@ class Engine:
             legal = self.space.snap(candidates)
             new = legal[is_new(legal, taken)]
             points = np.concatenate([points, new[:1] if len(new) else self._new_points(taken, 1)])
-        missing = self._new_points(np.concatenate([known, points]), n - len(points))
-        return np.concatenate([points, missing])
+        if missing := n - len(points):
+            others = self._new_points(np.concatenate([known, points]), missing)
+            points = np.concatenate([points, others])
+        return points
 
     def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).
@@ -137,7 +139,10 @@ class Engine:
         sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
-            return self.space.snap(np.asarray(Levels.of(self.space.levels).even(start)))
+            return self.space.snap(np.asarray(_even(Levels.of(self.space.levels), start)))
+
+
+_even = jax.jit(Levels.even)
 
 
 @jax.jit

@@ -18,8 +18,8 @@ from structbo.models import ConditionedGP, Model
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled, remembered
 from structbo.models.precision import KeepsPrecision, double_precision
+from structbo.models.prototype import prior_trace
 from structbo.models.supports import Adjacency, Family, Partition
-from structbo.models.upstream import prototype_trace
 from structbo.posterior.structures import Pairs, Structures
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
@@ -204,10 +204,7 @@ def checked_names(names: Sequence[str], num_dims: int) -> tuple[str, ...]:
 
 @remembered
 def _prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
-    with double_precision():
-        points = no_data(num_dims).x
-        found: dict[str, Any] = prototype_trace(model, jax.random.key(0), (points,), None)
-        return found
+    return prior_trace(model, num_dims)
 
 
 @compiled("function", "model")

@@ -1,5 +1,7 @@
 """The next points: one after the other, or by a strategy that chooses among candidates."""
 
+from functools import partial
+
 import jax
 from jax import Array
 
@@ -36,10 +38,18 @@ def propose(
         The candidates for each point, one for those that a strategy chose, and the acquisition that
         the first one maximizes. In a small space there can be fewer points than asked for.
     """
-    key_single, key_batch = jax.random.split(key)
     if isinstance(strategy, Hallucination):
-        return by_hallucination(situation, num_points, key_single, criterion, strategy, maximizer)
-    single = by_hallucination(situation, 1, key_single, criterion, Hallucination(), maximizer)
+        keys, _ = _split(key, num_points)
+        return by_hallucination(situation, keys, criterion, strategy, maximizer)
+    keys, key_batch = _split(key, 1)
+    single = by_hallucination(situation, keys, criterion, Hallucination(), maximizer)
     if num_points == 1 and not len(situation.pending):
         return single
     return from_candidates(situation, num_points, key_batch, criterion, strategy, single)
+
+
+@partial(jax.jit, static_argnums=1)
+def _split(key: Array, num_points: int) -> tuple[list[Array], Array]:
+    """A key for each point that is searched for, and one for the batch."""
+    key_points, key_batch = jax.random.split(key)
+    return list(jax.random.split(key_points, num_points)), key_batch

@@ -1,5 +1,7 @@
 """The next points, one after the other: each counts those before it as observed."""
 
+from collections.abc import Sequence
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,23 +21,22 @@ from structbo.proposal.situation import Proposal, Situation
 
 def by_hallucination(
     situation: Situation,
-    num_points: int,
-    key: Array,
+    keys: Sequence[Array],
     criterion: Criterion,
     strategy: Hallucination,
     maximizer: Maximizer,
 ) -> Proposal:
-    """Maximizes a criterion, averaged over draws, point after point; see `propose`.
+    """Maximizes a criterion, averaged over draws, a point for every key; see `propose`.
 
     Pending points, and points after the first, count as observed, with the values that the strategy
     takes them to have.
     """
     data, new = situation.data, situation.pending
     ranked, acquisitions = [], []
-    for key_point in jax.random.split(key, num_points):
+    for key in keys:
         if len(new):
             data = _with_fantasies(situation.model, situation.draws, data, new, strategy.lie)
-        points, acquisition = best_points(situation, data, key_point, criterion, maximizer)
+        points, acquisition = best_points(situation, data, key, criterion, maximizer)
         ranked.append(points)
         acquisitions.append(acquisition)
         new = points[:1]

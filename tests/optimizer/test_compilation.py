@@ -37,6 +37,16 @@ def test_the_counter_counts(compiled) -> None:
     assert compiled(lambda: function(np.ones(3))) == ["brand_new"]
 
 
+def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
+    """Hardly any besides the large ones: every operation outside of them is one more program."""
+    jax.clear_caches()
+    x = np.random.default_rng(0).random((8, 4))
+    engine = Engine(Space.box([[0.0, 1.0]] * 4), seed=0)
+    names = compiled(lambda: engine.propose(x, x.sum(1), np.empty((0, 4)), 1))
+    assert set(names) >= FUNCTIONS
+    assert len(names) <= 24, names
+
+
 @pytest.mark.nightly
 def test_a_growing_table_compiles_once_per_padded_size(compiled) -> None:
     engine = Engine(SPACE, seed=0)

@@ -1,0 +1,45 @@
+"""One run of a model whose values are known, to see which sites it has."""
+
+from typing import Any
+
+import jax
+import numpy as np
+from numpyro import handlers
+
+from structbo.models.likelihood import Model
+from structbo.models.precision import double_precision
+from structbo.models.upstream import latent_sample_sites, prototype_trace
+
+QUICKLY = {"xla_backend_optimization_level": 0}
+"""How to compile what runs once."""
+
+
+def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
+    """Runs a model on two points, with draws from the priors of its latent sites.
+
+    One compiled program makes the draws. The run itself is not traced: what a structure samples and
+    returns is checked by value, and the supports of discrete sites can be listed.
+
+    Args:
+        model: a NumPyro model, ``model(X, y=None)``.
+        num_dims: the number of columns of X.
+
+    Returns:
+        The trace.
+
+    Example:
+        >>> from structbo.models import AdditiveGP
+        >>> [*prior_trace(AdditiveGP(), 3)]
+        ['Z', 'lengthscale', 'outputscale', 'noise', 'y']
+    """
+    points, y = np.full((2, num_dims), 0.5), np.zeros(2)
+
+    def drawn(key: jax.Array) -> dict[str, jax.Array]:
+        trace = prototype_trace(model, key, (points, y), None)
+        return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
+
+    with double_precision():
+        values = jax.jit(drawn, compiler_options=QUICKLY)(jax.random.key(0))
+        fixed = handlers.seed(handlers.substitute(model, values), 0)
+        trace: dict[str, Any] = handlers.trace(fixed).get_trace(points, y)
+    return trace
