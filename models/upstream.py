@@ -6,6 +6,7 @@
 from typing import Any
 
 import jax.core
+import jax.experimental.compilation_cache.compilation_cache
 import jax.extend.core
 import numpyro.distributions.util
 import numpyro.infer.gibbs
@@ -15,6 +16,8 @@ Tracer = jax.core.Tracer
 """What a value is while a function is traced: whether it is known."""
 Literal = jax.extend.core.Literal
 """A number in a trace, which depends on nothing."""
+reset_cache: Any = jax.experimental.compilation_cache.compilation_cache.reset_cache
+"""Makes JAX look at the settings of its persistent cache once more."""
 lazy_property: Any = numpyro.distributions.util.lazy_property
 """Attributes of distributions that are computed when they are first needed: no content."""
 validate_sample: Any = numpyro.distributions.util.validate_sample

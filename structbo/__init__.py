@@ -3,6 +3,7 @@
 from structbo import acquisition, batches, maximizers, models, recipes, samplers
 from structbo.data import Trial
 from structbo.draws import default_model
+from structbo.models.kept_programs import keep_programs
 from structbo.optimizer import (
     Optimizer,
     Result,
@@ -48,6 +49,7 @@ __all__ = [
     "compare",
     "default_model",
     "fit",
+    "keep_programs",
     "maximize",
     "maximizers",
     "minimize",
