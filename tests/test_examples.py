@@ -74,6 +74,7 @@ NIGHTLY = {
         "--priors default --dims 4 --observations 12 --seeds 0 --table OUT/table.csv",
         {"NUM_RANDOM": "500"},
     ),
+    "benchmarks/hyper_parameters.py": Short("--steps 4 --cases 3,12 --folder OUT"),
     "benchmarks/kdpp.py": Short(
         "--items 40 --size 3 --table OUT/table.csv", {"NUM_TIMED": "100", "DPPY": "{}"}
     ),

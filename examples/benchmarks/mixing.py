@@ -25,10 +25,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
-from numpyro.infer import HMC, Gibbs
+from numpyro.infer import Gibbs
 
 from structbo.models import AdditiveGP
-from structbo.samplers import EdgeGibbs, InformedEdges, ParallelTempering
+from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, ParallelTempering
 
 with warnings.catch_warnings(action="ignore"):
     import arviz as az
@@ -51,9 +51,8 @@ def observations(num_dims: int, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def composed(block: Callable[..., Any], model: Any) -> Gibbs:
-    """A block for the edges and the short trajectories of the default sampler for the rest."""
-    hmc = HMC(model, num_steps=5, trajectory_length=None, step_size=0.1, adapt_mass_matrix=False)
-    return Gibbs([(block(model), ["Z"]), (hmc, None)])
+    """A block for the edges, and that of the default sampler for the rest."""
+    return Gibbs([(block(model), ["Z"]), (Hamiltonian(model), None)])
 
 
 def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,5 @@
 """A model with one dimension for every kernel of the registry, and for the example, in use."""
 
-import runpy
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -113,9 +111,3 @@ def test_suggestions(data, criterion):
     (point,) = sb.suggest(SPACE, table, y, model=MODEL, criterion=criterion, num_initial=4)
     assert set(point) == set(ALL)
     assert point not in table
-
-
-@pytest.mark.nightly
-def test_the_example_runs(capsys):
-    runpy.run_module("extend.new_kernel", run_name="__main__")
-    assert "r_hat" in capsys.readouterr().out
