@@ -12,6 +12,8 @@ from structbo.models.upstream import latent_sample_sites, prototype_trace
 
 QUICKLY = {"xla_backend_optimization_level": 0}
 """How to compile what runs once."""
+SEED = 2**31 - 1
+"""For values that do not count: not 0, which is the default for those that do."""
 
 
 def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
         return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
     with double_precision():
-        values = jax.jit(drawn, compiler_options=QUICKLY)(jax.random.key(0))
-        fixed = handlers.seed(handlers.substitute(model, values), 0)
+        values = jax.jit(drawn, compiler_options=QUICKLY)(jax.random.key(SEED))
+        fixed = handlers.seed(handlers.substitute(model, values), SEED)
         trace: dict[str, Any] = handlers.trace(fixed).get_trace(points, y)
     return trace

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
 from structbo.models import ConditionedGP
+from structbo.models.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
 from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import pair_labels
 
 Names = Mapping[str, Sequence[str]]
-TOGETHER = "structure_together"
 
 
 def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> Any:
@@ -26,28 +27,57 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     )
     before, prior_y = prior_draws(posterior.model, posterior.data, keys.prior, num_prior_draws)
     prior = posterior.without_data(before)
+    sites, structures = _sites(posterior), _structures(posterior)
     groups: dict[str, dict[str, Any]] = {
-        "posterior": posterior.draws | _structures(posterior),
+        "posterior": sites,
+        "structure": structures,
         "sample_stats": posterior.sample_stats | {"lp": posterior.log_density},
         "log_likelihood": {"y": log_likelihood},
         "posterior_predictive": {"y": replicated},
-        "prior": prior.draws | _structures(prior),
+        "prior": _sites(prior),
+        "prior_structure": _structures(prior),
         "prior_predictive": {"y": prior_y[:, :, : len(y)]},
         "observed_data": {"y": y},
     }
-    _, pairs = posterior.structures.pairs_together()
-    labels = {TOGETHER: pair_labels(posterior.directions, pairs)}
-    return to_container(groups, *named(groups["posterior"], posterior.names, labels))
+    labels = {name: _labels(posterior.names) for name in _edge_names(posterior).values()}
+    labels["together"] = _labels(posterior.directions)
+    return to_container(groups, *named(sites | structures, posterior.names, labels))
 
 
 def _of_observations(gp: ConditionedGP, key: Array, y: Array) -> tuple[Array, Array]:
     return leave_one_out_densities(gp, y), replicate(gp, y, key)
 
 
+def _sites(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
+    """The draws of all sites, with every edge once."""
+    edges = _edge_names(posterior)
+    upper = np.triu_indices(len(posterior.names), 1)
+    return {
+        edges.get(site, site): _floats(value[:, :, *upper] if site in edges else value)
+        for site, value in posterior.draws.items()
+    }
+
+
+def _edge_names(posterior: PosteriorDraws) -> dict[str, str]:
+    """What to call the edges of every site of edge matrices: the only one's are ``edge``."""
+    sites = posterior.edge_sites
+    is_only = len(sites) == 1 and not posterior.hidden_sites.issuperset(sites)
+    return {site: "edge" if is_only else site for site in sites}
+
+
 def _structures(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
     values = posterior.structures
-    found = {f"structure_{name}": value for name, value in values._asdict().items()}
-    return found | {TOGETHER: values.pairs_together()[0]}
+    found = values._asdict() | {"together": values.pairs_together()[0]}
+    return {name: _floats(value) for name, value in found.items()}
+
+
+def _floats(value: NDArray[Any]) -> FloatArray:
+    """Numbers of one kind: ArviZ subtracts, and cannot rank an integer that never changes."""
+    return np.asarray(value, float)
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    return pair_labels(names, np.triu_indices(len(names), 1))
 
 
 def named(
@@ -69,16 +99,21 @@ def named(
     dims = {name: known[shape] for name, shape in shapes.items() if shape in known}
     coords = {"dim": list(names), "dim_other": list(names)}
     for site, pairs in labels.items():
-        dim = "pair" if len(labels) == 1 else f"{site}_pair"
+        dim = "pair" if coords.get("pair", pairs) == pairs else f"{site}_pair"
         dims[site], coords[dim] = [dim], list(pairs)
     return {**dims, "y": ["observation"]}, coords
 
 
 def to_container(groups: Mapping[str, Mapping[str, Any]], dims: Names, coords: Names) -> Any:
-    """Builds ArviZ's container: from nested groups in ArviZ 1, from keyword arguments before."""
+    """Builds ArviZ's container: from nested groups in ArviZ 1, group by group before."""
     import arviz as az
 
     filled: dict[str, Any] = {name: dict(group) for name, group in groups.items() if group}
     if int(az.__version__.partition(".")[0]) >= 1:
         return az.from_dict(filled, dims=dims, coords=coords)
-    return az.from_dict(**filled, dims=dims, coords=coords)
+    no_draws: dict[str, Any] = {"observed_data": []}
+    datasets: dict[str, Any] = {
+        name: az.dict_to_dataset(group, dims=dims, coords=coords, default_dims=no_draws.get(name))
+        for name, group in filled.items()
+    }
+    return az.InferenceData(**datasets)

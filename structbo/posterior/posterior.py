@@ -175,12 +175,14 @@ class Posterior(PosteriorDraws):
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
         """The posterior in the format of ArviZ, with all that its functions need.
 
-        The groups are posterior, sample_stats, log_likelihood, posterior_predictive, prior,
-        prior_predictive and observed_data. Sites of shape (D,) and (D, D) have the dimensions
-        ``dim`` and ``dim_other``, with the names as coordinates. The properties in
-        `structures` are among the variables of posterior and prior, as ``structure_treewidth`` and
-        so on; ``structure_together`` lists every pair of dimensions once, with the coordinate
-        ``pair``. `log_density` is in sample_stats, as ``lp``.
+        The groups are posterior, structure, sample_stats, log_likelihood, posterior_predictive,
+        prior, prior_structure, prior_predictive and observed_data. Sites of shape (D,) and (D, D)
+        have the dimensions ``dim`` and ``dim_other``, with the names as coordinates. The model's
+        site of edge matrices is the variable ``edge``, which lists every pair of dimensions once,
+        with the coordinate ``pair``; of several such sites, each keeps its name. The properties in
+        `structures`, which follow from the sites, are in structure and prior_structure, where
+        ``together`` lists pairs, too. All draws are floats, 0 and 1 for events: ArviZ cannot rank
+        integers that never change. `log_density` is in sample_stats, as ``lp``.
 
         The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
         ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations

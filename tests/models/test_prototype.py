@@ -7,13 +7,13 @@ import numpyro
 import pytest
 
 from structbo.models import AdditiveGP, Decomposition, edges
-from structbo.models.prototype import prior_trace
+from structbo.models.prototype import SEED, prior_trace
 from structbo.models.upstream import prototype_trace
 
 
 def test_it_is_the_run_of_numpyro():
     model, points = AdditiveGP(edges(0.5)), np.full((2, 3), 0.5)
-    expected = prototype_trace(model, jax.random.key(0), (points, np.zeros(2)), None)
+    expected = prototype_trace(model, jax.random.key(SEED), (points, np.zeros(2)), None)
     trace = prior_trace(model, 3)
     assert list(trace) == list(expected)
     for name, site in trace.items():

@@ -89,4 +89,6 @@ def test_mixture_is_summarized_by_its_families():
     assert not any(row.startswith(("edges.Z", "partition.labels")) for row in table.index)
     with pytest.raises(ValueError, match=r"one family of a mixture.*together_probabilities"):
         posterior.edge_probabilities()
-    assert "edges.Z" in posterior.to_arviz(num_prior_draws=10)["posterior"]
+    exported = posterior.to_arviz(num_prior_draws=10)["posterior"]
+    assert exported["edges.Z"].dims == ("chain", "draw", "pair")
+    assert "edge" not in exported, "the edges of one family are not those of the function"
