@@ -6,6 +6,7 @@ Every parameter takes exactly one coordinate of the cube. Parameters know how to
 
 import math
 import numbers
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from structbo.models.arguments import is_integer
 from structbo.models.arrays import FloatArray
 from structbo.space.parameters import Parameter, Real, did_you_mean, nearest_level
 
@@ -28,7 +30,8 @@ class Space:
     Args:
         spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
             of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
-            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`.
+            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`. Bounds are those of
+            real numbers also where they are integers; then there is a warning, but not for (0, 1).
 
     Attributes:
         names: the D names; parameters: the D parameters.
@@ -56,6 +59,7 @@ class Space:
         object.__setattr__(self, "names", tuple(named))
         object.__setattr__(self, "parameters", tuple(_parameter(n, s) for n, s in named.items()))
         object.__setattr__(self, "is_box", isinstance(spec, Space) and spec.is_box)
+        _warn_of_integers(named)
 
     @classmethod
     def box(cls, bounds: ArrayLike) -> "Space":
@@ -246,6 +250,20 @@ def _named(spec: Any) -> dict[str, Any]:
         if not isinstance(name, str) or not name:
             raise TypeError(f"spec must have non-empty strings as names, got {name!r}")
     return named
+
+
+def _warn_of_integers(named: Mapping[str, Any]) -> None:
+    """Warns of bounds that may be meant for an `Integer`; (0, 1) is the unit interval."""
+    for name, spec in named.items():
+        match spec:
+            case (low, high) | (low, high, "log") if is_integer(low) and is_integer(high):
+                if (low, high) != (0, 1):
+                    warnings.warn(
+                        f"parameter {name!r} takes all real numbers from {low} to {high}: write "
+                        f"Integer({low}, {high}) for whole numbers, or ({low}.0, {high}.0) for "
+                        "real ones.",
+                        stacklevel=3,
+                    )
 
 
 def _parameter(name: str, spec: Any) -> Parameter:

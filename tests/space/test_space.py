@@ -137,14 +137,14 @@ def test_a_bound_in_single_precision_is_still_the_bound():
 
 
 def test_a_space_is_made_from_each_short_form():
-    bounds = [(0, 1), (-5, 10)]
+    bounds = [(0, 1), (-5.0, 10.0)]
     listed = Space(bounds)
     assert not listed.is_box
-    assert listed == Space({"x0": (0, 1), "x1": (-5, 10)})
+    assert listed == Space({"x0": (0, 1), "x1": (-5.0, 10.0)})
     assert Space(np.array(bounds)) == Space.box(bounds) != listed
     assert Space(Space.box(bounds)) == Space.box(bounds)
     assert Space(mixed_space()) == mixed_space()
-    assert Space({"a": (1, 2, "log")}) == Space({"a": Real(1, 2, log=True)})
+    assert Space({"a": (1.0, 2.0, "log")}) == Space({"a": Real(1, 2, log=True)})
 
 
 def test_a_space_survives_pickling_and_cannot_be_changed():
@@ -290,3 +290,14 @@ def test_wrong_coordinates_are_refused(unit, message):
 def literal(message):
     """A pattern for the message, in which only ` .* ` is not literal."""
     return " .* ".join(re.escape(part) for part in message.split(" .* "))
+
+
+@pytest.mark.parametrize("bounds", [(1, 8), [1, 8], (np.int64(1), 8), (1, 8, "log")])
+def test_integer_bounds_are_real_with_a_warning(bounds):
+    message = (
+        r"'k' takes all real numbers from 1 to 8: write Integer\(1, 8\) .* or \(1.0, 8.0\) for"
+    )
+    with pytest.warns(UserWarning, match=message) as warned:
+        space = Space({"x": (0, 1), "y": (1, 8.0), "layers": Integer(1, 8), "k": bounds})
+        assert Space(space).parameters[-1] == Real(1.0, 8.0, log="log" in bounds)
+    assert [w.filename for w in warned] == [__file__]
