@@ -240,7 +240,9 @@ def minimize(
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised.
         callbacks: called with (optimizer, trial) after every evaluation.
-        executor: where to evaluate, any `concurrent.futures.Executor`.
+        executor: where to evaluate, any `concurrent.futures.Executor`. One of processes needs
+            ``mp_context=multiprocessing.get_context("spawn")``, since JAX has threads and forked
+            processes may hang.
         n_jobs: how many evaluations the executor has at the same time.
         show_progress_bar: whether to show progress and the best value.
         settings: how points are found: seed, model, criterion and more, see `Settings`.
