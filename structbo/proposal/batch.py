@@ -77,8 +77,8 @@ def from_candidates(
 
     def width(ground: GroundSet, num_observed: float) -> float:
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
-        moments = jax.device_put((ground.mean, deviation))
-        return float(criterion.width(*moments, context, num_observed, num_dims))
+        mean, deviation = jax.device_put((ground.mean, deviation))
+        return float(criterion.width(mean, deviation, context, num_observed, num_dims))
 
     chosen = choose_batch(
         strategy,
