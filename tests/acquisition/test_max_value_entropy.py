@@ -23,7 +23,7 @@ def truncated_entropy_loss(mean: float, deviation: float, maximum: float) -> flo
     return float(0.5 * np.log(2.0 * np.pi * np.e * deviation**2) - cut)
 
 
-@pytest.mark.parametrize("maxima", ["sampled", "gumbel"])
+@pytest.mark.parametrize("maxima", [pytest.param("sampled", marks=pytest.mark.nightly), "gumbel"])
 def test_mes_is_the_mean_loss_of_entropy(acquire: Any, moments: Any, maxima: Any) -> None:
     points, mean, deviation, _, _ = moments
     acquisition = acquire(MES(2, maxima))

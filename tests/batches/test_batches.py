@@ -161,6 +161,7 @@ def test_dpp_kernel_is_the_posterior_after_the_first_point(posteriors: Posterior
     assert not kernel[size:].any()
 
 
+@pytest.mark.nightly
 def test_samples_have_the_probabilities_of_the_kernel(posteriors: Posteriors, total_variation):
     mixture, data = posteriors()
     problem = problem_of(mixture, data, candidates()[:7], width=3.0, next_width=3.0)

@@ -37,6 +37,7 @@ def test_the_counter_counts(compiled) -> None:
     assert compiled(lambda: function(np.ones(3))) == ["brand_new"]
 
 
+@pytest.mark.nightly
 def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
     """Hardly any besides the large ones: every operation outside of them is one more program."""
     jax.clear_caches()

@@ -55,6 +55,7 @@ def propose(num_points: int, seed: int, criterion: Criterion | str, batch: str) 
     suggest(SPACE, x, y, n=2, criterion=criterion, batch=batch, num_initial=4, seed=seed)
 
 
+@pytest.mark.nightly
 def test_another_beta_compiles_nothing(compiled: Compiled):
     assert "search_starts" in compiled(lambda: propose(12, 0, UCB(4.0), "believer"))
     assert compiled(lambda: propose(14, 1, UCB(5.0), "believer")) == []

@@ -63,6 +63,7 @@ def test_a_warm_optimizer_goes_on_as_it_would_have(warm: Optimizer):
     np.testing.assert_array_equal(restored.score(points), again.score(points))
 
 
+@pytest.mark.nightly
 def test_another_process_goes_on_as_this_one_would_have(warm: Optimizer, tmp_path: Path):
     file = tmp_path / "optimizer.pickle"
     file.write_bytes(pickle.dumps(warm))

@@ -126,10 +126,15 @@ def test_width_is_that_of_the_criterion() -> None:
     assert float(EST().width(mean, deviation, 0.1, 7, 3)) == 0.0
 
 
+QUICK = {("ucb", "local_penalization"), ("log_ei", "dpp_max")}
 CROSSED = [
-    pytest.param(name, strategy, marks=() if number == 0 else pytest.mark.nightly)
-    for number, strategy in enumerate(["local_penalization", "dpp_max", "thompson", "believer"])
-    for name in CRITERIA
+    pytest.param(
+        criterion,
+        strategy,
+        marks=() if (criterion, strategy) in QUICK else pytest.mark.nightly,
+    )
+    for strategy in ("local_penalization", "dpp_max", "thompson", "believer")
+    for criterion in CRITERIA
 ]
 
 
