@@ -14,11 +14,19 @@ from structbo.models.likelihood import Model
 from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8
-FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 0.5
+FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
+NUM_EARLY, EARLY_STEPS = 30, 3
+"""The first trajectories have few steps. A chain that starts far up would fly past all modes: its
+height turns into speed, which only a new momentum takes away. Its values on the way say nothing of
+deviations."""
 FORGETTING = 3.0
 """The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
 NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
+NUM_STARTS, RADIUS = 30, 2.0
+"""How many other starts are looked at, and how far from zero they are, on the real numbers."""
+STABILITY, SHRINKAGE = 10.0, 0.05
+"""How many values damp the first changes of the step, and how hard it is pulled to a large one."""
 JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
 DIVERGENCE = 1000.0
@@ -29,13 +37,17 @@ class Adaptation(NamedTuple):
     """What the trajectories have taught. Values are those of sites mapped to the real numbers.
 
     Args:
-        step_size: in units of the deviations.
+        step_size: in units of the deviations, averaged over what was tried.
+        trial: the step size to try next.
+        error: how far acceptance fell short of its target so far, on average.
         mean: of the values, shape (P,).
         variance: of the values, shape (P,).
         num_values: how many were seen.
     """
 
     step_size: Array
+    trial: Array
+    error: Array
     mean: Array
     variance: Array
     num_values: Array
@@ -43,18 +55,24 @@ class Adaptation(NamedTuple):
     @classmethod
     def first(cls, size: int) -> "Adaptation":
         """Before anything is seen of P numbers."""
-        variance = jnp.full(size, FIRST_DEVIATION**2)
-        return cls(jnp.array(FIRST_STEP_SIZE), jnp.zeros(size), variance, jnp.array(0.0))
+        step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
+        return cls(step, step, zero, jnp.zeros(size), jnp.full(size, FIRST_DEVIATION**2), zero)
 
     def learned(self, position: Array, accept_prob: Array) -> "Adaptation":
         """After one more trajectory, which ended at a position (P,)."""
         num_values = self.num_values + 1.0
+        weight = 1.0 / (num_values + STABILITY)
+        error = self.error + weight * (TARGET_ACCEPTANCE - accept_prob - self.error)
+        log_trial = jnp.log(10.0 * FIRST_STEP_SIZE) - jnp.sqrt(num_values) / SHRINKAGE * error
+        change = num_values**-0.75 * (log_trial - jnp.log(self.step_size))
+        count = jnp.maximum(num_values - NUM_EARLY, 0.0)
         away = position - self.mean
-        mean = self.mean + FORGETTING / (num_values + FORGETTING - 1.0) * away
-        share = FORGETTING / (num_values + FORGETTING + NUM_PRIOR_VALUES)
+        mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
+        share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
         variance = self.variance + share * (away * (position - mean) - self.variance)
-        change = num_values**-0.6 * (accept_prob - TARGET_ACCEPTANCE)
-        return Adaptation(self.step_size * jnp.exp(change), mean, variance, num_values)
+        return Adaptation(
+            self.step_size * jnp.exp(change), jnp.exp(log_trial), error, mean, variance, num_values
+        )
 
 
 class HamiltonianState(NamedTuple):
@@ -82,18 +100,20 @@ class HamiltonianState(NamedTuple):
 class Hamiltonian(Block):
     """Hamiltonian Monte Carlo with a diagonal metric, as a block of `numpyro.infer.Gibbs`.
 
-    NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues
-    whenever an observation is added has none, so this one learns from every step, ever less. Its
-    state has values only, and no gradient to be kept up to date by the other blocks: the gradient
-    is compiled once, in the loop over the steps of a trajectory.
+    NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues whenever
+    an observation is added has none, so this one learns from every step, ever less. It starts from
+    the most probable of the values that it is given and some others. Its state has values only, and
+    no gradient to be kept up to date by the other blocks: the gradient is compiled once, in the
+    loop over the steps of a trajectory.
 
     Args:
         model: the NumPyro model.
         num_steps: of each trajectory; each costs a gradient, and there is one more.
 
     References:
-        Neal 2011, "MCMC using Hamiltonian dynamics"; Andrieu and Thoms 2008, "A tutorial on
-        adaptive MCMC", algorithm 4, for the mean, the variance and the step.
+        Neal 2011, "MCMC using Hamiltonian dynamics"; Hoffman and Gelman 2014, "The No-U-Turn
+        sampler", section 3.2, for the step; Andrieu and Thoms 2008, "A tutorial on adaptive MCMC",
+        algorithm 4, for the mean and the variance.
     """
 
     def __init__(self, model: Model, num_steps: int = 20) -> None:
@@ -118,12 +138,24 @@ class Hamiltonian(Block):
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
     ) -> HamiltonianState:
+        """Starts from the most probable of the given values and some others."""
         self._num_warmup = num_warmup
+        model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
-        u = self._unconstrained(z, model_args, model_kwargs)
+        given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
+        if z:
+            key_starts, rng_key = jax.random.split(rng_key)
+            shape = (NUM_STARTS, given.size)
+            others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
+            starts = jnp.concatenate([given[None], others])
+            energies = jax.lax.map(
+                lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
+            )
+            best = jnp.argmin(jnp.nan_to_num(energies, nan=jnp.inf, posinf=jnp.inf))
+            values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
+            z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
-        adaptation = Adaptation.first(ravel_pytree(u)[0].size)
-        diverging = jnp.array(False)
+        adaptation, diverging = Adaptation.first(given.size), jnp.array(False)
         return HamiltonianState(z, jnp.array(0), adaptation, nothing, nothing, diverging, rng_key)
 
     def sample(
@@ -146,20 +178,23 @@ class Hamiltonian(Block):
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
         momentum = jax.random.normal(key_momentum, start.shape)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
-        step_size = jitter * state.adapt_state.step_size
-        shift, before, after = trajectory(potential, momentum, step_size, self._num_steps)
+        learns = state.i < self._num_warmup
+        adaptation = state.adapt_state
+        step_size = jitter * jnp.where(learns, adaptation.trial, adaptation.step_size)
+        is_early = learns & (adaptation.num_values < NUM_EARLY)
+        num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
+        shift, before, after = trajectory(potential, momentum, step_size, num_steps)
         # Infinite energies on both sides leave the chain where it is.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
         position = jnp.where(accept, start + deviation * shift, start)
-        adaptation = state.adapt_state.learned(position, accept_prob)
-        learns = state.i < self._num_warmup
+        learned = adaptation.learned(position, accept_prob)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         return HamiltonianState(
             {name: jnp.where(accept, values[name], state.z[name]) for name in state.z},
             state.i + 1,
-            jax.tree.map(lambda a, b: jnp.where(learns, a, b), adaptation, state.adapt_state),
+            jax.tree.map(lambda a, b: jnp.where(learns, a, b), learned, adaptation),
             accept_prob,
             jnp.where(accept, after, before),
             error > DIVERGENCE,
@@ -178,7 +213,10 @@ class Hamiltonian(Block):
 
 
 def trajectory(
-    potential: Callable[[Array], Array], momentum: Array, step_size: Array, num_steps: int
+    potential: Callable[[Array], Array],
+    momentum: Array,
+    step_size: Array,
+    num_steps: Array | int,
 ) -> tuple[Array, Array, Array]:
     """Leapfrog steps from the origin.
 

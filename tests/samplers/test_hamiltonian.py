@@ -14,7 +14,7 @@ from numpyro.infer import MCMC, Gibbs
 from scipy import stats
 
 from structbo.samplers import Hamiltonian
-from structbo.samplers.hamiltonian import DIVERGENCE, Adaptation, trajectory
+from structbo.samplers.hamiltonian import DIVERGENCE, FIRST_STEP_SIZE, Adaptation, trajectory
 
 SCALES = np.array([0.01, 1.0, 100.0])
 NOTHING = jnp.zeros((1, 1))
@@ -87,7 +87,7 @@ def test_nothing_is_learned_after_the_warm_up() -> None:
     states = [state]
     for _ in range(4):
         states.append(run(states[-1]))
-    learned = [np.asarray(state.adapt_state.mean) for state in states]
+    learned = [np.asarray(state.adapt_state.error) for state in states]
     assert (learned[1] != learned[0]).any() and (learned[2] != learned[1]).any()
     for before, after in pairwise(states[2:]):
         jax.tree.map(np.testing.assert_array_equal, before.adapt_state, after.adapt_state)
@@ -143,11 +143,27 @@ def test_a_trajectory_that_leaves_the_support_stays(value: float) -> None:
 
 
 def test_the_step_shrinks_where_trajectories_diverge() -> None:
-    first = Adaptation.first(1)
-    position = jnp.zeros(1)
-    assert first.learned(position, jnp.array(0.0)).step_size < first.step_size
-    assert first.learned(position, jnp.array(1.0)).step_size > first.step_size
+    after = {}
+    for prob in (0.0, 1.0):
+        after[prob] = Adaptation.first(1)
+        for _ in range(10):
+            after[prob] = after[prob].learned(jnp.zeros(1), jnp.array(prob))
+    assert after[0.0].trial < after[0.0].step_size < FIRST_STEP_SIZE
+    assert after[1.0].trial > FIRST_STEP_SIZE and after[1.0].step_size > FIRST_STEP_SIZE
     assert DIVERGENCE > 100.0
+
+
+def test_a_chain_starts_at_the_most_probable_of_some_values() -> None:
+    """Values that are given count; far from all that is probable, they are left."""
+
+    def model(X: Array, y: Array | None = None) -> None:
+        numpyro.sample("a", dist.Normal(jnp.full(2, 1.0), 0.1).to_event(1))
+
+    kernel = Hamiltonian(model)
+    for given, stays in ((jnp.full(2, 1.01), True), (jnp.full(2, 40.0), False)):
+        start = kernel.init(jax.random.key(0), 10, {"a": given}, (NOTHING,), {}).z["a"]
+        assert bool((start == given).all()) == stays
+        assert jnp.abs(start - 1.0).max() < 1.5
 
 
 def test_one_gradient_is_compiled() -> None:
