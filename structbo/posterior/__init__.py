@@ -1,6 +1,7 @@
 """Posterior draws as people look at them: probabilities, effects, predictions, tables."""
 
 from structbo.posterior.alignment import aligned
+from structbo.posterior.convergence import ConvergenceWarning
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect
 from structbo.posterior.fitting import fit
@@ -16,6 +17,7 @@ from structbo.posterior.structures import (
 )
 
 __all__ = [
+    "ConvergenceWarning",
     "Effect",
     "Posterior",
     "PosteriorDraws",

@@ -11,6 +11,7 @@ from structbo.draws import run_chains
 from structbo.models import Model
 from structbo.models.arguments import checked_count
 from structbo.models.precision import double_precision
+from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import checked_names
 from structbo.posterior.posterior import Posterior
 from structbo.samplers import Sampler, default_sampler
@@ -54,6 +55,10 @@ def fit(
     Raises:
         ValueError: if shapes do not match, X leaves the unit cube, a value is not finite, a
             number of steps or chains is out of range, or names do not fit.
+
+    Warns:
+        ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
+            effective sample size below 50.
     """
     X, y = checked_data(X, y)
     if y.size == 0:
@@ -71,4 +76,6 @@ def fit(
             num_chains=checked_count("num_chains", num_chains),
             show_progress_bar=show_progress_bar,
         )
-    return Posterior(model, X, y, draws, statistics, names)
+    posterior = Posterior(model, X, y, draws, statistics, names)
+    warn_unless_converged(posterior)
+    return posterior

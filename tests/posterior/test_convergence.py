@@ -1,0 +1,77 @@
+"""When `fit` warns that chains have not converged."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from structbo.models import AdditiveGP
+from structbo.posterior import ConvergenceWarning, Posterior, fit
+from structbo.posterior.convergence import warn_unless_converged
+
+SHAPE = (2, 200)
+
+
+def with_noise(noise: NDArray[np.float64]) -> Posterior:
+    """Independent draws of everything but the noise, which is given."""
+    rng = np.random.default_rng(0)
+    edge = rng.random(SHAPE) < 0.5
+    draws = {
+        "Z": edge[..., None, None] * (1 - np.eye(2, dtype=int)),
+        "lengthscale": rng.random((*SHAPE, 2)),
+        "outputscale": rng.random(SHAPE),
+        "noise": noise,
+    }
+    return Posterior(AdditiveGP(), [[0.1, 0.2]], [0.3], draws)
+
+
+def walk(step: float) -> NDArray[np.float64]:
+    """Both chains of an autoregressive process around one, the slower the smaller the step."""
+    rng = np.random.default_rng(1)
+    values = np.ones(SHAPE)
+    for t in range(1, SHAPE[1]):
+        last = values[:, t - 1] - 1.0
+        values[:, t] = 1.0 + (1.0 - step) * last + 0.1 * step * rng.standard_normal(SHAPE[0])
+    return values
+
+
+def test_independent_draws_are_trusted():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_unless_converged(with_noise(walk(step=1.0)))
+
+
+def test_chains_that_stay_apart_are_named_with_their_r_hat():
+    apart = np.add(walk(step=1.0), [[0.0], [1.0]])
+    with pytest.warns(ConvergenceWarning, match=r"R-hat of noise is \d\.\d+") as record:
+        warn_unless_converged(with_noise(apart))
+    assert "ParallelTempering" in str(record[0].message)
+
+
+def test_chains_of_different_graphs_are_named():
+    posterior = with_noise(walk(step=1.0))
+    graph = np.zeros((*SHAPE, 2, 2), int)
+    graph[1] = 1 - np.eye(2, dtype=int)
+    with pytest.warns(ConvergenceWarning, match=r"R-hat of Z\[x0,x1\] is inf"):
+        warn_unless_converged(posterior.without_data(posterior.draws | {"Z": graph}))
+
+
+def test_slow_chains_are_named_with_their_effective_draws():
+    with pytest.warns(ConvergenceWarning, match=r"noise has \d+ effective draws of 400"):
+        warn_unless_converged(with_noise(walk(step=0.03)))
+
+
+def test_fit_warns():
+    rng = np.random.default_rng(2)
+    with pytest.warns(ConvergenceWarning, match="effective draws of 40") as record:
+        fit(AdditiveGP(), rng.random((5, 2)), rng.normal(size=5), num_warmup=5, num_samples=20)
+    assert record[0].filename == __file__
+
+
+def test_a_few_draws_of_one_chain_tell_nothing():
+    posterior = with_noise(walk(step=1.0))
+    few = {name: value[:1, :3] for name, value in posterior.draws.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_unless_converged(posterior.without_data(few))
