@@ -25,6 +25,7 @@ ROOMS = (
     "optimizer",
     "plots",
     "recipes",
+    "command_line",
     "structbo",
 )
 """In this order; a room imports itself and rooms before it."""

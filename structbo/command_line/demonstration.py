@@ -1,0 +1,37 @@
+"""A small search that shows what the library learns."""
+
+import math
+from typing import Any
+
+from structbo.optimizer import minimize
+from structbo.space import Integer
+
+SPACE = {
+    "lr": (1e-5, 1e-1, "log"),
+    "momentum": (0.0, 0.99),
+    "width": Integer(16, 512, log=True),
+    "depth": Integer(1, 8),
+    "dropout": (0.0, 0.6),
+}
+
+
+def loss(point: dict[str, Any]) -> float:
+    """A made-up validation loss: momentum moves the best learning rate, depth the best width."""
+    rate = 0.5 * (math.log10(point["lr"]) + 3.0) + 2.0 * (point["momentum"] - 0.5)
+    size = 0.4 * (math.log2(point["width"]) - 6.5) + 0.3 * (point["depth"] - 4.5)
+    return 0.3 + 0.2 * rate**2 + 0.1 * size**2 + (point["dropout"] - 0.2) ** 2
+
+
+def demonstrate(num_trials: int, seed: int) -> None:
+    """Minimizes `loss`, and prints the best point and the probabilities of interactions."""
+    print(f"Minimizing a made-up validation loss of {len(SPACE)} parameters: lr and momentum")
+    print("interact, and so do width and depth. The least possible loss is 0.3.\n", flush=True)
+    result = minimize(loss, SPACE, num_trials, seed=seed)
+    print(f"\nBest loss {result.best_value:.4f} after {num_trials} evaluations, at")
+    for name, value in result.best_params.items():
+        print(f"  {name:<10} {value:.4g}")
+    graph = result.posterior.to_networkx()
+    pairs = sorted(graph.edges(data=True), key=lambda edge: -edge[2]["probability"])
+    print("\nWhich parameters interact, with posterior probabilities and Monte Carlo errors:")
+    for a, b, edge in pairs[:5]:
+        print(f"  {a + ' - ' + b:<22} {edge['probability']:.2f} +- {edge['mcse']:.2f}")

@@ -1,0 +1,143 @@
+"""The command ``structbo`` and its subcommands."""
+
+import argparse
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from structbo.acquisition import CRITERIA
+from structbo.command_line.demonstration import demonstrate
+from structbo.command_line.space_file import read_space
+from structbo.command_line.table_file import Evaluations, read_evaluations, written
+from structbo.models.kept_programs import keep_programs
+from structbo.optimizer import suggest
+
+CACHE = "~/.cache/structbo"
+SPACE_HELP = """\
+A space file maps names to parameters:
+
+  lr:     {type: real, low: 1e-5, high: 0.1, log: true}
+  layers: {type: integer, low: 1, high: 8}
+  act:    {type: categorical, choices: [relu, gelu]}
+
+A data file is a CSV table with a column for every parameter and one for the value. An empty value
+is that of a point still being evaluated; "nan" or "failed" marks an evaluation that failed.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command.
+
+    Args:
+        arguments: by default those of the process.
+
+    Returns:
+        The exit code: 0, or 1 after an error, of which one line is written to stderr. Wrong
+        options exit with 2.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        with _one_line_warnings():
+            if options.cache:
+                keep_programs(options.cache)
+            options.run(options)
+    except (OSError, TypeError, ValueError) as error:
+        print(f"structbo: error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("structbo: interrupted", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _suggest(options: argparse.Namespace) -> None:
+    space = read_space(options.space)
+    known = (
+        Evaluations([], [], [])
+        if options.data is None
+        else read_evaluations(options.data, space, options.value)
+    )
+    points: Any = suggest(
+        space,
+        known.points,
+        known.values,
+        options.n,
+        direction=options.direction,
+        pending=known.pending,
+        seed=options.seed,
+        criterion=options.criterion,
+    )
+    is_json = options.format == "json" or (
+        options.format is None and options.out is not None and options.out.suffix == ".json"
+    )
+    text = written(space, points, is_json)
+    if options.out is None:
+        print(text, end="")
+    else:
+        options.out.write_text(text, encoding="utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="structbo",
+        description="Bayesian optimization that learns the structure of the objective.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    wide = argparse.RawDescriptionHelpFormatter
+
+    next_points = commands.add_parser(
+        "suggest",
+        help="propose the next points to evaluate",
+        description="Proposes the next points to evaluate, from a table of evaluations.",
+        epilog=SPACE_HELP,
+        formatter_class=wide,
+    )
+    next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
+    next_points.add_argument("--data", type=Path, help="CSV file; by default nothing is known")
+    next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
+    next_points.add_argument(
+        "--direction",
+        choices=("minimize", "maximize"),
+        default="minimize",
+        help="whether small or large values are good (default: minimize)",
+    )
+    next_points.add_argument("--value", metavar="COLUMN", help="the column of the values")
+    next_points.add_argument("--seed", type=int, default=0, help="for all random choices")
+    next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
+    next_points.add_argument("--out", type=Path, help="CSV or JSON file; by default stdout")
+    next_points.add_argument("--format", choices=("csv", "json"), help="by default that of --out")
+    next_points.set_defaults(run=_suggest)
+
+    demo = commands.add_parser(
+        "demo",
+        help="tune a small function and say what was learned of it",
+        description="Minimizes a function of six parameters, two of which interact, and says which "
+        "interactions it found.",
+    )
+    demo.add_argument("--trials", type=int, default=40, help="how many evaluations (default: 40)")
+    demo.add_argument("--seed", type=int, default=0, help="for all random choices")
+    demo.set_defaults(run=lambda options: demonstrate(options.trials, options.seed))
+
+    for command in (next_points, demo):
+        command.add_argument(
+            "--cache",
+            metavar="FOLDER",
+            default=CACHE,
+            help=f"where compiled programs are kept (default: {CACHE}); '' keeps none",
+        )
+    return parser
+
+
+@contextlib.contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Shows warnings as lines of the command, without the place in the code."""
+
+    def show(message: Warning | str, *details: Any, **more: Any) -> None:
+        print(f"structbo: warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
