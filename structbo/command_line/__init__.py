@@ -1,5 +1,5 @@
 """The command ``structbo``: the next points of a table, and a demonstration."""
 
-from structbo.command_line.main import main
+from structbo.command_line.entry_point import main
 
 __all__ = ["main"]

@@ -78,8 +78,9 @@ def test_help_says_how_files_look(capsys: pytest.CaptureFixture[str]):
     assert "type: real, low: 1e-5" in capsys.readouterr().out
 
 
-def test_the_module_is_the_command_and_writes_nothing_else(folder: Path):
-    command = [sys.executable, "-m", "structbo", "suggest", "--space", "space.yaml", "--cache", ""]
+def test_a_fresh_process_writes_nothing_else(folder: Path):
+    code = "import sys; from structbo.command_line import main; sys.exit(main())"
+    command = [sys.executable, "-c", code, "suggest", "--space", "space.yaml", "--cache", ""]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 2
