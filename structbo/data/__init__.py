@@ -1,21 +1,24 @@
 """Observations: from tables of users to padded, standardized arrays."""
 
 from structbo.data.checks import checked_data, checked_points, one_number
-from structbo.data.data import Data, padded, padded_size, standardized
+from structbo.data.data import Data, Standardized, padded, padded_size
+from structbo.data.data_frame import column_names, in_order_of
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import Trial
 
 __all__ = [
     "Data",
     "Direction",
+    "Standardized",
     "Trial",
     "checked_data",
     "checked_points",
+    "column_names",
     "direction_sign",
+    "in_order_of",
     "observed_values",
     "one_number",
     "padded",
     "padded_size",
-    "standardized",
     "unit_points",
 ]

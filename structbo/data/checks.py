@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structbo.data.data_frame import in_order_of
 from structbo.models.arrays import FloatArray
 
 NUMBERS = "biuf"
@@ -84,10 +85,13 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
 def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Points of the unit cube, shape (n, D), and observations, shape (n,).
 
+    Where both are tables of pandas, rows belong together by their index.
+
     Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+        ValueError: if shapes or indices do not match, X leaves the unit cube, or a value is not
+            finite.
     """
-    points, values = checked_points("X", X), real_numbers("y", y)
+    points, values = checked_points("X", X), real_numbers("y", in_order_of(X, y))
     if values.shape != points.shape[:1]:
         raise ValueError(
             f"y must have one value per row of X: X has shape {points.shape}, "

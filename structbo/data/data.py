@@ -59,15 +59,37 @@ def padded(points: FloatArray) -> FloatArray:
     return np.resize(points, (padded_size(len(points)), points.shape[1]))
 
 
-def standardized(values: FloatArray) -> FloatArray:
-    """Values with mean 0 and deviation 1; failures, not finite, become the worst value.
+class Standardized(NamedTuple):
+    """Values with mean 0 and deviation 1, and the way back: ``location + scale * values``.
 
-    Values that differ by no more than round-off are all zero.
+    Args:
+        values: shape (n,).
+        location: the mean of what was given.
+        scale: its standard deviation; 1 if it differs by no more than round-off, as its true scale
+            is unknown.
     """
-    finite = np.isfinite(values)
-    filled = np.where(finite, values, values[finite].min())
-    largest = np.abs(filled).max()
-    scaled = filled / (largest if largest > 0 else 1.0)
-    centered = scaled - scaled.mean()
-    deviation = centered.std()
-    return centered / deviation if deviation > ROUND_OFF else np.zeros_like(centered)
+
+    values: FloatArray
+    location: float
+    scale: float
+
+    @classmethod
+    def of(cls, given: FloatArray) -> "Standardized":
+        """Values to be maximized, shape (n,); failures, not finite, become the worst value.
+
+        Values that differ by no more than round-off are all zero.
+
+        Example:
+            >>> Standardized.of(np.array([3.0, 1.0, np.nan, 3.0]))
+            Standardized(values=array([ 1., -1., -1.,  1.]), location=2.0, scale=1.0)
+        """
+        finite = np.isfinite(given)
+        filled = np.where(finite, given, given[finite].min())
+        largest = float(np.abs(filled).max()) or 1.0
+        scaled = filled / largest  # squares of the largest numbers would overflow
+        centered = scaled - scaled.mean()
+        deviation = float(centered.std())
+        location = largest * float(scaled.mean())
+        if deviation <= ROUND_OFF:
+            return cls(np.zeros_like(centered), location, 1.0)
+        return cls(centered / deviation, location, largest * deviation)

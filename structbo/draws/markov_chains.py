@@ -22,6 +22,9 @@ from structbo.samplers.statistics import statistics_of
 NUM_REPORTS = 10
 """In how many parts warm-up and draws of a chain are run, with progress between them."""
 
+SHORT = 2.0
+"""Runs of fewer seconds show no progress."""
+
 Chains = dict[str, NDArray[Any]]
 """Values of each site, shape (chains, draws, ...)."""
 
@@ -59,7 +62,8 @@ def run_chains(
     args = jnp.asarray(x), jnp.asarray(y)
     total = num_chains * (num_warmup + num_samples)
     found = []
-    with tqdm(total=total, desc="fit", disable=not show_progress_bar) as progress:
+    is_hidden = not show_progress_bar
+    with tqdm(total=total, desc="fit", disable=is_hidden, delay=SHORT) as progress:
         for key_chain in jax.random.split(key, num_chains):
             state = chain.start(key_chain, *args)
             for steps in _parts(num_warmup):

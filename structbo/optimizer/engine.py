@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import Acquisition
-from structbo.data import Data, standardized
+from structbo.data import Data, Standardized
 from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
@@ -66,7 +66,7 @@ class Engine:
         if np.isfinite(y).sum() < self._num_needed:
             return self._new_points(known, n)
         with double_precision():
-            data = Data.padded(x, standardized(y))
+            data = Data.padded(x, Standardized.of(y).values)
             draws = self._source.advance(data)
             method = self.method
             seed = step_seed(method.seed, len(known), use=PROPOSAL)

@@ -1,18 +1,26 @@
 """Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
 import itertools
+import sys
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
 import numpy as np
 
-from structbo.data import Direction, Trial, direction_sign, one_number, standardized, unit_points
+from structbo.data import (
+    Direction,
+    Standardized,
+    Trial,
+    direction_sign,
+    one_number,
+    unit_points,
+)
 from structbo.models.arguments import checked_count, is_integer
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
-from structbo.posterior import Posterior, fit
+from structbo.posterior import Posterior, Units, fit
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
@@ -219,8 +227,10 @@ class Optimizer(KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        Two chains are run with `fit` at the first access after new tells, on standardized values
-        turned so that larger is better.
+        Two chains are run with `fit` at the first access after new tells, in which failures have
+        the worst value. That takes a while; where standard error is a terminal, a bar shows the
+        progress after some seconds. The posterior speaks of points and values as the optimizer
+        does, see `Posterior`.
 
         Raises:
             ValueError: if fewer than two trials are complete.
@@ -230,16 +240,18 @@ class Optimizer(KeepsPrecision):
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
             x, y = self._table(told)
-            method = self.method
-            result = fit(
-                method.model,
+            y, location, scale = Standardized.of(y)
+            found = fit(
+                self.method.model,
                 x,
-                standardized(y),
-                sampler=method.sampler,
-                seed=method.seed,
+                y,
+                sampler=self.method.sampler,
+                seed=self.method.seed,
+                show_progress_bar=sys.stderr.isatty(),
                 names=self.space.names,
             )
-            self._posterior = len(told), result
+            units = Units(self.space, self._sign * location, self._sign * scale)
+            self._posterior = len(told), replace(found, units=units)
         return self._posterior[1]
 
     @property

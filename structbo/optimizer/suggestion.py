@@ -4,7 +4,13 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
-from structbo.data import Direction, direction_sign, observed_values, unit_points
+from structbo.data import (
+    Direction,
+    direction_sign,
+    in_order_of,
+    observed_values,
+    unit_points,
+)
 from structbo.models.arguments import checked_count
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.settings import KEYWORDS, Settings, shows
@@ -28,7 +34,8 @@ def suggest(
         space: the search space, or what `Space` accepts.
         X: evaluated points: a list of dicts, a DataFrame, or an array (m, D).
         y: their values, shape (m,). NaN and infinite values mark failed evaluations: those points
-            are taken to be as bad as the worst value seen.
+            are taken to be as bad as the worst value seen. Where X and y are tables of pandas, rows
+            belong together by their index.
         n: how many points to propose.
         direction: whether small or large values are good, "minimize" or "maximize".
         pending: points being evaluated, in the format of X.
@@ -38,8 +45,8 @@ def suggest(
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
 
     Raises:
-        ValueError: if shapes do not match, a point is outside the space, a setting is out of
-            range, or a finite space has fewer than n new points.
+        ValueError: if shapes or indices do not match, a point is outside the space, a setting is
+            out of range, or a finite space has fewer than n new points.
         TypeError: if a setting is unknown or of the wrong kind.
 
     Example:
@@ -50,7 +57,7 @@ def suggest(
     space = Space(space)
     sign = direction_sign(direction)
     n = checked_count("n", n)
-    x, values = unit_points(space, X, "X"), observed_values(y)
+    x, values = unit_points(space, X, "X"), observed_values(in_order_of(X, y))
     if len(x) != len(values):
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending, "pending")

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.plots.figure import CHAIN_COLORS, GRAY, axes_for, bare
-from structbo.posterior import Posterior, indicator_probabilities, indicator_rhat, pair_labels
+from structbo.plots.sources import Learned, posterior_of
+from structbo.posterior import indicator_probabilities, indicator_rhat, pair_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
+def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
     """Draws probabilities by the first chain against those by the others, with their errors.
 
     A point is the probability that a pair of parameters shares a component; bars are two standard
@@ -19,7 +20,7 @@ def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
     the largest R-hat is named.
 
     Args:
-        posterior: draws of two or more chains.
+        posterior: draws of two or more chains; or an optimizer or a result, which has them.
         ax: where to draw. Default: a new figure.
 
     Returns:
@@ -29,6 +30,7 @@ def plot_agreement(posterior: Posterior, *, ax: "Axes | None" = None) -> "Axes":
         ValueError: if there is only one chain, or only one dimension.
         ImportError: if Matplotlib is missing.
     """
+    posterior = posterior_of(posterior)
     together, pairs = posterior.structures.pairs_together()
     if len(together) < 2 or together.shape[-1] == 0:
         raise ValueError(

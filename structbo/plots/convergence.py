@@ -1,10 +1,13 @@
 """The best value so far, over the evaluations."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from structbo.data import Direction
+from structbo.models.arrays import FloatArray
+from structbo.optimizer import Optimizer, Result
 from structbo.plots.figure import BLUE, GRAY, axes_for, bare
 
 if TYPE_CHECKING:
@@ -12,16 +15,18 @@ if TYPE_CHECKING:
 
 
 def plot_convergence(
-    values: ArrayLike,
+    values: Optimizer | Result | ArrayLike,
     *,
-    direction: Literal["minimize", "maximize"] = "minimize",
+    direction: Direction | None = None,
     ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws every value and the best so far over the evaluations.
 
     Args:
-        values: in the order of evaluation, NaN where one failed, shape (m,).
-        direction: whether small or large values are good, "minimize" or "maximize".
+        values: an optimizer or a result; or values in the order of evaluation, NaN where one
+            failed, shape (m,).
+        direction: whether small or large values are good, "minimize" or "maximize". Default: that
+            of the optimizer; of values alone, "minimize".
         ax: where to draw. Default: a new figure.
 
     Returns:
@@ -31,7 +36,12 @@ def plot_convergence(
         ValueError: for another direction, or values that are not a list of numbers.
         ImportError: if Matplotlib is missing.
     """
-    numbers = np.asarray(values, float)
+    if isinstance(values, Optimizer | Result):
+        optimizer = values.optimizer if isinstance(values, Result) else values
+        own, numbers = optimizer.direction, _values_of(optimizer)
+    else:
+        own, numbers = "minimize", np.asarray(values, float)
+    direction = own if direction is None else direction
     if numbers.ndim != 1 or numbers.size == 0:
         raise ValueError(f"values must be a list of numbers, got shape {numbers.shape}.")
     if direction not in ("minimize", "maximize"):
@@ -47,3 +57,8 @@ def plot_convergence(
     bare(axes)
     axes.legend(frameon=False)
     return axes
+
+
+def _values_of(optimizer: Optimizer) -> FloatArray:
+    done = (trial for trial in optimizer.trials if trial.state in ("complete", "failed"))
+    return np.array([np.nan if trial.value is None else trial.value for trial in done])

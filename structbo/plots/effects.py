@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.models.arrays import FloatArray
-from structbo.plots.figure import BLUE, axes_for, bare
+from structbo.plots.figure import BLUE, axes_for, bare, shortened
+from structbo.plots.scales import edges, places, set_scale
+from structbo.plots.sources import Learned, posterior_of
 from structbo.posterior import Effect, Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_COLUMNS = 3
+NAME_LENGTH = 36
+FEW_POINTS = 12
+"""So many points of a curve, such as integers, are marked one by one."""
 
 
 def plot_effects(
-    posterior: Posterior,
+    posterior: Learned,
     *,
     num_effects: int = 6,
     max_draws: int = 64,
@@ -24,11 +29,12 @@ def plot_effects(
 ) -> "tuple[Axes, ...]":
     """Draws the average of the function as a curve over each of the most influential parameters.
 
-    Bands reach from the 5 % to the 95 % quantile. Influence is how much the curve varies: a
-    parameter that acts through its interactions only has a flat one.
+    Parameters and function are in the user's units. Bands reach from the 5 % to the 95 % quantile.
+    Influence is how much the curve varies: a parameter that acts through its interactions only has
+    a flat one.
 
     Args:
-        posterior: draws of a model without a projection.
+        posterior: of a model without a projection; or an optimizer or a result, which has one.
         num_effects: at most so many parameters, the most influential first.
         max_draws: how many draws to average over.
         ax: where to draw, one Axes per curve. Default: a new figure.
@@ -42,18 +48,21 @@ def plot_effects(
     """
     if num_effects < 1:
         raise ValueError(f"num_effects must be at least 1, got {num_effects}.")
-    effects = posterior.main_effects(max_draws=max_draws)
+    effects = posterior_of(posterior).main_effects(max_draws=max_draws)
     shown = sorted(effects, key=lambda effect: -effect.strength)[:num_effects]
     axes = axes_for(ax, len(shown), (3.2, 2.7), columns=min(len(shown), MAX_COLUMNS), share=True)
     for panel, effect in zip(axes, shown, strict=True):
         _draw_curve(panel, effect)
     for panel in axes[::MAX_COLUMNS]:
-        panel.set_ylabel("average of the function")
+        panel.set_ylabel("average of the objective")
+    if ax is None and len(shown) < len(effects):
+        title = f"the {len(shown)} most influential of {len(effects)} parameters"
+        axes[0].figure.suptitle(title)
     return axes
 
 
 def plot_surface(
-    posterior: Posterior,
+    posterior: Learned,
     names: Sequence[str],
     *,
     max_draws: int = 64,
@@ -61,8 +70,10 @@ def plot_surface(
 ) -> "tuple[Axes, ...]":
     """Draws the average of the function over all parameters but two, beside its standard deviation.
 
+    Parameters and function are in the user's units. Dots are the points that were evaluated.
+
     Args:
-        posterior: draws of a model without a projection.
+        posterior: of a model without a projection; or an optimizer or a result, which has one.
         names: of the two parameters, the horizontal one first.
         max_draws: how many draws to average over.
         ax: where to draw, two Axes. Default: a new figure.
@@ -76,48 +87,47 @@ def plot_surface(
     """
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two parameters, got {names!r}.")
+    posterior = posterior_of(posterior)
     effect = posterior.effect(names, max_draws=max_draws)
     axes = axes_for(ax, 2, (5.2, 4.4))
-    seen = posterior.X[:, [posterior.names.index(name) for name in names]].T
-    places = []
-    for i, is_category in enumerate(effect.is_categorical):
-        grid = effect.grid[i]
-        # The levels of a category are equally far apart, whatever numbers they have.
-        levels = np.arange(len(grid)), np.searchsorted(grid, seen[i])
-        places.append(levels if is_category else (grid, seen[i]))
-    (x, seen_x), (y, seen_y) = places
+    x, y = (edges(places(g, s), s) for g, s in zip(effect.grid, effect.scales, strict=True))
+    seen_x, seen_y = (_seen(posterior, effect, i) for i in range(2))
     for panel, values, title, colors in (
-        (axes[0], effect.mean, "average of the function", "viridis"),
+        (axes[0], effect.mean, "average of the objective", "viridis"),
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
-        image = panel.pcolormesh(x, y, values.T, shading="nearest", cmap=colors)
+        image = panel.pcolormesh(x, y, values.T, cmap=colors)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
-        panel.set(title=title, xlabel=names[0], ylabel=names[1])
-        for axis, grid, is_category in zip(
-            (panel.xaxis, panel.yaxis), effect.grid, effect.is_categorical, strict=True
-        ):
-            if is_category:
-                axis.set_ticks(np.arange(len(grid)), _levels(grid))
+        horizontal, vertical = (shortened(name, NAME_LENGTH) for name in names)
+        panel.set(title=title, xlabel=horizontal, ylabel=vertical)
+        set_scale(panel, "x", effect.grid[0], effect.scales[0])
+        set_scale(panel, "y", effect.grid[1], effect.scales[1])
     return axes
 
 
+def _seen(posterior: Posterior, effect: Effect, which: int) -> FloatArray:
+    """Where the observed points are along one axis."""
+    dim = posterior.names.index(effect.names[which])
+    grid, scale = effect.grid[which], effect.scales[which]
+    if scale == "labels":
+        levels = posterior.units.parameter_coordinates(dim, grid)
+        return np.interp(posterior.X[:, dim], levels, places(grid, scale))
+    return np.asarray(posterior.units.parameter_values(dim, posterior.X[:, dim]), float)
+
+
 def _draw_curve(ax: "Axes", effect: Effect) -> None:
-    (grid,), (name,) = effect.grid, effect.names
-    if effect.is_categorical[0]:
-        place = np.arange(len(grid))
+    (grid,), (scale,), (name,) = effect.grid, effect.scales, effect.names
+    x = places(grid, scale)
+    if scale == "labels":
         half = (effect.upper - effect.lower) / 2
-        ax.errorbar(place, effect.mean, yerr=half, fmt="o", color=BLUE, capsize=3)
-        ax.set_xticks(place, _levels(grid))
+        ax.errorbar(x, effect.mean, yerr=half, fmt="o", color=BLUE, capsize=3)
         ax.margins(x=0.2)
     else:
-        ax.fill_between(grid, effect.lower, effect.upper, color=BLUE, alpha=0.25, linewidth=0)
-        ax.plot(grid, effect.mean, color=BLUE, linewidth=2)
-        ax.set_xticks([0.0, 0.5, 1.0])
+        marker = "o" if len(grid) <= FEW_POINTS else ""
+        ax.fill_between(x, effect.lower, effect.upper, color=BLUE, alpha=0.25, linewidth=0)
+        ax.plot(x, effect.mean, color=BLUE, linewidth=2, marker=marker)
         ax.margins(x=0.02)
-    ax.set_xlabel(name)
+    set_scale(ax, "x", grid, scale)
+    ax.set_xlabel(shortened(name, NAME_LENGTH))
     bare(ax)
-
-
-def _levels(grid: FloatArray) -> list[str]:
-    return [f"{level:.2g}" for level in grid]

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
-
-from structbo.models.arrays import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,15 +65,12 @@ def bare(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def edge_matrix(name: str, matrix: ArrayLike, size: int) -> FloatArray:
-    """A checked symmetric matrix of probabilities."""
-    array = np.asarray(matrix, float)
-    if array.shape != (size, size):
-        raise ValueError(
-            f"{name} must have shape {(size, size)}, one row per name, got {array.shape}."
-        )
-    if not ((array >= 0.0) & (array <= 1.0)).all():
-        raise ValueError(f"{name} must be in [0, 1], got {array}.")
-    if not np.allclose(array, array.T):
-        raise ValueError(f"{name} must be symmetric.")
-    return array
+def shortened(name: str, length: int) -> str:
+    """A name with its middle left out if it is longer than so many characters.
+
+    Example:
+        >>> shortened("face_detector_stage_threshold_07", 21)
+        'face_detec…reshold_07'
+    """
+    half = (length - 1) // 2
+    return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.arrays import FloatArray
-from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, edge_matrix
+from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, shortened
+from structbo.plots.pairs import edge_matrix, hidden, pairs_of, strongest
+from structbo.plots.sources import Learned
+from structbo.posterior import Probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,15 +21,17 @@ FULL_WIDTH = 6.0
 LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
+NAME_LENGTH = 24
 LABEL_DISTANCE = 0.1
 """Of a label from its node, where the circle of nodes has radius 1."""
 
 
 def plot_interactions(
-    probabilities: ArrayLike,
-    names: Sequence[str],
+    probabilities: Learned | Probabilities | ArrayLike,
+    names: Sequence[str] | None = None,
     *,
     truth: ArrayLike | None = None,
+    max_names: int = 30,
     ax: "Axes | Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":
     """Draws the learned interaction graph, beside the true one if it is known.
@@ -35,30 +40,36 @@ def plot_interactions(
     true.
 
     Args:
-        probabilities: of the edges, symmetric, for example `Posterior.edge_probabilities().mean`,
-            shape (D, D).
-        names: of the D parameters.
+        probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
+            `Posterior.edge_probabilities`, shape (D, D).
+        names: of the D parameters, needed if probabilities are an array.
         truth: the true edge matrix, shape (D, D).
+        max_names: at most so many parameters, those of the most probable or true edges.
         ax: where to draw: one Axes, or two with a truth. Default: a new figure.
 
     Returns:
         The axes: one, or two with a truth.
 
     Raises:
-        ValueError: if shapes do not match, or a probability is not in [0, 1].
+        ValueError: if shapes do not match, names are missing, a probability is not in [0, 1], or
+            max_names is not positive.
         ImportError: if Matplotlib is missing.
     """
-    learned = edge_matrix("probabilities", probabilities, len(names))
-    if truth is None:
+    learned, names = pairs_of(probabilities, names)
+    known = None if truth is None else edge_matrix("truth", truth, len(names)) > 0.5
+    shown = strongest(learned if known is None else np.maximum(learned, known), max_names)
+    remark = hidden(names, shown)
+    names, learned = [names[d] for d in shown], learned[np.ix_(shown, shown)]
+    if known is None:
         axes, keys = axes_for(ax, 1, SIZE), {}
         _draw_graph(axes[0], learned, names, np.full(learned.shape, BLUE))
     else:
-        known = edge_matrix("truth", truth, len(names)) > 0.5
+        known = known[np.ix_(shown, shown)]
         axes, keys = axes_for(ax, 2, SIZE), {"in the truth": BLUE, "not in the truth": ORANGE}
         _draw_graph(axes[0], learned, names, np.where(known, BLUE, ORANGE))
         _draw_graph(axes[1], known.astype(float), names, np.full(known.shape, BLUE))
         axes[1].set_title("true interactions")
-    axes[0].set_title("learned interactions")
+    axes[0].set_title("\n".join(filter(None, ["learned interactions", remark])))
     _add_legend(axes[0], keys)
     return axes
 
@@ -86,6 +97,7 @@ def _draw_graph(
     nx.draw_networkx_nodes(
         graph, nodes, ax=ax, node_size=60, node_color="white", edgecolors="black"
     )
+    names = [shortened(name, NAME_LENGTH) for name in names]
     radius, is_radial = _room_for_labels(ax, names)
     for name, place in zip(names, nodes.values(), strict=True):
         outwards = place if place.any() else np.array([0.0, 1.0])  # a lone node is in the middle

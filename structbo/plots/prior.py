@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from structbo.plots.figure import BLUE, GRAY, axes_for, bare
+from structbo.plots.figure import BLUE, GRAY, axes_for, bare, shortened
 from structbo.posterior import Probabilities, pair_labels
 
 if TYPE_CHECKING:
@@ -13,12 +13,15 @@ if TYPE_CHECKING:
 
 ROW = 0.27
 """Height of a row, in inches."""
+CHARACTER = 0.08
+"""Typical width of a character of a label, in inches."""
+NAME_LENGTH = 24
 
 
 def plot_prior_posterior(
     prior: Probabilities,
     posterior: Probabilities,
-    names: Sequence[str],
+    names: Sequence[str] | None = None,
     *,
     max_rows: int = 20,
     ax: "Axes | None" = None,
@@ -29,7 +32,7 @@ def plot_prior_posterior(
         prior: for example ``posterior.prior().edge_probabilities()``, of pairs (D, D) or of single
             parameters (D,).
         posterior: the same by the posterior, for example ``posterior.edge_probabilities()``.
-        names: of the D parameters; of the families, for ``family_probabilities()``.
+        names: of the D parameters or of the families; by default those of the posterior's events.
         max_rows: at most so many events, those whose probability changed most.
         ax: where to draw. Default: a new figure.
 
@@ -40,6 +43,7 @@ def plot_prior_posterior(
         ValueError: if shapes do not match, or max_rows is not positive.
         ImportError: if Matplotlib is missing.
     """
+    names = posterior.names if names is None else names
     size = len(names)
     shapes = {np.shape(value) for value in (*prior, *posterior)}
     if shapes not in ({(size,)}, {(size, size)}):
@@ -51,15 +55,16 @@ def plot_prior_posterior(
         raise ValueError(f"max_rows must be at least 1, got {max_rows}.")
     events: Any
     if np.ndim(prior.mean) == 1:
-        labels, events = list(names), np.arange(size)
+        labels, events = [shortened(name, NAME_LENGTH) for name in names], np.arange(size)
     else:
         events = np.triu_indices(size, 1)
-        labels = pair_labels(names, events)
-    before, after = (Probabilities(*(value[events] for value in p)) for p in (prior, posterior))
+        labels = pair_labels([shortened(name, NAME_LENGTH) for name in names], events)
+    before, after = (Probabilities(p.mean[events], p.mcse[events]) for p in (prior, posterior))
     changed = np.argsort(-np.abs(after.mean - before.mean), kind="stable")[:max_rows]
     shown = changed[np.argsort(after.mean[changed], kind="stable")]
     rows = np.arange(len(shown))
-    (axes,) = axes_for(ax, 1, (6.0, ROW * len(shown) + 1.2))
+    width = 4.5 + CHARACTER * max(len(labels[i]) for i in shown)
+    (axes,) = axes_for(ax, 1, (width, ROW * len(shown) + 1.2))
     axes.hlines(rows, before.mean[shown], after.mean[shown], color=GRAY, linewidth=1, zorder=0)
     for values, color, face, label in (
         (before, GRAY, "white", "prior"),
@@ -77,6 +82,13 @@ def plot_prior_posterior(
         )
     axes.set_yticks(rows, [labels[i] for i in shown])
     axes.set(xlim=(-0.03, 1.03), ylim=(-0.7, len(shown) - 0.3), xlabel="probability")
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+    some = f"the {len(shown)} of {len(labels)} that changed most"
+    axes.legend(
+        title=some if len(shown) < len(labels) else None,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=2,
+        frameon=False,
+    )
     bare(axes)
     return axes

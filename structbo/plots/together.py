@@ -6,36 +6,51 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.plots.figure import axes_for, edge_matrix
+from structbo.plots.figure import axes_for, shortened
+from structbo.plots.pairs import hidden, pairs_of, strongest
+from structbo.plots.sources import Learned
+from structbo.posterior import Probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+NAME_LENGTH = 24
+
 
 def plot_together(
-    probabilities: ArrayLike, names: Sequence[str], *, ax: "Axes | None" = None
+    probabilities: Learned | Probabilities | ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    max_names: int = 40,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws a heat map of which parameters share a component.
 
     Args:
-        probabilities: symmetric, for example `Posterior.together_probabilities().mean`,
-            shape (D, D).
-        names: of the D parameters.
+        probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
+            `Posterior.together_probabilities`, shape (D, D).
+        names: of the D parameters, needed if probabilities are an array.
+        max_names: at most so many parameters, those of the most probable pairs.
         ax: where to draw. Default: a new figure.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: if shapes do not match, or a probability is not in [0, 1].
+        ValueError: if shapes do not match, names are missing, a probability is not in [0, 1], or
+            max_names is not positive.
         ImportError: if Matplotlib is missing.
     """
-    matrix = edge_matrix("probabilities", probabilities, len(names)).copy()
+    matrix, names = pairs_of(probabilities, names)
+    shown = strongest(matrix, max_names)
+    matrix = matrix[np.ix_(shown, shown)]
     np.fill_diagonal(matrix, np.nan)
     (axes,) = axes_for(ax, 1, (6.5, 5.6))
     image = axes.imshow(matrix, cmap="Blues", vmin=0.0, vmax=1.0)
-    ticks = np.arange(len(names))
-    axes.set_xticks(ticks, names, rotation=90)
-    axes.set_yticks(ticks, names)
+    ticks, labels = np.arange(len(shown)), [shortened(names[d], NAME_LENGTH) for d in shown]
+    size = "medium" if len(shown) <= 25 else "x-small"
+    axes.set_xticks(ticks, labels, rotation=90, fontsize=size)
+    axes.set_yticks(ticks, labels, fontsize=size)
+    axes.set_title(hidden(names, shown))
     axes.figure.colorbar(image, ax=axes, label="posterior probability of a common component")
     return axes

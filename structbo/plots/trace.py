@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from structbo.plots.figure import CHAIN_COLORS, axes_for, bare
-from structbo.posterior import Posterior, distance_to_mode
+from structbo.plots.sources import Learned, posterior_of
+from structbo.posterior import distance_to_mode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,14 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_trace(posterior: Posterior, *, ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
+def plot_trace(posterior: Learned, *, ax: "Sequence[Axes] | None" = None) -> "tuple[Axes, ...]":
     """Draws the log density by draw, and in how many pairs its structure differs from the mode.
 
     Chains that have mixed lie on top of each other in both. The mode is the most frequent value,
     over all chains, of which pairs share a component.
 
     Args:
-        posterior: draws.
+        posterior: draws; or an optimizer or a result, which has them.
         ax: where to draw, two Axes. Default: a new figure.
 
     Returns:
@@ -28,6 +29,7 @@ def plot_trace(posterior: Posterior, *, ax: "Sequence[Axes] | None" = None) -> "
         ImportError: if Matplotlib is missing.
     """
     axes = axes_for(ax, 2, (7.5, 2.6), columns=1)
+    posterior = posterior_of(posterior)
     distance = distance_to_mode(posterior.structures)
     for panel, values in zip(axes, (posterior.log_density, distance), strict=True):
         for chain, row in enumerate(values):

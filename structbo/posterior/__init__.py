@@ -15,6 +15,7 @@ from structbo.posterior.structures import (
     indicator_rhat,
     pair_labels,
 )
+from structbo.posterior.units import Units
 
 __all__ = [
     "ConvergenceWarning",
@@ -23,6 +24,7 @@ __all__ = [
     "PosteriorDraws",
     "Probabilities",
     "Structures",
+    "Units",
     "aligned",
     "compare",
     "distance_to_mode",

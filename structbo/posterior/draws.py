@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.data import Data, checked_data
+from structbo.data import Data, checked_data, column_names
 from structbo.draws import Draws, condition
 from structbo.models import ConditionedGP, Model
 from structbo.models.arrays import FloatArray
@@ -21,10 +21,13 @@ from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.prototype import prior_trace
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures
+from structbo.posterior.units import Units
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
 
 Values = TypeVar("Values")
+UNIT_CUBE: Any = None
+"""In place of units: those of the model, which follow from the names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,15 +43,24 @@ class PosteriorDraws(KeepsPrecision):
     draws: dict[str, NDArray[Any]]
     sample_stats: dict[str, NDArray[Any]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
+    units: Units = UNIT_CUBE
 
     def __post_init__(self) -> None:
         X, y = checked_data(self.X, self.y)
-        names = checked_names(self.names, X.shape[1])
+        given = self.names if len(self.names) else column_names(self.X)
+        names = checked_names(given, X.shape[1])
+        units = Units.of_unit_cube(names) if self.units is UNIT_CUBE else self.units
+        if units.space.names != names:
+            raise ValueError(
+                f"units must be of a space with the names {list(names)}, its own are "
+                f"{list(units.space.names)}."
+            )
         draws = {name: np.asarray(value) for name, value in self.draws.items()}
         if len({value.shape[:2] for value in draws.values()}) != 1:
             shapes = {name: value.shape for name, value in draws.items()}
             raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
-        for name, value in (("X", X), ("y", y), ("draws", draws), ("names", names)):
+        checked = {"X": X, "y": y, "draws": draws, "names": names, "units": units}
+        for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -193,10 +205,12 @@ def checked_names(names: Sequence[str], num_dims: int) -> tuple[str, ...]:
     """The names of the dimensions, by default x0, x1, ...
 
     Raises:
-        ValueError: if there are more or fewer, some are the same, or one is no string.
+        ValueError: if there are more or fewer, some are the same, or one is empty or no string.
     """
     known = tuple(names) or tuple(f"x{d}" for d in range(num_dims))
-    are_strings = not isinstance(names, str) and all(isinstance(name, str) for name in known)
+    are_strings = not isinstance(names, str) and all(
+        isinstance(name, str) and name for name in known
+    )
     if not are_strings or len(known) != num_dims or len(set(known)) != num_dims:
         raise ValueError(f"names must be {num_dims} different names, got {names!r}.")
     return known

@@ -6,7 +6,7 @@ kernels are products of one-dimensional integrals, which quadrature gives to hig
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ from structbo.models.arrays import FloatArray
 from structbo.models.gram import component_product
 from structbo.models.likelihood import likelihood_site
 from structbo.posterior.draws import PosteriorDraws
+from structbo.space import Scale
+from structbo.space.parameters import nearest_level
 
 NUM_NODES = 64
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
@@ -31,15 +33,15 @@ class Effect(NamedTuple):
 
     Args:
         names: of the one or two parameters.
-        grid: values of each of them on the unit interval, shapes (m,).
-        is_categorical: whether these are the observed levels of a categorical parameter.
+        grid: values of each of them, in the units of `Posterior.units`, shapes (m,).
+        scales: on what axes pictures show them, "linear", "log" or "labels".
         mean: posterior mean of the average, shape (m,) or (m, k).
         deviation: its posterior standard deviation, the same shape.
     """
 
     names: tuple[str, ...]
-    grid: tuple[FloatArray, ...]
-    is_categorical: tuple[bool, ...]
+    grid: tuple[NDArray[Any], ...]
+    scales: tuple[Scale, ...]
     mean: FloatArray
     deviation: FloatArray
 
@@ -71,29 +73,84 @@ class Quadrature(NamedTuple):
     weights: FloatArray
 
     @classmethod
-    def of(cls, X: FloatArray, categorical: Sequence[int] = ()) -> "Quadrature":
-        """Gauss-Legendre on the unit interval; equal weights on the observed levels of a category.
+    def of(cls, levels: Sequence[FloatArray | None]) -> "Quadrature":
+        """Equal weights on levels; Gauss-Legendre on the unit interval where there are none.
 
         Args:
-            X: observed points of the unit cube, shape (n, D).
-            categorical: indices of the categorical dimensions.
+            levels: of each of the D dimensions, in the unit interval, or None.
         """
-        levels = {d: np.unique(X[:, d]) for d in categorical}
-        legendre = np.polynomial.legendre.leggauss(max([NUM_NODES, *map(len, levels.values())]))
-        nodes, weights = (np.tile(v[:, None] / 2, (1, X.shape[1])) for v in legendre)
+        sizes = [len(values) for values in levels if values is not None]
+        legendre = np.polynomial.legendre.leggauss(max([NUM_NODES, *sizes]))
+        nodes, weights = (np.tile(v[:, None] / 2, (1, len(levels))) for v in legendre)
         nodes += 0.5
-        for d, values in levels.items():
-            nodes[:, d], weights[:, d] = values[0], 0.0
-            nodes[: len(values), d], weights[: len(values), d] = values, 1.0 / len(values)
+        for d, values in enumerate(levels):
+            if values is not None:
+                nodes[:, d], weights[:, d] = values[0], 0.0
+                nodes[: len(values), d], weights[: len(values), d] = values, 1.0 / len(values)
         return cls(nodes, weights)
+
+
+class Axis(NamedTuple):
+    """One dimension, along which effects are seen and over which they are averaged.
+
+    Args:
+        scale: of pictures.
+        is_category: whether it has no order.
+        levels: the legal coordinates, or None for all of the unit interval.
+    """
+
+    scale: Scale
+    is_category: bool
+    levels: FloatArray | None
+
+    @classmethod
+    def all_of(cls, posterior: PosteriorDraws) -> "list[Axis]":
+        """Those of all dimensions. Categories without a parameter have the levels that were seen.
+
+        Raises:
+            ValueError: if none was seen, or the model has a projection.
+        """
+        axes = []
+        categorical = _categorical(posterior)
+        for d, parameter in enumerate(posterior.units.space.parameters):
+            levels, is_category = parameter.levels, parameter.is_categorical or d in categorical
+            if is_category and levels is None:
+                levels = np.unique(posterior.X[:, d])
+                if not levels.size:
+                    raise ValueError(
+                        f"the levels of the categorical {posterior.names[d]!r} are unknown, as "
+                        "there are neither observations nor units with a space."
+                    )
+            axes.append(cls("labels" if is_category else parameter.scale, is_category, levels))
+        return axes
+
+    def grid(self, num_points: int) -> FloatArray:
+        """Coordinates to evaluate at: all levels of a category, else so many, evenly spread."""
+        even = np.linspace(0.0, 1.0, num_points)
+        if self.levels is None:
+            return even
+        if self.is_category or len(self.levels) <= num_points:
+            return self.levels
+        return self.levels[np.unique(nearest_level(self.levels, even))]
+
+    @property
+    def averaged(self) -> FloatArray | None:
+        """The levels to average over; None for integrals, also in place of many ordered levels."""
+        is_finite = self.levels is not None and len(self.levels) <= NUM_NODES
+        return self.levels if self.is_category or is_finite else None
+
+
+def quadrature_of(posterior: PosteriorDraws) -> Quadrature:
+    """How to average over the dimensions of a posterior."""
+    return Quadrature.of([axis.averaged for axis in Axis.all_of(posterior)])
 
 
 def posterior_effects(
     posterior: PosteriorDraws, which: Sequence[Sequence[str]], num_points: int, max_draws: int
 ) -> tuple[Effect, ...]:
     """The effects of several parameters or pairs of them; see `Posterior.effect`."""
-    categorical = _categorical(posterior)
-    grids, points, is_kept = [], [], []
+    axes = Axis.all_of(posterior)
+    all_dims, grids, points, is_kept = [], [], [], []
     for names in which:
         if (
             not set(names) <= set(posterior.names)
@@ -104,27 +161,28 @@ def posterior_effects(
                 f"names must be one or two different ones of {posterior.names}, got {tuple(names)}."
             )
         dims = [posterior.names.index(name) for name in names]
-        grid = tuple(
-            np.unique(posterior.X[:, d]) if d in categorical else np.linspace(0.0, 1.0, num_points)
-            for d in dims
-        )
+        grid = [axes[d].grid(num_points) for d in dims]
         mesh = np.stack(np.meshgrid(*grid, indexing="ij"), -1).reshape(-1, len(dims))
-        kept = np.isin(np.arange(len(posterior.names)), dims)
+        kept = np.isin(np.arange(len(axes)), dims)
         points.append(np.zeros((len(mesh), len(kept))))
         points[-1][:, dims] = mesh
         is_kept.append(np.tile(kept, (len(mesh), 1)))
-        grids.append((tuple(d in categorical for d in dims), grid))
-    quadrature = Quadrature.of(posterior.X, categorical)
-    everywhere = np.concatenate(points), np.concatenate(is_kept)
-    means, variances = posterior.map_draws(_average, *everywhere, quadrature, max_draws=max_draws)
-    ends = np.cumsum([len(p) for p in points])[:-1]
-    mean = np.split(means.mean(0), ends)
-    deviation = np.split(np.sqrt(variances.mean(0) + means.var(0)), ends)
+        all_dims.append(dims)
+        grids.append(grid)
+    everywhere = np.concatenate(points), np.concatenate(is_kept), quadrature_of(posterior)
+    found = posterior.map_draws(_average, *everywhere, max_draws=max_draws)
+    means, variances = map(np.asarray, found)
+    units, ends = posterior.units, np.cumsum([len(p) for p in points])[:-1]
+    mean = np.split(units.values(means.mean(0)), ends)
+    deviation = np.split(units.deviations(np.sqrt(variances.mean(0) + means.var(0))), ends)
     return tuple(
         Effect(
-            tuple(names), grid, is_category, *(v.reshape([len(g) for g in grid]) for v in values)
+            tuple(names),
+            tuple(units.parameter_values(d, u) for d, u in zip(dims, grid, strict=True)),
+            tuple(axes[d].scale for d in dims),
+            *(value.reshape([len(u) for u in grid]) for value in values),
         )
-        for names, (is_category, grid), *values in zip(which, grids, mean, deviation, strict=True)
+        for names, dims, grid, *values in zip(which, all_dims, grids, mean, deviation, strict=True)
     )
 
 

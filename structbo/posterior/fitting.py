@@ -6,7 +6,7 @@ import jax
 from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.data import checked_data
+from structbo.data import checked_data, column_names
 from structbo.draws import run_chains
 from structbo.models import Model
 from structbo.models.arguments import checked_count
@@ -38,28 +38,30 @@ def fit(
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
-        X: points of the unit cube, shape (n, D).
-        y: observations, shape (n,).
+        X: points of the unit cube, shape (n, D), an array or a DataFrame.
+        y: observations, shape (n,). Where X and y are tables of pandas, rows belong together by
+            their index.
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
         num_chains: how many chains to run, one after the other.
         sampler: a NumPyro kernel, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
         seed: for all chains.
-        show_progress_bar: whether to show progress.
-        names: of the D dimensions; by default x0, x1, ...
+        show_progress_bar: whether to show progress, once it has taken two seconds.
+        names: of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
 
     Returns:
         The draws, with the sampler's statistics.
 
     Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, a value is not finite, a
-            number of steps or chains is out of range, or names do not fit.
+        ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
+            finite, a number of steps or chains is out of range, or names do not fit.
 
     Warns:
         ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
             effective sample size below 50.
     """
+    names = names if len(names) else column_names(X)
     X, y = checked_data(X, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import Array
-from numpy.typing import ArrayLike
 
-from structbo.data import checked_points, padded
+from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
@@ -28,16 +27,22 @@ if TYPE_CHECKING:
 class Posterior(PosteriorDraws):
     """Draws from the posterior of a model, and the quantities that follow from them.
 
+    Predictions and effects are in the user's `units`. All else is as the model sees it: X in the
+    unit cube, y on the scale that its priors expect, draws, densities, and the export to ArviZ.
+
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
         X: points of the unit cube, shape (n, D); with no points, the posterior is the prior.
         y: observations, on the scale that the model saw, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
         sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
-        names: of the D dimensions; by default x0, x1, ...
+        names: of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
+        units: of points and values in predictions and effects. A posterior of an `Optimizer` has
+            its space, and values as they were told; by default, units are those of X and y.
 
     Raises:
-        ValueError: if shapes do not match, X leaves the unit cube, or a value is not finite.
+        ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
+            finite, or units have other names.
     """
 
     def edge_probabilities(self) -> Probabilities:
@@ -47,8 +52,8 @@ class Posterior(PosteriorDraws):
             ValueError: if the model has no site of edge matrices, or several, or is a mixture:
                 edges of one family follow their prior in draws of the others.
         """
-        edges, (rows, columns) = self.edges()
-        return symmetric(indicator_probabilities(edges), rows, columns, len(self.names))
+        edges, pairs = self.edges()
+        return symmetric(indicator_probabilities(edges), pairs, self.names)
 
     def together_probabilities(self) -> Probabilities:
         """Posterior probability that two dimensions share a component, shape (D, D).
@@ -57,11 +62,11 @@ class Posterior(PosteriorDraws):
         dimensions are its directions. The residual does not count.
         """
         together, pairs = self.structures.pairs_together()
-        return symmetric(indicator_probabilities(together), *pairs, len(self.directions))
+        return symmetric(indicator_probabilities(together), pairs, self.directions)
 
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""
-        return indicator_probabilities(self.structures.active)
+        return indicator_probabilities(self.structures.active, self.directions)
 
     def family_probabilities(self) -> Probabilities:
         """Posterior probability of every family of a mixture, in the order of `family_names`.
@@ -70,7 +75,8 @@ class Posterior(PosteriorDraws):
             ValueError: if the model's structure is not a mixture.
         """
         site, names = self._mixture
-        return indicator_probabilities(self.draws[site][..., None] == np.arange(len(names)))
+        is_family = self.draws[site][..., None] == np.arange(len(names))
+        return indicator_probabilities(is_family, names)
 
     @property
     def family_names(self) -> tuple[str, ...]:
@@ -119,6 +125,8 @@ class Posterior(PosteriorDraws):
     def summary(self) -> "pd.DataFrame":
         """ArviZ's table of means, intervals, Monte Carlo errors, effective sizes and R-hat.
 
+        Printed, it shows all columns, with three digits.
+
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
         The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
         whether two dimensions are in the same block. The same holds for the structures of a
@@ -129,38 +137,43 @@ class Posterior(PosteriorDraws):
         """
         return summary_table(self)
 
-    def predict(self, x: ArrayLike, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+    def predict(self, points: Any, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
         """Mean and variance of the function, averaged over draws by the law of total variance.
 
         Args:
-            x: points of the unit cube, shape (m, D).
+            points: dicts by name, a DataFrame, or an array (m, D), in the user's `units`.
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
-            Two arrays of shape (m,), on the scale of y.
+            Two arrays of shape (m,), in the user's units.
+
+        Raises:
+            TypeError, ValueError: naming the point and the parameter at fault.
         """
-        points = checked_points("x", x, len(self.names))
-        found = self.map_draws(_predict, padded(points), max_draws=max_draws)
-        means, variances = (np.asarray(value)[:, : len(points)] for value in found)
-        return means.mean(0), variances.mean(0) + means.var(0)
+        coordinates = self.units.coordinates(points)
+        found = self.map_draws(_predict, padded(coordinates), max_draws=max_draws)
+        means, variances = (np.asarray(value)[:, : len(coordinates)] for value in found)
+        mean, variance = means.mean(0), variances.mean(0) + means.var(0)
+        return self.units.values(mean), self.units.variances(variance)
 
     def effect(
         self, names: str | Sequence[str], *, num_points: int = 33, max_draws: int = 64
     ) -> Effect:
         """The average of the function over all parameters but one or two.
 
-        The others are uniform on the unit cube, as in the functional analysis of variance. So
-        effects do not depend on how components divide the variation that they have in common,
-        which data cannot determine. Categorical parameters are averaged over the levels that were
-        observed.
+        The others are uniform on the space, in the logarithm where that is its scale, as in the
+        functional analysis of variance. So effects do not depend on how components divide the
+        variation that they have in common, which data cannot determine. The levels of a discrete
+        parameter count alike. Without a space, those of a category are the observed ones.
 
         Args:
             names: of the one or two parameters.
-            num_points: per parameter; a categorical one has its observed levels.
+            num_points: per parameter, if it has so many values; a category has all of its own.
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
-            The mean and the deviation, averaged over draws by the law of total variance.
+            The mean and the deviation, averaged over draws by the law of total variance, in the
+            user's `units`.
 
         Raises:
             ValueError: if a name is unknown or the model has a projection.
@@ -174,6 +187,8 @@ class Posterior(PosteriorDraws):
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
         """The posterior in the format of ArviZ, with all that its functions need.
+
+        Observations and their replications are on the scale of `y`, that of the model.
 
         The groups are posterior, structure, sample_stats, log_likelihood, posterior_predictive,
         prior, prior_structure, prior_predictive and observed_data. Sites of shape (D,) and (D, D)

@@ -1,7 +1,8 @@
 """Properties of structures over draws: probabilities, their Monte Carlo errors, and R-hat."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,19 +12,56 @@ from numpy.typing import ArrayLike, NDArray
 from structbo.models import AdditiveCovariance, elimination_width
 from structbo.models.arrays import FloatArray
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_ROWS = 20
+"""Of a table of probabilities that is printed; of more, the first and the last are shown."""
+
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
-class Probabilities(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Probabilities:
     """Posterior probabilities of events, with their Monte Carlo errors.
 
+    ``mean, mcse = probabilities`` gives the two arrays; printed, it is the table of `to_frame`.
+
     Args:
-        mean: share of the draws in which an event happens.
+        mean: share of the draws in which an event happens, shape (K,), or (D, D) for pairs.
         mcse: Monte Carlo standard errors of these shares, the same shape.
+        names: of the K events or the D dimensions; by default 0, 1, ...
+
+    Example:
+        >>> pairs = np.array([[0.0, 0.2, 0.9], [0.2, 0.0, 0.4], [0.9, 0.4, 0.0]])
+        >>> Probabilities(pairs, 0.1 * pairs, ("a", "b", "c"))
+              mean   mcse
+        a,c  0.900  0.090
+        b,c  0.400  0.040
+        a,b  0.200  0.020
     """
 
     mean: FloatArray
     mcse: FloatArray
+    names: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.mean, self.mcse))
+
+    def __repr__(self) -> str:
+        return self.to_frame().to_string(max_rows=MAX_ROWS, float_format="{:.3f}".format)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The table of all events, or of all pairs, each once and the most probable first."""
+        import pandas as pd
+
+        names = self.names or tuple(map(str, range(len(self.mean))))
+        if np.ndim(self.mean) == 1:
+            return pd.DataFrame({"mean": self.mean, "mcse": self.mcse}, index=list(names))
+        pairs = np.triu_indices(len(names), 1)
+        columns = {"mean": self.mean[pairs], "mcse": self.mcse[pairs]}
+        table = pd.DataFrame(columns, index=pair_labels(names, pairs))
+        return table.sort_values("mean", ascending=False, kind="stable")
 
 
 class Structures(NamedTuple):
@@ -66,7 +104,7 @@ class Structures(NamedTuple):
         return together[..., pairs[0], pairs[1]], pairs
 
 
-def indicator_probabilities(indicators: ArrayLike) -> Probabilities:
+def indicator_probabilities(indicators: ArrayLike, names: Sequence[str] = ()) -> Probabilities:
     """Probabilities of events, with Monte Carlo errors that are never zero.
 
     With k of S draws showing an event and an effective sample size E, the error is
@@ -76,6 +114,7 @@ def indicator_probabilities(indicators: ArrayLike) -> Probabilities:
 
     Args:
         indicators: whether each of K events is true in each draw, shape (chains, draws, K).
+        names: of the K events.
 
     Returns:
         Two arrays of shape (K,).
@@ -99,19 +138,15 @@ def indicator_probabilities(indicators: ArrayLike) -> Probabilities:
     moved = (mean > 0.0) & (mean < 1.0)
     effective[~moved] = effective[moved].min(initial=num_draws)
     smoothed = (mean * num_draws + 0.5) / (num_draws + 1.0)
-    return Probabilities(mean, np.sqrt(smoothed * (1.0 - smoothed) / effective))
+    errors = np.sqrt(smoothed * (1.0 - smoothed) / effective)
+    return Probabilities(mean, errors, tuple(names))
 
 
-def symmetric(
-    probabilities: Probabilities,
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    num_dims: int,
-) -> Probabilities:
-    """Probabilities of pairs (K,) as symmetric matrices (D, D) with an empty diagonal."""
-    mean, mcse = np.zeros((2, num_dims, num_dims))
-    mean[rows, columns], mcse[rows, columns] = probabilities
-    return Probabilities(mean + mean.T, mcse + mcse.T)
+def symmetric(probabilities: Probabilities, pairs: Pairs, names: tuple[str, ...]) -> Probabilities:
+    """Probabilities of pairs (K,) of D names as symmetric matrices (D, D), the diagonal empty."""
+    mean, mcse = np.zeros((2, len(names), len(names)))
+    mean[pairs], mcse[pairs] = probabilities
+    return Probabilities(mean + mean.T, mcse + mcse.T, names)
 
 
 def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:

@@ -22,6 +22,8 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
     """The table of `Posterior.summary`."""
     import arviz as az
 
+    from structbo.posterior.wide_table import WideTable
+
     sites = dict(posterior.draws)
     indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
     errors: dict[str, float] = {}
@@ -57,4 +59,4 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=posterior.num_draws)
     table.loc[still, "mcse_sd"] = 0.0
     table.loc[still, "r_hat"] = 1.0
-    return table
+    return WideTable(table)

@@ -1,7 +1,7 @@
 """The search space: parameters, maps to and from the unit cube, and legal coordinates."""
 
 from structbo.space.levels import Levels
-from structbo.space.parameters import Categorical, Integer, Ordinal, Parameter, Real
+from structbo.space.parameters import Categorical, Integer, Ordinal, Parameter, Real, Scale
 from structbo.space.space import Points, Space, SpaceLike
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Parameter",
     "Points",
     "Real",
+    "Scale",
     "Space",
     "SpaceLike",
 ]

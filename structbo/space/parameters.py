@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,19 @@ MAX_INTEGERS = 2**20  # one level each, 8 MiB
 MAX_MAGNITUDE = 2**53  # the integers that a float64 holds exactly
 
 
+Scale = Literal["linear", "log", "labels"]
+"""Of an axis: for numbers, or for labels that are equally far apart."""
+
+
 class Parameter(ABC):
     """One named coordinate: how a single value goes to [0, 1] and back."""
 
     is_categorical: ClassVar[bool] = False
+
+    @property
+    def scale(self) -> Scale:
+        """On what axis pictures show the values."""
+        return "linear" if self.levels is None else "labels"
 
     @property
     @abstractmethod
@@ -74,6 +83,10 @@ class Real(Parameter):
     @property
     def levels(self) -> None:
         return None
+
+    @property
+    def scale(self) -> Scale:
+        return "log" if self.log else "linear"
 
     @property
     def _span(self) -> float:
@@ -165,6 +178,10 @@ class Integer(_Discrete):
     @property
     def values(self) -> range:
         return range(self.low, self.high + 1)
+
+    @property
+    def scale(self) -> Scale:
+        return "log" if self.log else "linear"
 
     def _positions(self) -> FloatArray:
         steps = super()._positions()

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
-from structbo.data import Data, standardized
+from structbo.data import Data
 from structbo.draws import Chain, Draws, DrawSource
 from structbo.models import AdditiveGP, active_sets, edges
+from structbo.posterior import Posterior
 from structbo.proposal.union import MAX_WIDTH
 from structbo.samplers import default_sampler
 
@@ -289,24 +290,29 @@ def test_the_posterior_is_that_of_everything_told(
     """Drawn by `fit` at the first access, on values turned so that larger is better; then kept."""
     calls: list[Any] = []
 
-    def recorded(model: Any, X: np.ndarray, y: np.ndarray, **options: Any) -> str:
+    def recorded(model: Any, X: np.ndarray, y: np.ndarray, **options: Any) -> Posterior:
         calls.append((model, X, y, options))
-        return f"posterior {len(calls)}"
+        return Posterior(model, X, y, {"noise": np.ones((1, 1))}, names=options["names"])
 
     monkeypatch.setattr(importlib.import_module("structbo.optimizer.optimizer"), "fit", recorded)
-    assert [finished.posterior, finished.posterior] == ["posterior 1", "posterior 1"]
+    first = finished.posterior
+    assert finished.posterior is first
     ((model, X, y, options),) = calls
     assert model == default_model(())
     told = [t.value for t in finished.trials]
-    expected = standardized(np.array([np.nan if v is None else -v for v in told]))
-    assert np.allclose(y, expected)
+    worst = max(v for v in told if v is not None)
+    values = np.array([worst if v is None else v for v in told])
+    assert np.allclose(y, (values.mean() - values) / values.std())
+    assert np.allclose(first.units.values(first.y), values)
+    assert first.units.space == finished.space
     assert np.allclose(X, (points(finished) - BOX[:, 0]) / np.ptp(BOX, axis=1))
+    assert options.pop("show_progress_bar") is False, "standard error is no terminal here"
     assert options == {"seed": 0, "names": ("x0", "x1"), "sampler": default_sampler}
 
     finished.ask()
-    assert finished.posterior == "posterior 1", "a pending trial changes nothing"
+    assert finished.posterior is first, "a pending trial changes nothing"
     finished.tell([0.0, 0.0], 1.0)
-    assert finished.posterior == "posterior 2"
+    assert finished.posterior is not first and len(calls) == 2
 
 
 @pytest.mark.parametrize("values", [(), (1.0,), (1.0, np.nan, None)])

@@ -88,7 +88,7 @@ def test_summaries_and_export(posterior):
 def test_effects_of_every_dimension(posterior):
     for name, is_level in zip(ALL, IS_LEVEL, strict=True):
         effect = posterior.effect(name)
-        assert effect.is_categorical == (is_level,)
+        assert effect.scales == ("labels" if is_level else "linear",)
         assert np.isfinite(effect.mean).all() and (effect.deviation > 0).all()
 
 

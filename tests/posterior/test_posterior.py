@@ -48,7 +48,7 @@ def test_bad_posterior():
         Posterior(AdditiveGP(), X, y, draws, names=("a", "b", "a"))
     with pytest.raises(ValueError, match=r"shape \(chains, draws, \.\.\.\)"):
         Posterior(AdditiveGP(), X, y, {**draws, "outputscale": np.ones((2, 4))})
-    with pytest.raises(ValueError, match="x must have 3 columns"):
+    with pytest.raises(ValueError, match=r"points\[0\] must hold 3 values .* got 2"):
         Posterior(AdditiveGP(), X, y, draws).predict(np.zeros((2, 2)))
 
 

@@ -1,0 +1,55 @@
+"""Axes in the units of a parameter: numbers, perhaps on a logarithmic scale, or labels."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from structbo.models.arrays import FloatArray
+from structbo.plots.figure import shortened
+from structbo.space import Scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_LABELS = 12
+LABEL_LENGTH = 20
+FEW_CHARACTERS = 20
+"""Of all labels of a horizontal axis together; more are turned."""
+
+
+def places(grid: NDArray[Any], scale: Scale) -> FloatArray:
+    """Where values are along an axis, shape (m,): labels are equally far apart."""
+    return np.arange(len(grid), dtype=float) if scale == "labels" else np.asarray(grid, float)
+
+
+def edges(places: FloatArray, scale: Scale) -> FloatArray:
+    """The ends of cells around each of these places, shape (m + 1,)."""
+    x = np.log(places) if scale == "log" else places
+    if len(x) == 1:
+        return np.array([places[0] - 0.5, places[0] + 0.5])
+    middle = (x[1:] + x[:-1]) / 2
+    ends = np.concatenate([[2 * x[0] - middle[0]], middle, [2 * x[-1] - middle[-1]]])
+    return np.exp(ends) if scale == "log" else ends
+
+
+def set_scale(ax: "Axes", which: Literal["x", "y"], grid: NDArray[Any], scale: Scale) -> None:
+    """Ticks and scale of the horizontal or the vertical axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    if scale == "log":
+        (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+    elif scale == "labels":
+        kept = np.unique(np.linspace(0, len(grid) - 1, MAX_LABELS).round().astype(int))
+        texts = [_text(grid[k]) for k in kept]
+        axis.set_ticks(kept, texts)
+        if which == "x" and sum(map(len, texts)) > FEW_CHARACTERS:
+            ax.tick_params("x", rotation=90)
+    else:
+        axis.set_major_locator(MaxNLocator(5, integer=grid.dtype.kind == "i"))
+
+
+def _text(label: Any) -> str:
+    text = f"{label:.3g}" if isinstance(label, float) else str(label)
+    return shortened(text, LABEL_LENGTH)
