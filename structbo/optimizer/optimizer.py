@@ -59,7 +59,7 @@ class Optimizer(KeepsPrecision):
         **settings: Unpack[Settings],
     ) -> None:
         self.space = Space(space)
-        self.direction = direction
+        self.direction: Direction = direction
         self._sign = direction_sign(direction)
         self._settings = settings
         self._engine = Engine(self.space, **settings)

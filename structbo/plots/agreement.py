@@ -11,6 +11,9 @@ from structbo.posterior import indicator_probabilities, indicator_rhat, pair_lab
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MAX_LENGTH = 40
+"""Of the name of a pair in one line."""
+
 
 def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
     """Draws probabilities by the first chain against those by the others, with their errors.
@@ -56,6 +59,8 @@ def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
     rhat = indicator_rhat(together)
     worst = int(np.argmax(rhat))
     name = pair_labels(posterior.directions, pairs)[worst]
+    if len(name) > MAX_LENGTH:
+        name = name.replace(",", ",\n")
     axes.set_title(f"largest R-hat: {rhat[worst]:.2f}\n{name}")
     farthest = max(found[1:], key=lambda other: abs(other.mean[worst] - found[0].mean[worst]))
     axes.scatter(

@@ -36,11 +36,12 @@ def plot_convergence(
         ValueError: for another direction, or values that are not a list of numbers.
         ImportError: if Matplotlib is missing.
     """
+    own: Direction = "minimize"
     if isinstance(values, Optimizer | Result):
         optimizer = values.optimizer if isinstance(values, Result) else values
         own, numbers = optimizer.direction, _values_of(optimizer)
     else:
-        own, numbers = "minimize", np.asarray(values, float)
+        numbers = np.asarray(values, float)
     direction = own if direction is None else direction
     if numbers.ndim != 1 or numbers.size == 0:
         raise ValueError(f"values must be a list of numbers, got shape {numbers.shape}.")

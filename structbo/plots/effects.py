@@ -51,12 +51,14 @@ def plot_effects(
     effects = posterior_of(posterior).main_effects(max_draws=max_draws)
     shown = sorted(effects, key=lambda effect: -effect.strength)[:num_effects]
     axes = axes_for(ax, len(shown), (3.2, 2.7), columns=min(len(shown), MAX_COLUMNS), share=True)
-    for panel, effect in zip(axes, shown, strict=True):
+    labels = shortened([effect.names[0] for effect in shown], NAME_LENGTH)
+    for panel, effect, label in zip(axes, shown, labels, strict=True):
         _draw_curve(panel, effect)
+        panel.set_xlabel(label)
     for panel in axes[::MAX_COLUMNS]:
         panel.set_ylabel("average of the objective")
     if ax is None and len(shown) < len(effects):
-        title = f"the {len(shown)} most influential of {len(effects)} parameters"
+        title = f"{len(shown)} of {len(effects)} parameters, the most influential"
         axes[0].figure.suptitle(title)
     return axes
 
@@ -99,7 +101,7 @@ def plot_surface(
         image = panel.pcolormesh(x, y, values.T, cmap=colors)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
-        horizontal, vertical = (shortened(name, NAME_LENGTH) for name in names)
+        horizontal, vertical = shortened(names, NAME_LENGTH)
         panel.set(title=title, xlabel=horizontal, ylabel=vertical)
         set_scale(panel, "x", effect.grid[0], effect.scales[0])
         set_scale(panel, "y", effect.grid[1], effect.scales[1])
@@ -117,17 +119,16 @@ def _seen(posterior: Posterior, effect: Effect, which: int) -> FloatArray:
 
 
 def _draw_curve(ax: "Axes", effect: Effect) -> None:
-    (grid,), (scale,), (name,) = effect.grid, effect.scales, effect.names
+    (grid,), (scale,) = effect.grid, effect.scales
     x = places(grid, scale)
     if scale == "labels":
         half = (effect.upper - effect.lower) / 2
         ax.errorbar(x, effect.mean, yerr=half, fmt="o", color=BLUE, capsize=3)
         ax.margins(x=0.2)
     else:
-        marker = "o" if len(grid) <= FEW_POINTS else ""
+        are_few = len(grid) <= FEW_POINTS
         ax.fill_between(x, effect.lower, effect.upper, color=BLUE, alpha=0.25, linewidth=0)
-        ax.plot(x, effect.mean, color=BLUE, linewidth=2, marker=marker)
-        ax.margins(x=0.02)
+        ax.plot(x, effect.mean, color=BLUE, linewidth=2, marker="o" if are_few else "")
+        ax.margins(x=0.05 if are_few else 0.02)
     set_scale(ax, "x", grid, scale)
-    ax.set_xlabel(shortened(name, NAME_LENGTH))
     bare(ax)

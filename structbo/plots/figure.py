@@ -65,12 +65,36 @@ def bare(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def shortened(name: str, length: int) -> str:
-    """A name with its middle left out if it is longer than so many characters.
+def shortened(names: Sequence[str], length: int) -> list[str]:
+    """Names of at most so many characters, where that leaves them different.
+
+    If one is longer, all lose the words that they begin and end with in common, and then the
+    middle.
 
     Example:
-        >>> shortened("face_detector_stage_threshold_07", 21)
-        'face_detec…reshold_07'
+        >>> shortened(["detector_stage_07_threshold", "detector_stage_19_threshold"], 20)
+        ['…07…', '…19…']
+        >>> shortened(["weight_decay_of_embeddings", "learning_rate"], 15)
+        ['weight_…eddings', 'learning_rate']
     """
+    if max(map(len, names)) <= length:
+        return list(names)
+    start = _common_words(names)
+    end = _common_words([name[start:][::-1] for name in names])
+    inner = [name[start : len(name) - end] for name in names]
     half = (length - 1) // 2
-    return name if len(name) <= length else f"{name[:half]}…{name[-half:]}"
+    short = [n if len(n) <= length else f"{n[:half]}…{n[-half:]}" for n in inner]
+    marked = [f"{'…' * bool(start)}{name}{'…' * bool(end)}" for name in short]
+    return marked if len(set(marked)) == len(set(names)) else list(names)
+
+
+def _common_words(names: Sequence[str]) -> int:
+    """How many characters of whole words all names begin with; none of a single name."""
+    first, last = min(names), max(names)
+    size = 0
+    for k, (one, other) in enumerate(zip(first, last, strict=False)):
+        if one != other:
+            return size
+        if not one.isalnum():
+            size = k + 1
+    return size if len(names) > 1 else 0

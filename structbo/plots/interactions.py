@@ -19,9 +19,12 @@ SIZE = (6.5, 7.4)
 FULL_WIDTH = 6.0
 """Line width, in points, of an edge with probability 1."""
 LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
+FONT_SIZE = 10.0
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
 NAME_LENGTH = 24
+SMALL = 0.8
+"""Size of labels that point outwards, relative to the others."""
 LABEL_DISTANCE = 0.1
 """Of a label from its node, where the circle of nodes has radius 1."""
 
@@ -97,7 +100,7 @@ def _draw_graph(
     nx.draw_networkx_nodes(
         graph, nodes, ax=ax, node_size=60, node_color="white", edgecolors="black"
     )
-    names = [shortened(name, NAME_LENGTH) for name in names]
+    names = shortened(names, NAME_LENGTH)
     radius, is_radial = _room_for_labels(ax, names)
     for name, place in zip(names, nodes.values(), strict=True):
         outwards = place if place.any() else np.array([0.0, 1.0])  # a lone node is in the middle
@@ -113,22 +116,32 @@ def _room_for_labels(ax: "Axes", names: Sequence[str]) -> tuple[float, bool]:
     side = min(box.width, box.height) / ax.figure.dpi
     share = CHARACTER * max(map(len, names)) / side
     circle = 1.0 + LABEL_DISTANCE
-    radius = (circle + 0.05) / (1.0 - min(2.0 * share, 0.7))
-    return radius, 2.0 * radius * share > 2.0 * np.pi * circle / len(names)
+
+    def radius(share: float) -> float:
+        return (circle + 0.05) / (1.0 - min(2.0 * share, 0.7))
+
+    if 2.0 * radius(share) * share > 2.0 * np.pi * circle / len(names):
+        return radius(SMALL * share), True
+    return radius(share), False
 
 
 def _label(ax: "Axes", name: str, place: FloatArray, is_radial: bool) -> None:
     """Beside its node, on the outside, where NetworkX would write it across the node."""
     x, y = place
     is_left = x < -1e-6
-    side = "right" if is_left else "left"
+    # Axes need not shrink to keep labels inside: `_room_for_labels` has left room for them.
+    how: dict[str, Any] = {
+        "in_layout": False,
+        "size": FONT_SIZE,
+        "ha": "right" if is_left else "left",
+        "va": "center",
+    }
     if is_radial:
         turn = np.degrees(np.arctan2(y, x)) + (180.0 if is_left else 0.0)
-        ax.text(x, y, name, rotation=turn, rotation_mode="anchor", ha=side, va="center")
+        how |= {"rotation": turn, "rotation_mode": "anchor", "size": SMALL * FONT_SIZE}
     elif abs(x) < 0.1:
-        ax.text(x, y, name, ha="center", va="bottom" if y > 0 else "top")
-    else:
-        ax.text(x, y, name, ha=side, va="center")
+        how |= {"ha": "center", "va": "bottom" if y > 0 else "top"}
+    ax.text(x, y, name, **how)
 
 
 def _opacity(probability: ArrayLike) -> FloatArray:

@@ -62,4 +62,4 @@ def strongest(matrix: FloatArray, number: int) -> NDArray[np.intp]:
 def hidden(names: Sequence[str], shown: NDArray[np.intp]) -> str:
     """A line that says how many names are not shown; empty if none."""
     number = len(names) - len(shown)
-    return f"{number} of {len(names)} parameters are less likely and not shown" if number else ""
+    return f"({number} of {len(names)} parameters, of weaker pairs, not shown)" if number else ""

@@ -55,10 +55,10 @@ def plot_prior_posterior(
         raise ValueError(f"max_rows must be at least 1, got {max_rows}.")
     events: Any
     if np.ndim(prior.mean) == 1:
-        labels, events = [shortened(name, NAME_LENGTH) for name in names], np.arange(size)
+        labels, events = shortened(names, NAME_LENGTH), np.arange(size)
     else:
         events = np.triu_indices(size, 1)
-        labels = pair_labels([shortened(name, NAME_LENGTH) for name in names], events)
+        labels = pair_labels(shortened(names, NAME_LENGTH), events)
     before, after = (Probabilities(p.mean[events], p.mcse[events]) for p in (prior, posterior))
     changed = np.argsort(-np.abs(after.mean - before.mean), kind="stable")[:max_rows]
     shown = changed[np.argsort(after.mean[changed], kind="stable")]

@@ -35,21 +35,23 @@ def edges(places: FloatArray, scale: Scale) -> FloatArray:
 
 def set_scale(ax: "Axes", which: Literal["x", "y"], grid: NDArray[Any], scale: Scale) -> None:
     """Ticks and scale of the horizontal or the vertical axis."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
     axis = ax.xaxis if which == "x" else ax.yaxis
+    few = MaxNLocator(5, integer=grid.dtype.kind == "i", steps=[1, 2, 2.5, 5, 10])
     if scale == "log":
         (ax.set_xscale if which == "x" else ax.set_yscale)("log")
+        decades = np.log10(grid[-1] / grid[0])
+        if decades < 2.0:
+            axis.set_major_locator(few if decades < 1.0 else LogLocator(subs=(1.0, 3.0)))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(NullFormatter())
     elif scale == "labels":
         kept = np.unique(np.linspace(0, len(grid) - 1, MAX_LABELS).round().astype(int))
-        texts = [_text(grid[k]) for k in kept]
+        given = [f"{v:.3g}" if isinstance(v, float) else str(v) for v in grid[kept]]
+        texts = shortened(given, LABEL_LENGTH)
         axis.set_ticks(kept, texts)
         if which == "x" and sum(map(len, texts)) > FEW_CHARACTERS:
             ax.tick_params("x", rotation=90)
     else:
-        axis.set_major_locator(MaxNLocator(5, integer=grid.dtype.kind == "i"))
-
-
-def _text(label: Any) -> str:
-    text = f"{label:.3g}" if isinstance(label, float) else str(label)
-    return shortened(text, LABEL_LENGTH)
+        axis.set_major_locator(few)

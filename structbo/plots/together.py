@@ -47,7 +47,7 @@ def plot_together(
     np.fill_diagonal(matrix, np.nan)
     (axes,) = axes_for(ax, 1, (6.5, 5.6))
     image = axes.imshow(matrix, cmap="Blues", vmin=0.0, vmax=1.0)
-    ticks, labels = np.arange(len(shown)), [shortened(names[d], NAME_LENGTH) for d in shown]
+    ticks, labels = np.arange(len(shown)), shortened([names[d] for d in shown], NAME_LENGTH)
     size = "medium" if len(shown) <= 25 else "x-small"
     axes.set_xticks(ticks, labels, rotation=90, fontsize=size)
     axes.set_yticks(ticks, labels, fontsize=size)

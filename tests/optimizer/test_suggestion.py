@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
-from structbo.data import Standardized
 from structbo.maximizers.ascent import gradient_ascent
 from structbo.optimizer import Engine
 
@@ -139,18 +138,6 @@ def test_the_scale_of_the_values_does_not_matter(proposal: Any, factor: float) -
 def test_no_values_break_it(y: np.ndarray) -> None:
     X, _ = table(8)
     assert_legal_and_new(suggest(SPACE, X, y), X)
-
-
-@pytest.mark.parametrize("value", [0.1, 1e8, -1e308, 5e-324])
-def test_equal_values_stay_equal_when_standardized(value: float) -> None:
-    """Round-off in their mean is not a signal."""
-    assert not Standardized.of(np.full(7, value)).values.any()
-
-
-def test_standardized_values_have_mean_zero_and_deviation_one() -> None:
-    y = np.array([3.0, np.nan, 5.0, -1.0, np.inf])
-    expected = np.array([3.0, -1.0, 5.0, -1.0, -1.0]) - 1.0
-    assert np.allclose(Standardized.of(y).values, expected / expected.std())
 
 
 def test_repeated_points_are_no_problem() -> None:

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
-from structbo import plots
-from structbo.plots.figure import BLUE, ORANGE
+from structbo import Optimizer, Result, plots
+from structbo.plots.figure import BLUE, ORANGE, shortened
 from structbo.plots.interactions import FULL_WIDTH
 
 matplotlib.use("Agg")
@@ -67,6 +67,60 @@ def test_truth_is_beside():
     assert len(true.texts) == len(NAMES)
 
 
+def many() -> tuple[np.ndarray, list[str]]:
+    """A hundred parameters with long names, of which the pairs (2 k, 2 k + 1) interact, k < 20."""
+    probabilities = np.zeros((100, 100))
+    for k in range(20):
+        probabilities[2 * k, 2 * k + 1] = probabilities[2 * k + 1, 2 * k] = 0.3 + 0.03 * k
+    return probabilities, [f"detector_stage_threshold_{d:03d}" for d in range(100)]
+
+
+def test_of_many_parameters_the_strongest_are_shown():
+    probabilities, names = many()
+    (graph,) = plots.plot_interactions(probabilities, names, max_names=30)
+    assert [text.get_text() for text in graph.texts] == [f"…{d:03d}" for d in range(10, 40)]
+    assert "70 of 100 parameters" in graph.get_title()
+    widths = edges_of(graph).get_linewidths()
+    np.testing.assert_allclose(widths, FULL_WIDTH * (0.3 + 0.03 * np.arange(5, 20)))
+    truth = np.zeros((100, 100))
+    truth[97, 98] = truth[98, 97] = 1.0
+    learned, true = plots.plot_interactions(probabilities, names, truth=truth, max_names=4)
+    assert [text.get_text() for text in true.texts] == ["…038", "…039", "…097", "…098"]
+    assert len(learned.texts) == 4
+    matrix = plots.plot_together(probabilities, names, max_names=2)
+    assert [label.get_text() for label in matrix.get_yticklabels()] == ["…038", "…039"]
+    assert "98 of 100 parameters" in matrix.get_title()
+    with pytest.raises(ValueError, match="max_names must be an integer of at least 1, got 0"):
+        plots.plot_together(probabilities, names, max_names=0)
+
+
+def test_long_names_overlap_neither_title_nor_legend():
+    names = [f"{letter}_very_long_name_of_{letter}_indeed" for letter in "abcdefghijklmnopqrstuv"]
+    (ax,) = plots.plot_interactions(np.zeros((22, 22)), names)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend()
+    assert legend is not None and all(text.get_rotation() for text in ax.texts[1:5])
+    others = [legend.get_window_extent(), ax.title.get_window_extent()]
+    assert all(text.get_window_extent().count_overlaps(others) == 0 for text in ax.texts)
+    corners = ax.transData.transform([[-1.0, 0.0], [1.0, 0.0]])
+    assert np.ptp(corners[:, 0]) > 0.35 * ax.figure.bbox.width, "the graph has room"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["a" * 30], ["aaaa…aaaa"]),
+        (["layer_1_width", "layer_10_width"], ["…1…", "…10…"]),
+        (["layer_width_1", "layer_width_10"], ["…1", "…10"]),
+        (["one_" + "x" * 20, "two"], ["one_…xxxx", "two"]),
+        (["x" * 20 + "1" + "x" * 20, "x" * 20 + "2" + "x" * 20], None),
+    ],
+)
+def test_short_names_stay_different(names: list[str], expected: list[str] | None):
+    assert shortened(names, 10) == (expected or names)
+
+
 @pytest.mark.parametrize(("num_dims", "length"), [(1, 3), (6, 10), (22, 2), (22, 14)])
 def test_labels_do_not_overlap_and_fit(num_dims: int, length: int):
     names = [f"{d}".rjust(length, "n") for d in range(num_dims)]
@@ -99,6 +153,19 @@ def test_best_so_far(direction, best):
     assert direction in ax.get_ylabel()
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_best_so_far_of_an_optimizer(direction):
+    optimizer = Optimizer({"x": (0.0, 1.0)}, direction)
+    for value in (3.0, None, 1.0, 5.0):
+        optimizer.tell(optimizer.ask(), value)
+    optimizer.ask()
+    expected = plots.plot_convergence([3.0, np.nan, 1.0, 5.0], direction=direction)
+    for source in (optimizer, Result(optimizer)):
+        ax = plots.plot_convergence(source)
+        np.testing.assert_array_equal(ax.lines[0].get_ydata(), expected.lines[0].get_ydata())
+        assert ax.get_ylabel() == expected.get_ylabel()
+
+
 def test_failures_first():
     ax = plots.plot_convergence([np.nan, 2.0])
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [np.nan, 2.0])
@@ -107,6 +174,10 @@ def test_failures_first():
 def test_errors():
     with pytest.raises(ValueError, match=r"probabilities must have shape \(3, 3\)"):
         plots.plot_interactions(PROBABILITIES, NAMES[:3])
+    with pytest.raises(ValueError, match="names must be given"):
+        plots.plot_interactions(PROBABILITIES)
+    with pytest.raises(TypeError, match="must be a Posterior, an Optimizer or a Result: 3"):
+        plots.plot_trace(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"probabilities must be in \[0, 1\]"):
         plots.plot_interactions(2.0 * PROBABILITIES, NAMES)
     with pytest.raises(ValueError, match="truth must be symmetric"):

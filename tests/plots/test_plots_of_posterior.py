@@ -5,9 +5,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from structbo import plots
-from structbo.models import AdditiveGP, edges, pairs
-from structbo.posterior import Posterior, Probabilities, distance_to_mode, indicator_rhat
+from structbo import Categorical, Integer, Optimizer, Result, Space, plots
+from structbo.models import AdditiveGP, edges, main_effects, pairs
+from structbo.posterior import Posterior, Probabilities, Units, distance_to_mode, indicator_rhat
 
 matplotlib.use("Agg")
 
@@ -116,3 +116,70 @@ def test_surface_has_the_first_name_below(posterior: Posterior):
     np.testing.assert_array_equal(dots, posterior.X[:, [1, 0]])
     with pytest.raises(ValueError, match="names must be two parameters"):
         plots.plot_surface(posterior, "ab")
+
+
+SPACE = Space({"rate": (1e-4, 1.0, "log"), "act": Categorical(["relu", None]), "k": Integer(1, 5)})
+
+
+@pytest.fixture(scope="module")
+def of_a_search() -> Posterior:
+    """Values of 100 and more, the lower the better; least where rate is 0.01."""
+    X = SPACE.snap(np.random.default_rng(0).random((30, 3)))
+    y = -8.0 * (X[:, 0] - 0.5) ** 2 + X[:, 1]
+    draws = {"noise": np.full((1, 2), 1e-3), "outputscale": np.ones((1, 2))}
+    draws["lengthscale"] = np.full((1, 2, 3), 0.6)
+    model = AdditiveGP(main_effects(), categorical=(1,))
+    units = Units(SPACE, location=100.0, slope=-10.0)
+    return Posterior(model, X, y, draws, names=SPACE.names, units=units)
+
+
+def test_curves_have_the_units_of_the_space(of_a_search: Posterior):
+    axes = plots.plot_effects(of_a_search)
+    panels = {ax.get_xlabel(): ax for ax in axes}
+    curve = panels["rate"].lines[0]
+    assert panels["rate"].get_xscale() == "log"
+    x, y = np.asarray(curve.get_xdata()), np.asarray(curve.get_ydata())
+    np.testing.assert_allclose(x, np.geomspace(1e-4, 1.0, 33))
+    np.testing.assert_allclose(x[np.argmin(y)], 0.01)
+    np.testing.assert_allclose(np.ptp(y), 20.0, atol=2.0)
+    assert [t.get_text() for t in panels["act"].get_xticklabels()] == ["relu", "None"]
+    points = np.asarray(panels["k"].lines[0].get_xdata())
+    np.testing.assert_array_equal(points, [1, 2, 3, 4, 5])
+    assert axes[0].get_ylabel() == "average of the objective"
+
+
+def test_surface_has_the_units_of_the_space(of_a_search: Posterior):
+    axes = plots.plot_surface(of_a_search, ("act", "rate"))
+    assert axes[0].get_yscale() == "log"
+    assert [t.get_text() for t in axes[0].get_xticklabels()] == ["relu", "None"]
+    dots = np.asarray(axes[0].collections[1].get_offsets())
+    np.testing.assert_array_equal(dots[:, 0], of_a_search.X[:, 1])
+    np.testing.assert_allclose(dots[:, 1], 10.0 ** (4.0 * of_a_search.X[:, 0] - 4.0))
+    corners = np.asarray(axes[0].collections[0].get_coordinates())
+    assert (corners[..., 1] > 0.0).all() and corners[:, 0, 1].min() < 1e-4
+    np.testing.assert_array_equal(corners[0, :, 0], [-0.5, 0.5, 1.5])
+
+
+def test_a_result_and_an_optimizer_stand_for_their_posterior(
+    posterior: Posterior, monkeypatch: pytest.MonkeyPatch
+):
+    optimizer = Optimizer({name: (0.0, 1.0) for name in NAMES})
+    monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
+    together = posterior.together_probabilities()
+    for source in (posterior, optimizer, Result(optimizer)):
+        image = plots.plot_together(source).get_images()[0].get_array()
+        np.testing.assert_allclose(np.triu(image, 1), np.triu(together.mean, 1))
+        (graph,) = plots.plot_interactions(source)
+        assert [text.get_text() for text in graph.texts] == list(NAMES)
+        assert plots.plot_agreement(source).get_title().endswith("b,c")
+        assert len(plots.plot_trace(source)[0].lines) == CHAINS
+        (effect,) = plots.plot_effects(source, num_effects=1, max_draws=4)
+        assert effect.get_xlabel() == "b"
+        assert "1 of 3 parameters" in effect.figure.get_suptitle()
+        surface = plots.plot_surface(source, ("b", "a"), max_draws=4)
+        assert surface[0].get_xlabel() == "b"
+    prior = Probabilities(0.25 * (1 - np.eye(3)), np.zeros((3, 3)))
+    ax = plots.plot_prior_posterior(prior, together, max_rows=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a,c", "a,b"]
+    legend = ax.get_legend()
+    assert legend is not None and legend.get_title().get_text().startswith("the 2 of 3")

@@ -1,8 +1,10 @@
 """What `fit` keeps of its chains, and what data it refuses."""
 
 import re
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from given_draws import NUM_CHAINS, NUM_DRAWS
 from numpyro.infer import NUTS
@@ -31,6 +33,23 @@ def test_fit_keeps_draws_and_statistics_by_chain(posterior: Posterior):
 def test_a_kernel_that_is_not_gibbs_has_statistics():
     found = statistics_of(NUTS(AdditiveGP()))
     assert found["step_size"] == "adapt_state.step_size"
+
+
+def test_a_data_frame_gives_names_and_its_index_the_order(monkeypatch: pytest.MonkeyPatch):
+    def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **_: Any) -> Any:
+        return {"noise": np.ones((1, 3))}, {}
+
+    monkeypatch.setattr("structbo.posterior.fitting.run_chains", given)
+    X = pd.DataFrame({"b": [0.1, 0.2], "a": [0.3, 0.4]}, index=[7, 8])
+    y = pd.Series([2.0, 1.0], index=[8, 7])
+    found = fit(AdditiveGP(), X, y)
+    assert found.names == ("b", "a") == found.units.space.names
+    assert found.y.tolist() == [1.0, 2.0]
+    assert fit(AdditiveGP(), X, y, names=("u", "v")).names == ("u", "v")
+    assert fit(AdditiveGP(), X.to_numpy(), y).y.tolist() == [2.0, 1.0]
+    assert Posterior(AdditiveGP(), X, y, found.draws).names == ("b", "a")
+    with pytest.raises(ValueError, match="X and y must have the same index"):
+        fit(AdditiveGP(), X, y.reset_index(drop=True))
 
 
 BAD_DATA = {

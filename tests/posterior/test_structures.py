@@ -4,7 +4,7 @@ import numpy as np
 from given_draws import NUM_CHAINS, NUM_DRAWS, edge_draws, with_edges, with_structure
 
 from structbo.models import active_sets, partitions
-from structbo.posterior import Posterior
+from structbo.posterior import Posterior, Probabilities
 
 
 def test_edge_probabilities_are_means_of_draws(posterior: Posterior):
@@ -88,3 +88,22 @@ def test_treewidth_of_known_graphs():
         for a, b in label.split():
             Z[0, draw, int(a), int(b)] = Z[0, draw, int(b), int(a)] = 1
     assert with_edges(Z).structures.treewidth.tolist() == [list(TREEWIDTH.values())]
+
+
+def test_probabilities_are_tables_with_names():
+    posterior = with_edges(edge_draws(0.5))
+    found = posterior.edge_probabilities()
+    table = found.to_frame()
+    assert sorted(table.index) == ["x0,x1", "x0,x2", "x1,x2"]
+    assert table["mean"].is_monotonic_decreasing
+    for pair, row in table.iterrows():
+        a, b = (posterior.names.index(name) for name in str(pair).split(","))
+        assert (row["mean"], row["mcse"]) == (found.mean[a, b], found.mcse[a, b])
+    first = [table.index[0], *(f"{value:.3f}" for value in table.iloc[0])]
+    assert repr(found).splitlines()[1].split() == first
+    mean, mcse = found
+    assert mean is found.mean and mcse is found.mcse
+    active = posterior.active_probabilities()
+    assert active.to_frame().index.tolist() == ["x0", "x1", "x2"]
+    assert len(repr(Probabilities(np.zeros((100, 100)), np.zeros((100, 100)))).splitlines()) < 30
+    assert Probabilities(np.ones(2), np.zeros(2)).to_frame().index.tolist() == ["0", "1"]

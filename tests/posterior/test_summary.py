@@ -1,7 +1,10 @@
 """The table of all sites: finite, without labels, and by families."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from given_draws import (
     NAMES,
@@ -14,7 +17,7 @@ from given_draws import (
 )
 
 from structbo.models import AdditiveGP, cliques, edges, fully_dependent, mixture, partitions
-from structbo.posterior import Posterior
+from structbo.posterior import Posterior, Units
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.01, 0.5, 0.99, 1.0])
@@ -26,6 +29,19 @@ def test_summary_is_finite(probability: float):
         "Z[x0,x2]",
         "Z[x1,x2]",
     ]
+
+
+def test_all_columns_are_printed(posterior: Posterior):
+    """Of the table and of a part of it, however long the names are and however narrow pandas is."""
+    names = [f"a_name_that_is_long_{d}" for d in range(3)]
+    table = replace(posterior, names=names, units=Units.of_unit_cube(names)).summary()
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        for shown in (table, table.iloc[:2], table.round(1)):
+            lines = repr(shown)
+            assert all(column in lines for column in table.columns)
+            assert "r_hat" in lines and "..." not in lines
+    assert table.loc["noise", "mean"] == posterior.summary().loc["noise", "mean"]
+    assert f"{table.loc['noise', 'mean']:#.3g}" in repr(table)
 
 
 def test_summary_of_constant_edges(posterior: Posterior):
