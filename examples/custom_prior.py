@@ -49,7 +49,7 @@ def main() -> None:
     posterior = result.posterior
     print(f"Best value {result.best_value:.3f} after {len(result.trials)} evaluations.")
     print(posterior.summary().loc[["decay"], ["mean", "sd", "ess_bulk", "r_hat"]].round(2))
-    sb.plot_together(posterior.together_probabilities().mean, posterior.names)
+    sb.plot_together(result)
     plt.gcf().savefig(arguments.picture, dpi=110, bbox_inches="tight")
     print(f"Who interacts with whom is in {arguments.picture}.")
 

@@ -46,8 +46,7 @@ def main() -> None:
     result = sb.maximize(make_function(seed=0), box, arguments.n_trials)
     truth = np.zeros((NUM_DIMS, NUM_DIMS))
     truth[tuple(np.transpose(GRAPH))] = 1
-    probabilities = result.posterior.edge_probabilities().mean
-    sb.plot_interactions(probabilities, result.optimizer.space.names, truth=truth + truth.T)
+    sb.plot_interactions(result, truth=truth + truth.T)
     plt.gcf().savefig(arguments.picture, dpi=110, bbox_inches="tight")
     print(f"Best value {result.best_value:.3f}; the graphs are in {arguments.picture}.")
 

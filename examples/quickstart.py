@@ -37,19 +37,14 @@ def main() -> None:
     )
 
     print("Sampling the posterior over interaction graphs ...")
-    probabilities, errors = result.posterior.edge_probabilities()
-    pairs = sorted(
-        ((probabilities[i, j], errors[i, j], i, j) for i in range(22) for j in range(i)),
-        reverse=True,
-    )
+    probabilities = result.posterior.edge_probabilities()
     print("Most probable interactions (posterior probability, Monte Carlo error):")
-    for probability, error, i, j in pairs[:5]:
-        print(f"  {NAMES[j]} - {NAMES[i]}: {probability:.2f} +- {error:.2f}")
+    print(probabilities.to_frame().head().round(2))
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.5))
     sb.plot_interactions(probabilities, [name[-2:] for name in NAMES], ax=left)
     left.set_title("Which stages interact (learned)")
-    sb.plot_convergence([t.value for t in result.trials], direction="maximize", ax=right)
+    sb.plot_convergence(result, ax=right)
     right.axhline(shipped, color="0.4", linestyle="--", label="shipped thresholds")
     right.set_ylabel("accuracy")
     right.legend(loc="lower right")

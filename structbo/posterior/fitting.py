@@ -33,8 +33,9 @@ def fit(
     """Draws from the posterior of a model with a NumPyro kernel, for inference rather than search.
 
     Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
-    y first if it is not. Nothing is padded either, as fewer rows are faster: an equal model and
-    sampler compile once for every shape of X.
+    y first if it is not. Predictions and effects of the posterior are then on that scale, too,
+    unless it is told other units, see `Posterior`. Nothing is padded either, as fewer rows are
+    faster: an equal model and sampler compile once for every shape of X.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
