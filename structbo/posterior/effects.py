@@ -135,9 +135,13 @@ class Axis(NamedTuple):
 
     @property
     def averaged(self) -> FloatArray | None:
-        """The levels to average over; None for integrals, also in place of many ordered levels."""
-        is_finite = self.levels is not None and len(self.levels) <= NUM_NODES
-        return self.levels if self.is_category or is_finite else None
+        """The levels to average over, alike; None for an integral over the unit interval.
+
+        Integrals are for real numbers, for numbers of a logarithmic scale, and for very many.
+        """
+        if self.levels is None or self.is_category:
+            return self.levels
+        return self.levels if self.scale != "log" and len(self.levels) <= NUM_NODES else None
 
 
 def quadrature_of(posterior: PosteriorDraws) -> Quadrature:

@@ -161,10 +161,10 @@ class Posterior(PosteriorDraws):
     ) -> Effect:
         """The average of the function over all parameters but one or two.
 
-        The others are uniform on the space, in the logarithm where that is its scale, as in the
-        functional analysis of variance. So effects do not depend on how components divide the
-        variation that they have in common, which data cannot determine. The levels of a discrete
-        parameter count alike. Without a space, those of a category are the observed ones.
+        The others are uniform on the space, in the logarithm where that is their scale, as in the
+        functional analysis of variance; choices count alike. So effects do not depend on how
+        components divide the variation that they have in common, which data cannot determine.
+        Without a space, the choices of a category are those observed.
 
         Args:
             names: of the one or two parameters.

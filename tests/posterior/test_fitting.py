@@ -39,7 +39,9 @@ def test_a_data_frame_gives_names_and_its_index_the_order(monkeypatch: pytest.Mo
     def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **_: Any) -> Any:
         return {"noise": np.ones((1, 3))}, {}
 
-    monkeypatch.setattr("structbo.posterior.fitting.run_chains", given)
+    fitting = "structbo.posterior.fitting"
+    monkeypatch.setattr(f"{fitting}.run_chains", given)
+    monkeypatch.setattr(f"{fitting}.warn_unless_converged", lambda posterior: None)
     X = pd.DataFrame({"b": [0.1, 0.2], "a": [0.3, 0.4]}, index=[7, 8])
     y = pd.Series([2.0, 1.0], index=[8, 7])
     found = fit(AdditiveGP(), X, y)

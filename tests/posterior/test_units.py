@@ -11,6 +11,7 @@ from given_draws import edge_draws, with_edges
 from structbo import Categorical, Integer, Optimizer, Ordinal, Space
 from structbo.models import AdditiveGP, main_effects
 from structbo.posterior import Posterior, Units
+from structbo.posterior.effects import quadrature_of
 
 SPACE = Space(
     {
@@ -138,6 +139,11 @@ def test_many_levels_are_thinned_and_averaged_as_an_integral():
     np.testing.assert_array_equal(many.grid[0], [1, 112, 223, 334, 445, 556, 667, 778, 889, 1000])
     np.testing.assert_array_equal(log.grid[0], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     np.testing.assert_allclose(many.mean, 0.5, atol=0.05)
+    nodes, weights = quadrature_of(posterior)
+    used = weights > 0.0
+    assert used.sum(0).tolist() == [2, 64, 64]
+    np.testing.assert_array_equal(np.sort(nodes[used[:, 0], 0]), [0.0, 1.0])
+    np.testing.assert_allclose(weights.sum(0), 1.0)
 
 
 def test_without_a_space_the_model_is_shown():
