@@ -1,6 +1,6 @@
 """Bayesian optimization that learns the structure of the objective, as NumPyro models."""
 
-from structbo import acquisition, batches, maximizers, models, recipes, samplers
+from structbo import acquisition, batches, integrations, maximizers, models, recipes, samplers
 from structbo.data import Trial
 from structbo.draws import default_model
 from structbo.models.kept_programs import keep_programs
@@ -49,6 +49,7 @@ __all__ = [
     "compare",
     "default_model",
     "fit",
+    "integrations",
     "keep_programs",
     "maximize",
     "maximizers",

@@ -26,6 +26,7 @@ ROOMS = (
     "plots",
     "recipes",
     "command_line",
+    "integrations",
     "structbo",
 )
 """In this order; a room imports itself and rooms before it."""

@@ -3,6 +3,7 @@
 from structbo.data.checks import checked_data, checked_points, one_number
 from structbo.data.data import Data, Standardized, padded, padded_size
 from structbo.data.data_frame import column_names, in_order_of
+from structbo.data.frame import trial_frame
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import Trial
 
@@ -20,5 +21,6 @@ __all__ = [
     "one_number",
     "padded",
     "padded_size",
+    "trial_frame",
     "unit_points",
 ]

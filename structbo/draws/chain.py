@@ -11,6 +11,7 @@ from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import Data
 from structbo.draws.model import Draws
+from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
@@ -59,6 +60,18 @@ class Chain(KeepsPrecision):
         self._seed = seed
         self._sampler = sampler
         self._state: Any = None
+        self._saved: bytes | None = None
+
+    def saved(self) -> bytes | None:
+        """The state, for `restore` in another process; None before the first draws."""
+        if self._saved is None and self._state is not None:
+            self._saved = state_to_bytes(self._state)
+        return self._saved
+
+    def restore(self, saved: bytes | None) -> None:
+        """Goes on from a state that was saved; afresh from None, or from another model's state."""
+        if saved != self.saved():
+            self._state, self._saved = None, saved
 
     def advance(self, data: Data) -> Draws:
         """Continues the chain on the given data; the first call also runs it in.
@@ -70,6 +83,10 @@ class Chain(KeepsPrecision):
             Values of all latent sites, the first axis being the draws.
         """
         initialize, sweep = compiled_sampler(self._model, data.x.shape[1], self._sampler)
+        if self._state is None and self._saved is not None:
+            like = jax.eval_shape(initialize, jax.random.key(self._seed), data)
+            self._state = state_from_bytes(self._saved, like)
+        self._saved = None
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
             for _ in range(RUN_IN_PASSES):

@@ -46,7 +46,20 @@ class Engine:
             else inference(model, seed)
         )
 
-    def propose(self, x: FloatArray, y: FloatArray, pending: FloatArray, n: int) -> FloatArray:
+    @property
+    def chain(self) -> Chain | None:
+        """The Markov chain that draws; None if `inference` is something else."""
+        return self._source if isinstance(self._source, Chain) else None
+
+    def propose(
+        self,
+        x: FloatArray,
+        y: FloatArray,
+        pending: FloatArray,
+        n: int,
+        *,
+        num_before: int | None = None,
+    ) -> FloatArray:
         """The next points.
 
         Args:
@@ -54,6 +67,8 @@ class Engine:
             y: their values, shape (m,); those of failed evaluations are not finite.
             pending: points being evaluated, shape (p, D).
             n: how many points to propose.
+            num_before: how many points were asked for before these; by default m + p. It decides
+                which points of the quasi-random sequence come next, and the random choices.
 
         Returns:
             Legal points, shape (n, D), different from each other and from all those given.
@@ -62,14 +77,15 @@ class Engine:
             SpaceExhausted: if a finite space has fewer than n other points.
         """
         known = np.concatenate([x, pending])
-        self._check_room(known, n)
+        step = len(known) if num_before is None else num_before
+        self.check_room(known, n)
         if np.isfinite(y).sum() < self._num_needed:
-            return self._new_points(known, n)
+            return self._new_points(known, n, skip=step)
         with double_precision():
             data = Data.padded(x, Standardized.of(y).values)
             draws = self._source.advance(data)
             method = self.method
-            seed = step_seed(method.seed, len(known), use=PROPOSAL)
+            seed = step_seed(method.seed, step, use=PROPOSAL)
             levels = Levels.of(self.space.levels)
             ranked, self._acquisition = propose(
                 Situation(method.model, draws, data, levels, pending),
@@ -84,9 +100,11 @@ class Engine:
             taken = np.concatenate([known, points])
             legal = self.space.snap(candidates)
             new = legal[is_new(legal, taken)]
-            points = np.concatenate([points, new[:1] if len(new) else self._new_points(taken, 1)])
+            first = new[:1] if len(new) else self._new_points(taken, 1, skip=step + len(points))
+            points = np.concatenate([points, first])
         if missing := n - len(points):
-            others = self._new_points(np.concatenate([known, points]), missing)
+            taken = np.concatenate([known, points])
+            others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
         return points
 
@@ -110,7 +128,12 @@ class Engine:
         """How many finite values it takes to use the model."""
         return max(self.method.num_initial, 1)
 
-    def _check_room(self, known: FloatArray, n: int) -> None:
+    def check_room(self, known: FloatArray, n: int) -> None:
+        """Checks that a finite space has so many points besides those known, shape (m, D).
+
+        Raises:
+            SpaceExhausted: if it has not.
+        """
         num_points = self.space.num_points
         num_known = len({row.tobytes() for row in known})
         if num_points is not None and num_points - num_known < n:
@@ -119,9 +142,9 @@ class Engine:
                 f"{num_known} of them are evaluated or pending: {num_points - num_known} are left."
             )
 
-    def _new_points(self, known: FloatArray, n: int) -> FloatArray:
+    def _new_points(self, known: FloatArray, n: int, skip: int) -> FloatArray:
         """Quasi-random points that are not known yet."""
-        rows = self._quasi_random(skip=len(known), number=256 + 4 * n)
+        rows = self._quasi_random(skip, number=256 + 4 * n)
         points = rows[is_new(rows, known)][:n]
         if len(points) < n and self.space.num_points is not None:
             taken = {row.tobytes() for row in self.space.snap(np.concatenate([known, points]))}

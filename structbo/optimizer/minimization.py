@@ -11,11 +11,12 @@ from typing import Any, Unpack
 
 from tqdm.auto import tqdm
 
-from structbo.data import Direction, Trial
+from structbo.data import Direction, Trial, trial_frame
 from structbo.models.arguments import checked_count
 from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
+from structbo.optimizer.storage import opened
 from structbo.posterior import Posterior
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
@@ -56,6 +57,18 @@ class Result:
         """Posterior draws of the structure given all trials."""
         return self.optimizer.posterior
 
+    def to_frame(self) -> Any:
+        """All trials as a table.
+
+        Returns:
+            A pandas DataFrame with the columns number, one per parameter, value and state. A
+            parameter of one of these names has the column ``params_number`` and so on.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        return trial_frame(self.trials, self.optimizer.space)
+
     def __repr__(self) -> str:
         return f"Result({self.optimizer!r})"
 
@@ -65,6 +78,9 @@ class RunSettings(Settings, total=False):
 
     optimizer: Optimizer | None
     screening: Screening | None
+    storage: Any
+    study_name: str | None
+    load_if_exists: bool
     timeout: float | None
     catch: type[Exception] | tuple[type[Exception], ...]
     callbacks: Sequence[Callback]
@@ -82,6 +98,9 @@ def _run(
     *,
     optimizer: Optimizer | None = None,
     screening: Screening | None = None,
+    storage: Any = None,
+    study_name: str | None = None,
+    load_if_exists: bool = False,
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
     callbacks: Sequence[Callback] = (),
@@ -92,12 +111,20 @@ def _run(
 ) -> Result:
     _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
-    if optimizer is None:
-        if space is None:
-            raise ValueError("give a space, or an optimizer to continue.")
-        optimizer = Optimizer(space, direction, screening=screening, **settings)
-    else:
+    if storage is None and (study_name is not None or load_if_exists):
+        raise ValueError("study_name and load_if_exists need a storage; give one.")
+    if optimizer is not None:
+        if storage is not None:
+            raise ValueError("optimizer keeps trials of its own: leave out either it or storage.")
         _check_continued(optimizer, direction, space, screening, settings)
+    elif space is None:
+        raise ValueError("give a space, or an optimizer to continue.")
+    elif storage is None:
+        optimizer = Optimizer(space, direction, screening=screening, **settings)
+    elif screening is not None:
+        raise ValueError("screening is not kept in a storage: leave out either of them.")
+    else:
+        optimizer = opened(storage, study_name, load_if_exists, space, direction, settings)
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
     asked = num_failed = 0
     with (
@@ -234,9 +261,16 @@ def minimize(
         objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
             NaN, infinite values and None count as failed evaluations. It may change its argument.
         space: the search space, or what `Space` accepts.
-        n_trials: how many points to evaluate.
+        n_trials: how many points to evaluate; in a run that is continued, how many more.
         optimizer: continues this one, which knows its space and settings, instead of a new one.
         screening: a first stage that finds which parameters matter, see `Optimizer`.
+        storage: keeps the run as an Optuna study, where every value is at once and outlives the
+            process: the URL of a database such as "sqlite:///runs.db", or a storage of Optuna. It
+            is ``result.optimizer.study``. Needs ``pip install "structbo[optuna]"``.
+        study_name: its name in the storage; by default Optuna makes one up.
+        load_if_exists: whether to continue the study if it exists, with the same settings, as if it
+            had not stopped. Trials that still run in it are taken for lost: only one process at a
+            time may call this function. Several share a study by `StructboSampler`.
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised.
         callbacks: called with (optimizer, trial) after every evaluation.
@@ -252,8 +286,9 @@ def minimize(
 
     Raises:
         ValueError: if a number is out of range, neither a space nor an optimizer is given,
-            settings contradict those of the optimizer, or the objective returns something other
-            than one number.
+            settings contradict those of the optimizer, the storage cannot be opened or does not
+            fit, or the objective returns something other than one number.
+        ImportError: if a storage is given and Optuna is not installed.
         TypeError: if a setting is unknown or of the wrong kind.
         RuntimeError: if all initial points failed.
 

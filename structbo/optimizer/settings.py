@@ -96,12 +96,7 @@ def resolved(space: Space, settings: Settings) -> Method:
         TypeError: if a name is not that of a setting, or a setting is of the wrong kind.
         ValueError: if one is out of range, or the name of an instance is unknown.
     """
-    for name in settings:
-        if name not in DEFAULTS:
-            raise TypeError(
-                f"{name!r} is not a setting{did_you_mean(name, DEFAULTS)}; settings are "
-                f"{', '.join(DEFAULTS)}, see structbo.Settings."
-            )
+    check_names(settings)
     given: dict[str, Any] = {**DEFAULTS, **settings}
     for name, function in (("sampler", given["sampler"]), ("inference", given["inference"])):
         is_default = name == "inference" and function is None
@@ -127,6 +122,20 @@ def resolved(space: Space, settings: Settings) -> Method:
         sampler=given["sampler"],
         inference=given["inference"],
     )
+
+
+def check_names(settings: Settings) -> None:
+    """Checks that all are settings.
+
+    Raises:
+        TypeError: if a name is not that of a setting.
+    """
+    for name in settings:
+        if name not in DEFAULTS:
+            raise TypeError(
+                f"{name!r} is not a setting{did_you_mean(name, DEFAULTS)}; settings are "
+                f"{', '.join(DEFAULTS)}, see structbo.Settings."
+            )
 
 
 def contradictions(space: Space, settings: Settings, method: Method) -> list[str]:

@@ -1,0 +1,108 @@
+"""A run that is killed at random moments has the trials of one that was not.
+
+    python examples/studies/kills.py --runs 50 --n-trials 30
+
+A process minimizes with a storage and is killed by SIGKILL at a random moment, while it asks, while
+it evaluates, or while it tells; another goes on. At the end, every value that was told must be
+there, and the complete trials must be those of a run without storage that nobody killed: the same
+points, bit by bit, and the same values. Printed is how many trials each kill left.
+"""
+
+import argparse
+import multiprocessing
+import os
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+
+import structbo as sb
+
+SPACE = {"x": (0.0, 1.0), "rate": (1e-3, 1.0, "log"), "act": sb.Categorical(["a", "b", "c"])}
+NAME = "run"
+MAX_DELAY = 0.5
+"""Seconds; an evaluation and a proposal take less."""
+
+
+def objective(params: dict[str, Any]) -> float:
+    time.sleep(0.05)
+    penalty = 0.0 if params["act"] == "b" else 0.5 * params["x"]
+    return (params["x"] - 0.3) ** 2 + (params["rate"] - 0.1) ** 2 + penalty
+
+
+def complete(storage: str) -> list[tuple[dict[str, Any], float | None]]:
+    """Points and values of the complete trials."""
+    if NAME not in optuna.get_all_study_names(storage):
+        return []
+    trials = optuna.load_study(study_name=NAME, storage=storage).trials
+    return [(t.params, t.value) for t in trials if t.state == optuna.trial.TrialState.COMPLETE]
+
+
+def logged(log: Path) -> list[str]:
+    return log.read_text().split() if log.exists() else []
+
+
+def run(storage: str, log: Path, n_trials: int, settings: dict[str, Any]) -> None:
+    """Runs to the end; each value is in the log once it was told."""
+
+    def append(_: sb.Optimizer, trial: sb.Trial) -> None:
+        with log.open("a") as file:
+            file.write(f"{trial.value!r}\n")
+
+    sb.minimize(
+        objective,
+        SPACE,
+        n_trials - len(complete(storage)),
+        storage=storage,
+        study_name=NAME,
+        load_if_exists=True,
+        callbacks=[append],
+        show_progress_bar=False,
+        **settings,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--kills", type=int, default=1, help="of each run")
+    parser.add_argument("--n-trials", type=int, default=30)
+    parser.add_argument("--num-initial", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    n_trials, settings = options.n_trials, {"num_initial": options.num_initial, "seed": 0}
+    chance = random.Random(options.seed)
+    fork = multiprocessing.get_context("fork")  # safe for as long as this process does without JAX
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{folder}/programs")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        for i in range(options.runs):
+            storage, log = f"sqlite:///{folder}/{i}.db", Path(folder, f"{i}.log")
+            for number in sorted(chance.choices(range(n_trials), k=options.kills)):
+                process = fork.Process(target=run, args=(storage, log, n_trials, settings))
+                process.start()
+                while len(logged(log)) < number and process.is_alive():
+                    time.sleep(0.01)
+                time.sleep(chance.uniform(0.0, MAX_DELAY))
+                process.kill()
+                process.join()
+                values = [repr(value) for _, value in complete(storage)]
+                assert logged(log) == values[: len(logged(log))], "a value is lost"
+                print(f"run {i}: killed with {len(values)} trials told", flush=True)
+                log.write_text("".join(f"{value}\n" for value in values))
+            process = fork.Process(target=run, args=(storage, log, n_trials, settings))
+            process.start()
+            process.join()
+            runs.append(complete(storage))
+    whole = sb.minimize(objective, SPACE, n_trials, show_progress_bar=False, **settings).trials
+    assert all(trials == [(t.params, t.value) for t in whole] for trials in runs), "trials differ"
+    print(f"{len(runs)} runs: nothing told was lost, and all have the same trials.")
+
+
+if __name__ == "__main__":
+    main()

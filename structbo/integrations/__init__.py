@@ -1,0 +1,8 @@
+"""structbo in other libraries: Optuna samples with it, and keeps its runs.
+
+`structbo.integrations.optuna` has `StructboSampler`, and needs ``pip install "structbo[optuna]"``.
+"""
+
+from structbo.integrations.storage import open_storage
+
+__all__ = ["open_storage"]

@@ -1,0 +1,147 @@
+"""An optimizer whose trials are those of an Optuna study."""
+
+import math
+from typing import Any, Unpack, overload
+
+import numpy as np
+from optuna import Study, create_trial
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from structbo.data import Trial, one_number, unit_points
+from structbo.integrations.distributions import distribution_of
+from structbo.integrations.history import FAILED, counts, known_params, known_value
+from structbo.integrations.optuna import StructboSampler
+from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
+from structbo.optimizer import Optimizer, Settings
+from structbo.space import SpaceLike
+
+
+class StudyOptimizer(Optimizer):
+    """Bayesian optimization by ask and tell, with the trials of an Optuna study.
+
+    The points are those of an `Optimizer` with the same settings, and each is asked of the study,
+    whose sampler becomes a `StructboSampler`. All that is told is in the storage of the study when
+    `tell` returns.
+
+    Args:
+        study: with one objective, and no trials of other parameters.
+        space: the search space, or what `structbo.Space` accepts.
+        settings: how points are found: seed, model, criterion and more, see `structbo.Settings`.
+            The points of a batch are chosen one by one, each with those before it pending.
+
+    Raises:
+        ValueError: if a trial of the study is not in the space, Optuna has no distribution for one
+            of its parameters, or a setting is out of range.
+        TypeError: if a setting is unknown or of the wrong kind.
+    """
+
+    def __init__(self, study: Study, space: SpaceLike, **settings: Unpack[Settings]) -> None:
+        maximizes = study.direction == StudyDirection.MAXIMIZE
+        super().__init__(space, "maximize" if maximizes else "minimize", **settings)
+        pairs = zip(self.space.names, self.space.parameters, strict=True)
+        self._distributions = {name: distribution_of(name, p) for name, p in pairs}
+        self._sampler = StructboSampler(self.space, **settings)
+        self.study = study
+        study.sampler = self._sampler
+        self.read()
+
+    def read(self) -> None:
+        """Reads the trials of the study, among them those of other processes."""
+        self._trials = [self._trial(frozen) for frozen in self.study.get_trials(deepcopy=False)]
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        count = 1 if n is None else checked_count("n", n)
+        self.read()
+        first = len(self._trials)
+        known = [t.params for t in self._trials if t.state != "withdrawn"]
+        self._engine.check_room(unit_points(self.space, known, "params"), count)
+        try:
+            asked = [self.study.ask(self._distributions).number for _ in range(count)]
+        except BaseException:
+            self.withdraw_running(first)
+            raise
+        self._engine = self._sampler.engine or self._engine
+        self.read()
+        trials = [self._trials[number] for number in asked]
+        return trials[0] if n is None else trials
+
+    def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
+        known = one_number(
+            "value", value, hint="; tell(trial, value) takes one trial, and its value second"
+        )
+        number = self._number(trial)
+        if number is None or self._is_finished(number):
+            self._add(trial if number is None else self._trials[number].params, known)
+            number = len(self.study.get_trials(deepcopy=False)) - 1
+        elif math.isfinite(known):
+            self.study.tell(number, known)
+        else:
+            self.study.tell(number, state=TrialState.FAIL)
+        self.read()
+        return self._trials[number]
+
+    def withdraw(self, trial: Trial | int) -> Trial:
+        number = super().withdraw(trial).number
+        if not self._is_finished(number):
+            self._lose(self.study.get_trials(deepcopy=False)[number])
+        self.read()
+        return self._trials[number]
+
+    def withdraw_running(self, first: int = 0) -> None:
+        """Withdraws all trials that are running, from a number on."""
+        for frozen in self.study.get_trials(deepcopy=False)[first:]:
+            if frozen.state == TrialState.RUNNING:
+                self._lose(frozen)
+        self.read()
+
+    def _lose(self, frozen: FrozenTrial) -> None:
+        """Leaves a trial as Optuna leaves one whose process has died."""
+        self.study._storage.set_trial_state_values(frozen._trial_id, TrialState.FAIL)
+
+    def _is_finished(self, number: int) -> bool:
+        """Whether the trial has ended, perhaps by another process that took it for lost."""
+        return self.study.get_trials(deepcopy=False)[number].state.is_finished()
+
+    def _add(self, point: Any, value: float) -> None:
+        """Adds a trial that was not asked for."""
+        row = self.space.from_unit(unit_points(self.space, [point], "trial"))[0]
+        is_finite = math.isfinite(value)
+        self.study.add_trial(
+            create_trial(
+                state=TrialState.COMPLETE if is_finite else TrialState.FAIL,
+                value=value if is_finite else None,
+                params=row if isinstance(row, dict) else self._by_name(row),
+                distributions=self._distributions,
+                system_attrs={} if is_finite else {FAILED: True},
+            )
+        )
+
+    def _by_name(self, row: FloatArray) -> dict[str, float]:
+        return dict(zip(self.space.names, row.tolist(), strict=True))
+
+    def _trial(self, frozen: FrozenTrial) -> Trial:
+        """A trial of the study. One whose point nobody knows is as good as withdrawn."""
+        number, names = frozen.number, self.space.names
+        named = known_params(frozen, self._distributions)
+        is_told = frozen.state.is_finished() and counts(frozen)
+        missing = [name for name in names if name not in named]
+        unknown = [name for name in named if name not in names]
+        if unknown or (missing and is_told):
+            raise ValueError(
+                f"space must have the parameters of study {self.study.study_name!r}, whose trial "
+                f"{number} has {list(named)}, not {list(names)}."
+            )
+        if missing:
+            return Trial(number, named, state="withdrawn")
+        values = [named[name] for name in names]
+        params = np.array(values) if self.space.is_box else dict(zip(names, values, strict=True))
+        if is_told:
+            unit_points(self.space, [params], f"trial {number} of {self.study.study_name!r}")
+            return Trial(number, params).told(known_value(frozen))
+        return Trial(number, params, state="pending" if counts(frozen) else "withdrawn")

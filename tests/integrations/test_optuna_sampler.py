@@ -1,0 +1,182 @@
+"""The sampler: its points are those of an `Optimizer`, whatever process asks for them."""
+
+import logging
+import pickle
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna import Study, Trial
+from optuna.storages import BaseStorage, InMemoryStorage
+
+from structbo import Categorical, Integer, Optimizer, Ordinal, Space
+from structbo.integrations.history import PROPOSAL
+from structbo.integrations.optuna import StructboSampler
+
+MANY = 100
+"""More quasi-random points than any test here evaluates: no model, hence fast."""
+SPACE = Space(
+    {
+        "b": (1e-3, 1.0, "log"),
+        "a": (0.0, 1.0),
+        "k": Integer(1, 5),
+        "c": Categorical(["u", "v", "w"]),
+        "o": Ordinal([4, 8, 16]),
+    }
+)
+PLANE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+
+
+def value(params: dict[str, Any]) -> float:
+    return float((params["a"] - 0.3) ** 2 + params["k"] * (params["c"] == "v"))
+
+
+def suggested(trial: Trial) -> dict[str, Any]:
+    return {
+        "a": trial.suggest_float("a", 0.0, 1.0),
+        "b": trial.suggest_float("b", 1e-3, 1.0, log=True),
+        "k": trial.suggest_int("k", 1, 5),
+        "c": trial.suggest_categorical("c", ["u", "v", "w"]),
+        "o": trial.suggest_categorical("o", [4, 8, 16]),
+    }
+
+
+def study_with(sampler: StructboSampler, storage: BaseStorage | None = None) -> Study:
+    """A study of this name, a new one or another process's."""
+    return optuna.create_study(
+        sampler=sampler,
+        storage=storage,
+        study_name="shared",
+        direction="maximize",
+        load_if_exists=True,
+    )
+
+
+@pytest.mark.parametrize("num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)])
+def test_points_are_those_of_an_optimizer(num_initial: int) -> None:
+    """With failures among them, and the objective asking in another order."""
+    study = study_with(StructboSampler(SPACE, seed=5, num_initial=num_initial))
+    optimizer = Optimizer(SPACE, "maximize", seed=5, num_initial=num_initial)
+
+    def objective(trial: Trial) -> float:
+        params = suggested(trial)
+        if trial.number == 2:
+            raise RuntimeError("out of memory")
+        return np.nan if trial.number == 3 else value(params)
+
+    study.optimize(objective, n_trials=9, catch=RuntimeError)
+    for number in range(9):
+        trial = optimizer.ask()
+        optimizer.tell(trial, None if number in (2, 3) else value(trial.params))
+    assert [t.params for t in study.trials] == [t.params for t in optimizer.trials]
+
+
+@pytest.mark.nightly
+def test_another_process_continues_the_chain() -> None:
+    """A fresh sampler at every trial proposes what one sampler does."""
+
+    def run(is_fresh: bool) -> list[dict[str, Any]]:
+        study = study_with(StructboSampler(PLANE, num_initial=2), InMemoryStorage())
+        for _ in range(6):
+            if is_fresh:
+                study.sampler = StructboSampler(PLANE, num_initial=2)
+            study.optimize(
+                lambda t: t.suggest_float("x", 0.0, 1.0) * t.suggest_float("y", 0.0, 1.0), 1
+            )
+        assert study.trials[-1].system_attrs[PROPOSAL]["chain"] is not None
+        return [t.params for t in study.trials]
+
+    assert run(is_fresh=True) == run(is_fresh=False)
+
+
+def test_the_first_points_of_processes_differ_and_are_those_of_one_process() -> None:
+    """Even when none of them knows the points of the others."""
+    storage = InMemoryStorage()
+    samplers = [StructboSampler(PLANE, num_initial=MANY) for _ in range(4)]
+    trials = [study_with(sampler, storage).ask() for sampler in samplers]
+    points = {t.number: (t.suggest_float("x", 0, 1), t.suggest_float("y", 0, 1)) for t in trials}
+    optimizer = Optimizer(PLANE, num_initial=MANY)
+    assert [points[i] for i in range(4)] == [tuple(t.params.values()) for t in optimizer.ask(4)]
+
+
+def test_a_lost_trial_is_asked_for_again() -> None:
+    study = study_with(StructboSampler(SPACE, num_initial=MANY))
+    study.optimize(lambda trial: value(suggested(trial)), n_trials=2)
+    lost = study.ask()
+    point = suggested(lost)
+    study._storage.set_trial_state_values(lost._trial_id, optuna.trial.TrialState.FAIL)
+    assert suggested(study.ask()) == point
+
+
+def test_a_failed_evaluation_is_not_asked_for_again() -> None:
+    study = study_with(StructboSampler(SPACE, num_initial=MANY))
+    failed = study.ask()
+    point = suggested(failed)
+    study.tell(failed, state=optuna.trial.TrialState.FAIL)
+    assert suggested(study.ask()) != point
+
+
+def test_conditional_parameters_are_random_and_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    study = study_with(StructboSampler(num_initial=MANY))
+
+    def objective(trial: Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        return x if trial.number % 2 else x + trial.suggest_float("only_here", 0.0, 1.0)
+
+    with caplog.at_level(logging.WARNING, "structbo"):
+        study.optimize(objective, n_trials=8)
+    (record,) = [one for one in caplog.records if one.levelno == logging.WARNING]
+    assert record.getMessage().startswith("Parameter 'only_here' is random, from trial 2 on")
+    drawn = [t.params["only_here"] for t in study.trials if t.number % 2 == 0]
+    assert len(set(drawn)) == 4
+    assert [tuple(t.system_attrs[PROPOSAL]["params"]) for t in study.trials[2:]] == [("x",)] * 6
+
+
+def test_random_values_of_a_trial_differ_from_parameter_to_parameter() -> None:
+    study = study_with(StructboSampler())
+    trial = study.ask()
+    assert trial.suggest_float("a", 0.0, 1.0) != trial.suggest_float("b", 0.0, 1.0)
+
+
+def test_an_exhausted_space_has_random_points() -> None:
+    study = study_with(StructboSampler({"k": Integer(1, 3)}, num_initial=MANY))
+    study.optimize(lambda trial: trial.suggest_int("k", 1, 3), n_trials=20)
+    points = [t.params["k"] for t in study.trials]
+    assert set(points[:3]) == set(points[3:]) == {1, 2, 3}
+
+
+def test_enqueued_points_come_first() -> None:
+    study = study_with(StructboSampler(PLANE, num_initial=MANY))
+    study.enqueue_trial({"x": 0.25})
+    study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=2)
+    assert study.trials[0].params["x"] == 0.25 != study.trials[1].params["x"]
+
+
+@pytest.mark.parametrize("num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)])
+def test_threads_share_a_sampler(num_initial: int) -> None:
+    study = study_with(StructboSampler(SPACE, num_initial=num_initial))
+    study.optimize(lambda trial: value(suggested(trial)), n_trials=12, n_jobs=2)
+    points = {tuple(t.params.values()) for t in study.trials}
+    assert len(points) == 12
+
+
+def test_samplers_pickle() -> None:
+    study = study_with(StructboSampler(SPACE, num_initial=MANY))
+    study.optimize(lambda trial: value(suggested(trial)), n_trials=2)
+    restored = study_with(pickle.loads(pickle.dumps(study.sampler)), study._storage)
+    ahead = study_with(study.sampler, study._storage)
+    assert (
+        suggested(restored.ask())
+        == SPACE.from_unit(Optimizer(SPACE, num_initial=MANY)._engine._quasi_random(2, 1))[0]
+    )
+    assert ahead.sampler is study.sampler
+
+
+def test_settings_are_checked_before_the_first_trial() -> None:
+    with pytest.raises(TypeError, match=r"'sede' is not a setting \(did you mean 'seed'\?\)"):
+        StructboSampler(sede=1)  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="criterion"):
+        StructboSampler(PLANE, criterion="best")

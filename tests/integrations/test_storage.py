@@ -1,0 +1,271 @@
+"""Runs with a storage: what they keep, and that they go on as if they had not stopped."""
+
+import math
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.trial import TrialState
+
+import structbo
+from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial
+from structbo.integrations.optuna import StructboSampler
+from structbo.integrations.study_optimizer import StudyOptimizer
+
+MANY = 100
+"""More quasi-random points than any test here evaluates: no model, hence fast."""
+SPACE = Space({"b": (1e-3, 1.0, "log"), "a": (0.0, 1.0), "c": Categorical(["u", "v"])})
+BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+FAST_OR_MODEL = pytest.mark.parametrize(
+    "num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)]
+)
+minimize = partial(structbo.minimize, show_progress_bar=False, num_initial=MANY)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> dict[str, Any]:
+    """The arguments of a run that is kept."""
+    url = f"sqlite:///{tmp_path}/runs.db"
+    return {"storage": url, "study_name": "run", "load_if_exists": True}
+
+
+def cost(params: dict[str, Any]) -> float:
+    return float((params["a"] - 0.3) ** 2 + np.log10(params["b"]) ** 2 + (params["c"] == "u"))
+
+
+def bowl(point: np.ndarray) -> float:
+    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
+
+
+def breaking_at(number: int, error: type[BaseException]) -> Callable[[Any], float]:
+    calls = iter(range(MANY))
+
+    def function(params: dict[str, Any]) -> float:
+        if next(calls) == number:
+            raise error("broken")
+        return cost(params)
+
+    return function
+
+
+@FAST_OR_MODEL
+@pytest.mark.parametrize(("objective", "space"), [(cost, SPACE), (bowl, BOX)])
+def test_a_run_in_pieces_has_the_trials_of_one_without_storage(
+    objective: Callable[[Any], float], space: Any, num_initial: int, kept: dict[str, Any]
+) -> None:
+    run = partial(minimize, objective, space, seed=3, num_initial=num_initial)
+    whole = run(9)
+    for n_trials in (2, 4, 3):
+        last = run(n_trials, **kept)
+    assert last.trials == whole.trials
+    assert (last.best_value, repr(last.best_params)) == (whole.best_value, repr(whole.best_params))
+
+
+@FAST_OR_MODEL
+def test_the_study_goes_on_in_optuna_itself(num_initial: int, kept: dict[str, Any]) -> None:
+    settings = {"seed": 3, "num_initial": num_initial}
+    minimize(cost, SPACE, 3, **kept, **settings)
+    sampler = StructboSampler(SPACE, **settings)  # type: ignore[arg-type]
+    study = optuna.load_study(storage=kept["storage"], study_name="run", sampler=sampler)
+
+    def objective(trial: optuna.Trial) -> float:
+        real = {name: trial.suggest_float(name, *bounds) for name, bounds in {"a": (0, 1)}.items()}
+        b = trial.suggest_float("b", 1e-3, 1.0, log=True)
+        return cost({**real, "b": b, "c": trial.suggest_categorical("c", ["u", "v"])})
+
+    study.optimize(objective, n_trials=4)
+    whole = minimize(cost, SPACE, 7, **settings)
+    assert [t.params for t in study.trials] == [t.params for t in whole.trials]
+    assert [t.value for t in study.trials] == [t.value for t in whole.trials]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_run_that_breaks_off_is_resumed(error: type[BaseException], kept: dict[str, Any]) -> None:
+    whole = minimize(cost, SPACE, 6)
+    with pytest.raises(error) as info:
+        minimize(breaking_at(3, error), SPACE, 6, **kept)
+    assert [t.state for t in info.value.optimizer.trials].count("pending") == 0  # type: ignore[union-attr,attr-defined]
+    rest = minimize(cost, SPACE, 3, **kept)
+    if error is KeyboardInterrupt:  # nothing is known of that point
+        assert [t.params for t in rest.trials if t.state == "complete"] == [
+            t.params for t in whole.trials
+        ]
+    assert [t.value for t in rest.trials[:3]] == [t.value for t in whole.trials[:3]]
+
+
+def test_failures_are_remembered_as_such(kept: dict[str, Any]) -> None:
+    """A killed process would have left the same state in the storage."""
+    run = partial(minimize, breaking_at(1, ValueError), SPACE, 4, catch=ValueError)
+    with pytest.warns(UserWarning, match="trial 1 failed"):
+        run(**kept)
+    again = minimize(cost, SPACE, 1, **kept)
+    assert [t.state for t in again.trials] == [
+        *(["complete", "failed", "complete", "complete", "complete"])
+    ]
+    assert len({tuple(t.params.values()) for t in again.trials}) == 5
+
+
+def test_values_are_stored_when_they_are_told(kept: dict[str, Any]) -> None:
+    """The callback reads the storage as another process does."""
+
+    def check(optimizer: Optimizer, trial: Trial) -> None:
+        study = optuna.load_study(storage=kept["storage"], study_name="run")
+        stored = study.trials[trial.number]
+        assert (stored.value, stored.params) == (trial.value, trial.params)
+
+    minimize(cost, SPACE, 3, callbacks=[check], **kept)
+
+
+def test_trials_that_were_running_are_lost_and_their_points_asked_for_again(
+    kept: dict[str, Any],
+) -> None:
+    optimizer = minimize(cost, SPACE, 2, **kept).optimizer
+    lost = optimizer.ask()
+    trials = minimize(cost, SPACE, 2, **kept).trials
+    assert [t.state for t in trials] == [
+        "complete",
+        "complete",
+        "withdrawn",
+        "complete",
+        "complete",
+    ]
+    assert trials[2].params == trials[3].params == lost.params
+    assert [t.params for t in trials if t.value is not None] == [
+        t.params for t in minimize(cost, SPACE, 4).trials
+    ]
+
+
+def test_values_of_trials_that_were_taken_for_lost_are_kept(kept: dict[str, Any]) -> None:
+    optimizer = minimize(cost, SPACE, 1, **kept).optimizer
+    slow = optimizer.ask()
+    minimize(cost, SPACE, 1, **kept)
+    told = optimizer.tell(slow, 0.25)
+    assert (told.number, told.value, told.params) == (3, 0.25, slow.params)
+    assert optuna.load_study(storage=kept["storage"], study_name="run").trials[3].value == 0.25
+
+
+def test_points_of_ones_own_are_kept(kept: dict[str, Any]) -> None:
+    optimizer = minimize(bowl, BOX, 1, **kept).optimizer
+    assert optimizer.tell([0.5, 2.0], 1.5).value == 1.5
+    assert optimizer.tell([0.25, 3.0], math.nan).state == "failed"
+    again = minimize(bowl, BOX, 0, **kept)
+    assert [t.state for t in again.trials] == ["complete", "complete", "failed"]
+    assert again.trials[1].params.tolist() == [0.5, 2.0]
+
+
+def test_batches_are_those_of_an_optimizer(kept: dict[str, Any]) -> None:
+    study = optuna.create_study(storage=kept["storage"])
+    kept_batch = StudyOptimizer(study, SPACE, num_initial=MANY).ask(3)
+    assert kept_batch == Optimizer(SPACE, num_initial=MANY).ask(3)
+
+
+def test_an_interruption_of_ask_leaves_no_pending_trial(
+    kept: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    optimizer = minimize(cost, SPACE, 1, **kept).optimizer
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("structbo.integrations.optuna.proposal_of", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.ask(2)
+    states = [t.state for t in optuna.load_study(storage=kept["storage"], study_name="run").trials]
+    assert states == [TrialState.COMPLETE, TrialState.FAIL]
+
+
+def test_finite_spaces_end_a_run(kept: dict[str, Any]) -> None:
+    space = {"k": Integer(1, 3)}
+    with pytest.warns(UserWarning, match="every point of the space is evaluated"):
+        result = minimize(lambda p: p["k"], space, 5, **kept)
+    assert sorted(t.params["k"] for t in result.trials) == [1, 2, 3]
+    with pytest.raises(SpaceExhausted):
+        result.optimizer.ask()
+
+
+def test_results_pickle_with_their_study(kept: dict[str, Any]) -> None:
+    restored = pickle.loads(pickle.dumps(minimize(cost, SPACE, 2, **kept)))
+    assert restored.optimizer.ask().params == minimize(cost, SPACE, 3).trials[2].params
+    assert restored.optimizer.study.study_name == "run"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"load_if_exists": False}, "study_name='run' exists in the storage: pass load_if_exists"),
+        ({"space": {"a": (0.0, 1.0)}}, r"space must have the parameters of study 'run'.*\['a'\]"),
+        ({"space": {"a": (0.0, 0.1), "b": (0.1, 1.0)}}, "space must have the parameters"),
+        ({"space": SPACE.parameters[:0]}, "spec must hold at least one parameter"),
+        ({"screening": structbo.HierarchicalDiagonalSampling(SPACE, budget=9)}, "screening is not"),
+        ({"optimizer": Optimizer(SPACE), "space": None}, "leave out either it or storage"),
+        ({"storage": None}, "study_name and load_if_exists need a storage"),
+    ],
+)
+def test_arguments_that_contradict_a_study(
+    arguments: dict[str, Any], message: str, kept: dict[str, Any]
+) -> None:
+    minimize(cost, SPACE, 1, **kept)
+    given = {"space": SPACE, **kept, **arguments}
+    with pytest.raises(ValueError, match=message):
+        structbo.minimize(cost, n_trials=1, show_progress_bar=False, **given)
+
+
+def test_values_outside_of_the_space_are_named(kept: dict[str, Any]) -> None:
+    minimize(cost, SPACE, 1, **kept)
+    narrow = Space({"b": (1e-3, 2e-3, "log"), "a": (0.0, 1.0), "c": Categorical(["u", "v"])})
+    with pytest.raises(ValueError, match=r"trial 0 of 'run'\[0\]\['b'\]: value must be in"):
+        minimize(cost, narrow, 1, **kept)
+
+
+def test_the_direction_is_that_of_the_study(kept: dict[str, Any]) -> None:
+    minimize(cost, SPACE, 1, **kept)
+    with pytest.raises(ValueError, match=r"study 'run' is to \['minimize'\], not to maximize"):
+        structbo.maximize(cost, SPACE, 1, **kept)
+
+
+def test_wrong_settings_leave_no_study(kept: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="criterion"):
+        minimize(cost, SPACE, 1, criterion="best", **kept)
+    assert optuna.get_all_study_names(kept["storage"]) == []
+
+
+@pytest.mark.parametrize("url", ["none://me:secret@host/db", "postgresql+none://me:secret@host/db"])
+def test_errors_hide_passwords(url: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"storage '.*://me:\*\*\*@host/db' cannot be opened"
+    ) as info:
+        minimize(cost, SPACE, 1, storage=url)
+    assert "secret" not in str(info.value)
+    assert info.value.__suppress_context__
+
+
+def test_without_optuna_the_error_says_how_to_install_it(
+    kept: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(ImportError, match=r'pip install "structbo\[optuna\]"'):
+        minimize(cost, SPACE, 1, **kept)
+
+
+KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--runs 1 --kills 2 --n-trials 6 --num-initial 100",
+        pytest.param("--runs 50 --n-trials 30", marks=pytest.mark.nightly),
+    ],
+)
+def test_nothing_is_lost_when_a_process_is_killed(options: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(KILLS), *options.split()]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing told was lost, and all have the same trials" in done.stdout
