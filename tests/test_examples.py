@@ -105,6 +105,7 @@ NIGHTLY = {
     "studies/graph_learning.py": Short(
         "--repetitions 1 --folder OUT", {"SIZES": "(10, 12)", "NUM_DRAWS": "3"}
     ),
+    "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
     "studies/partitions.py": Short(
         "--runs 1",
         {

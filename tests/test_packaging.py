@@ -60,6 +60,7 @@ print(json.dumps([name for name in after if name in before and before[name] != a
         "arviz",
         "matplotlib",
         "networkx",
+        "optuna",
         "pandas",
         "scipy.optimize",
         "scipy.spatial",

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpyro.infer
+import optuna
 import pytest
 
 import structbo as sb
@@ -46,21 +47,28 @@ def train(params: dict[str, Any]) -> float:
     return float(np.log10(params["learning_rate"] / 1e-3) ** 2 + params["dropout"])
 
 
+def objective(trial: optuna.Trial) -> float:
+    return trial.suggest_float("x", 0.0, 1.0) + trial.suggest_int("k", 1, 8)
+
+
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:leave-one-out of:UserWarning")
-def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With fewer evaluations and draws than it asks for, too few for `compare`."""
+    monkeypatch.chdir(tmp_path)
     draws = {"num_warmup": 5, "num_samples": 5}
     fit = fewer(sb.fit, **draws)
     monkeypatch.setattr(sb, "fit", fit)
     monkeypatch.setattr("structbo.optimizer.optimizer.fit", fit)
     monkeypatch.setattr(sb, "minimize", fewer(sb.minimize, n_trials=10, show_progress_bar=False))
+    monkeypatch.setattr(optuna.Study, "optimize", fewer(optuna.Study.optimize, n_trials=6))
     monkeypatch.setattr(numpyro.infer, "MCMC", fewer(numpyro.infer.MCMC, **draws))
     rng = np.random.default_rng(0)
     X = np.column_stack([10.0 ** rng.uniform(-5, -1, 12), rng.uniform(0, 0.5, 12)]).tolist()
     X = [[*row, 1 + i % 8, ["relu", "gelu"][i % 2]] for i, row in enumerate(X)]
     X_unit, y = rng.random((12, 3)), rng.random(12)
-    reader: dict[str, Any] = {"train": train, "X": X, "X_unit": X_unit, "y": y}
+    reader: dict[str, Any] = {"train": train, "objective": objective}
+    reader |= {"X": X, "X_unit": X_unit, "y": y}
     for block in BLOCKS:
         if "another" in block:
             reader["another"] = sb.fit(sb.default_model(), X_unit, y)

@@ -1,6 +1,6 @@
 """A run that is killed at random moments has the trials of one that was not.
 
-    python examples/studies/kills.py --runs 50 --n-trials 30
+    python examples/studies/kills.py --runs 10 --kills 5 --n-trials 30
 
 A process minimizes with a storage and is killed by SIGKILL at a random moment, while it asks, while
 it evaluates, or while it tells; another goes on. At the end, every value that was told must be
@@ -67,8 +67,8 @@ def run(storage: str, log: Path, n_trials: int, settings: dict[str, Any]) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--kills", type=int, default=1, help="of each run")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=5, help="of each run")
     parser.add_argument("--n-trials", type=int, default=30)
     parser.add_argument("--num-initial", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)

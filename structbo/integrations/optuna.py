@@ -33,7 +33,7 @@ class StructboSampler(BaseSampler):
     the Markov chain, which each trial keeps as a system attribute. Random choices derive from the
     seed and the number of trials before. So a study that is continued by one process, after any
     number of breaks, has the trials of one that ran through; several processes continue each
-    other's chain.
+    other's chain. Draws of another `inference` start afresh in every process.
 
     - The first points are quasi-random, by trial number, as in `structbo.Optimizer`.
     - Running trials are points that wait for their values, also those of other processes.

@@ -11,6 +11,7 @@ from numpyro.infer import NUTS, Gibbs
 from structbo.data import Data
 from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
+from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
 from structbo.optimizer.engine import NUM_DRAWS
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
@@ -125,6 +126,39 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
     assert len(starts) == 1 and passes[0][1] is starts[0]
     assert all(passes[i][1] is passes[i - 1][2] for i in range(1, len(passes)))
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
+
+
+@pytest.mark.parametrize(
+    "sampler", [default_sampler, pytest.param(ParallelTempering, marks=pytest.mark.nightly)]
+)
+def test_a_chain_goes_on_from_its_saved_state(sampler: Sampler) -> None:
+    """As it would have gone on itself, bit by bit, whatever the new seed."""
+    x, y = table(65)
+    chain = Chain(MODEL, NUM_DRAWS, seed=1, sampler=sampler)
+    assert chain.saved() is None
+    advance(chain, Data.padded(x[:60], y[:60]))
+    restored = Chain(MODEL, NUM_DRAWS, seed=2, sampler=sampler)
+    restored.restore(chain.saved())
+    assert restored.saved() == chain.saved()
+    data = Data.padded(x[:61], y[:61])
+    assert_equal(advance(chain, data), advance(restored, data), rtol=0)
+    assert restored.saved() == chain.saved()
+
+
+def test_a_chain_starts_afresh_from_nothing_and_from_states_of_other_models(
+    first_draws: dict[str, np.ndarray],
+) -> None:
+    data = Data.padded(*table(60))
+    chain, other = Chain(MODEL, NUM_DRAWS, seed=3), Chain(MODEL, NUM_DRAWS, seed=4)
+    with jax.enable_x64(True):
+        other_state = state_to_bytes({"lengthscale": jax.numpy.ones(NUM_DIMS)})
+    chain.restore(other_state)
+    assert_equal(advance(chain, data), first_draws, rtol=0)
+    chain.restore(None)
+    assert_equal(advance(chain, data), first_draws, rtol=0)
+    other.restore(chain.saved())
+    other.restore(None)
+    assert other.saved() is None
 
 
 def test_the_chain_follows_new_observations() -> None:

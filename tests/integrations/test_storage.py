@@ -261,7 +261,7 @@ KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
     "options",
     [
         "--runs 1 --kills 2 --n-trials 6 --num-initial 100",
-        pytest.param("--runs 50 --n-trials 30", marks=pytest.mark.nightly),
+        pytest.param("--runs 10 --kills 5 --n-trials 30", marks=pytest.mark.nightly),
     ],
 )
 def test_nothing_is_lost_when_a_process_is_killed(options: str, tmp_path: Path) -> None:

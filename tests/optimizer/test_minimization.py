@@ -3,6 +3,7 @@
 import importlib
 import math
 import re
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -74,6 +75,29 @@ def test_maximize_comes_near_the_optimum_of_a_mixed_space() -> None:
     result = maximize(objective, SPACE, 20)
     assert result.best_value > -0.05
     assert (result.best_params["k"], result.best_params["act"]) == (4, "b")
+
+
+def test_a_result_is_a_table_of_trials() -> None:
+    space = Space({"act": Categorical(["a", "b"]), "value": Integer(1, 5)})
+    with pytest.warns(UserWarning, match="failed"):
+        run = failing_at(1, ValueError, lambda p: p["value"])
+        result = minimize(run, space, 3, num_initial=MANY, catch=ValueError)
+    frame = result.to_frame()
+    assert list(frame.columns) == ["number", "act", "params_value", "value", "state"]
+    assert frame["number"].tolist() == [0, 1, 2]
+    assert frame["act"].tolist() == [t.params["act"] for t in result.trials]
+    assert frame["params_value"].tolist() == [t.params["value"] for t in result.trials]
+    assert frame["state"].tolist() == ["complete", "failed", "complete"]
+    np.testing.assert_array_equal(frame["value"], [t.value or np.nan for t in result.trials])
+
+
+def test_a_table_of_a_box_has_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = minimize(bowl, BOX, 2, num_initial=MANY)
+    frame = result.to_frame()
+    np.testing.assert_array_equal(frame[["x0", "x1"]], [t.params for t in result.trials])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas: pip install pandas"):
+        result.to_frame()
 
 
 def test_the_seed_decides_the_run() -> None:
