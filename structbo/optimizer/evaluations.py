@@ -1,7 +1,7 @@
 """The evaluations of one run, and what becomes of them when it breaks off."""
 
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from types import TracebackType
 from typing import Any, Self
 
@@ -116,4 +116,7 @@ def has_failed(future: Future[Any]) -> bool:
 
 def _is_interrupted(future: Future[Any]) -> bool:
     """Whether the evaluation did not come to its end, so that nothing is known."""
-    return future.cancelled() or not isinstance(future.exception(), Exception | None)
+    if future.cancelled():
+        return True
+    error = future.exception()
+    return isinstance(error, BrokenExecutor) or not isinstance(error, Exception | None)

@@ -5,7 +5,7 @@ import numbers
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from dataclasses import dataclass
 from typing import Any, Unpack
 
@@ -144,6 +144,12 @@ def _run(
             for trial, future in evaluations.finished():
                 try:
                     future.result()
+                except BrokenExecutor as error:
+                    error.add_note(
+                        "structbo: a worker died, and with it the executor. Go on with a new one: "
+                        "what it was evaluating is withdrawn."
+                    )
+                    raise
                 except catch as error:
                     warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=3)
                 except Exception as error:

@@ -2,14 +2,24 @@
 
 import importlib
 import math
+import multiprocessing
+import os
 import re
+import signal
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -142,6 +152,60 @@ def test_an_interruption_between_evaluations_is_passed_on_with_the_optimizer() -
         bowl(t.params) for t in caught.value.optimizer.trials
     ]
     assert len(caught.value.optimizer.trials) == 3
+
+
+class DyingExecutor(Executor):
+    """Evaluates at once, until a worker dies with all that the executor has from then on."""
+
+    def __init__(self, num_good: int) -> None:
+        self._num_good = num_good
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._num_good -= 1
+        if self._num_good < 0:
+            future.set_exception(BrokenExecutor("a worker died"))
+        else:
+            future.set_result(function(*args, **kwargs))
+        return future
+
+
+def test_points_whose_worker_died_did_not_fail() -> None:
+    """Also with catch=Exception: another executor evaluates them again."""
+    run = partial(minimize, bowl, BOX, 6, num_initial=MANY, n_jobs=4, catch=Exception)
+    with pytest.raises(BrokenExecutor) as caught:
+        run(executor=DyingExecutor(3))
+    optimizer: Optimizer = caught.value.optimizer  # type: ignore[attr-defined]
+    assert [t.state for t in optimizer.trials] == [*["complete"] * 3, "withdrawn"]
+    assert "a worker died" in caught.value.__notes__[0]
+    minimize(bowl, None, 3, optimizer=optimizer)
+    values = [t.value for t in optimizer.trials if t.state == "complete"]
+    assert values == [t.value for t in minimize(bowl, BOX, 6, num_initial=MANY).trials]
+
+
+def killing_its_worker_at_first(point: np.ndarray) -> float:
+    """Once: the first worker leaves a file behind."""
+    killed = Path("killed")
+    if not killed.exists():
+        killed.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return float(point[0])
+
+
+@pytest.mark.nightly
+def test_a_worker_that_is_killed_costs_what_it_evaluated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spawn = multiprocessing.get_context("spawn")
+    optimizer = Optimizer(BOX, num_initial=MANY)
+    run = partial(minimize, killing_its_worker_at_first, None, optimizer=optimizer)
+    with pytest.raises(BrokenExecutor), ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        run(4, executor=pool)
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        run(4, executor=pool)
+    assert [t.state for t in optimizer.trials] == ["withdrawn", *["complete"] * 4]
+    assert np.array_equal(optimizer.trials[0].params, optimizer.trials[1].params)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
