@@ -80,6 +80,11 @@ class History:
             chain=next((chain for chain in chains if chain is not None), None),
         )
 
+    @property
+    def known(self) -> FloatArray:
+        """Points that were evaluated or are pending, shape (m + p, D)."""
+        return np.concatenate([self.x, self.pending])
+
 
 def counts(trial: FrozenTrial) -> bool:
     """Whether a trial was asked for and is not lost; those that wait were not asked for yet."""

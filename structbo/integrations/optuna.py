@@ -14,8 +14,10 @@ from optuna.trial import FrozenTrial, TrialState
 from structbo.draws import step_seed
 from structbo.integrations.distributions import distribution_of, internal_space, rounded
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
+from structbo.models.arrays import FloatArray
 from structbo.optimizer import Engine, Settings, SpaceExhausted
 from structbo.optimizer.settings import KEYWORDS, check_names, shows
+from structbo.proposal import is_new
 from structbo.space import Space, SpaceLike
 
 INDEPENDENT = 2
@@ -100,20 +102,21 @@ class StructboSampler(BaseSampler):
         with _one_proposal:
             engine = self._engine_for(search_space)
             history = History.of(study, trial, search_space, engine.space)
-            if engine.chain is not None:
-                engine.chain.restore(history.chain)
-            try:
-                points = engine.propose(
-                    history.x, history.y, history.pending, 1, num_before=history.num_before
-                )
-            except SpaceExhausted:
-                pairs = search_space.items()
-                return {name: self._random(study, trial, name, found) for name, found in pairs}
+            while True:
+                try:
+                    point = _next_point(engine, history)
+                except SpaceExhausted:
+                    pairs = search_space.items()
+                    return {name: self._random(study, trial, name, found) for name, found in pairs}
+                history = History.of(study, trial, search_space, engine.space)
+                if is_new(point, history.known).all():  # else another process was faster
+                    break
+            (row,) = engine.space.from_unit(point)
+            params = {name: rounded(found, row[name]) for name, found in search_space.items()}
             chain = None if engine.chain is None else engine.chain.saved()
-        (row,) = engine.space.from_unit(points)
-        params = {name: rounded(found, row[name]) for name, found in search_space.items()}
-        study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal_of(params, chain))
-        return {name: search_space[name].to_external_repr(params[name]) for name in search_space}
+            proposal = proposal_of(params, chain)
+            study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
+        return {name: found.to_external_repr(params[name]) for name, found in search_space.items()}
 
     def sample_independent(
         self,
@@ -160,3 +163,11 @@ class StructboSampler(BaseSampler):
         if self._engine is None or self._engine.space != space:
             self._engine = Engine(space, **self._settings)
         return self._engine
+
+
+def _next_point(engine: Engine, history: History) -> FloatArray:
+    """A point of the unit cube, shape (1, D), by the chain of the study."""
+    if engine.chain is not None:
+        engine.chain.restore(history.chain)
+    x, y, pending = history.x, history.y, history.pending
+    return engine.propose(x, y, pending, 1, num_before=history.num_before)

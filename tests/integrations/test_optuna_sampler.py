@@ -2,6 +2,9 @@
 
 import logging
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +14,9 @@ from optuna import Study, Trial
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from structbo import Categorical, Integer, Optimizer, Ordinal, Space
-from structbo.integrations.history import PROPOSAL
+from structbo.integrations.history import PROPOSAL, proposal_of
 from structbo.integrations.optuna import StructboSampler
+from structbo.optimizer import Engine
 
 MANY = 100
 """More quasi-random points than any test here evaluates: no model, hence fast."""
@@ -100,6 +104,32 @@ def test_the_first_points_of_processes_differ_and_are_those_of_one_process() -> 
     assert [points[i] for i in range(4)] == [tuple(t.params.values()) for t in optimizer.ask(4)]
 
 
+def test_a_point_that_another_process_proposed_meanwhile_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Here the other one does so while this one thinks."""
+    study = study_with(StructboSampler(PLANE, num_initial=MANY))
+    design = [tuple(t.params.values()) for t in Optimizer(PLANE, num_initial=MANY).ask(3)]
+    propose, faster = Engine.propose, iter([True])
+
+    def slow(*arguments: Any, **settings: Any) -> Any:
+        if next(faster, False):
+            study.add_trial(
+                optuna.create_trial(
+                    state=optuna.trial.TrialState.RUNNING,
+                    system_attrs={
+                        PROPOSAL: proposal_of(dict(zip("xy", design[0], strict=True)), None)
+                    },
+                )
+            )
+        return propose(*arguments, **settings)
+
+    trial = study.ask()
+    monkeypatch.setattr(Engine, "propose", slow)
+    point = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+    assert point == design[1]
+
+
 def test_a_lost_trial_is_asked_for_again() -> None:
     study = study_with(StructboSampler(SPACE, num_initial=MANY))
     study.optimize(lambda trial: value(suggested(trial)), n_trials=2)
@@ -180,3 +210,30 @@ def test_settings_are_checked_before_the_first_trial() -> None:
         StructboSampler(sede=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="criterion"):
         StructboSampler(PLANE, criterion="best")
+
+
+PROCESS = """
+import sys
+import optuna
+from structbo.integrations.optuna import StructboSampler
+
+sampler = StructboSampler({"x": (0.0, 1.0), "y": (0.0, 1.0)}, num_initial=NUM_INITIAL)
+study = optuna.load_study(study_name="shared", storage=sys.argv[1], sampler=sampler)
+study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=8)
+"""
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("num_initial", [MANY, 4])
+def test_processes_share_a_study(num_initial: int, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/shared.db"
+    optuna.create_study(storage=url, study_name="shared")
+    command = [sys.executable, "-c", PROCESS.replace("NUM_INITIAL", str(num_initial)), url]
+    processes = [subprocess.Popen(command) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    trials = optuna.load_study(study_name="shared", storage=url).trials
+    points = [(t.params["x"], t.params["y"]) for t in trials]
+    assert len(set(points)) == 16
+    num_design = min(num_initial, 16)
+    design = Optimizer(PLANE, num_initial=MANY).ask(num_design)
+    assert points[:num_design] == [tuple(t.params.values()) for t in design]

@@ -268,4 +268,4 @@ def test_nothing_is_lost_when_a_process_is_killed(options: str, tmp_path: Path) 
     command = [sys.executable, str(KILLS), *options.split()]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "nothing told was lost, and all have the same trials" in done.stdout
+    assert "nothing told was lost, and all trials are the same" in done.stdout
