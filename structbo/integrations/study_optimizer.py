@@ -75,10 +75,10 @@ class StudyOptimizer(Optimizer):
         known = one_number(
             "value", value, hint="; tell(trial, value) takes one trial, and its value second"
         )
-        number = self._number(trial)
-        if number is None or self._is_finished(number):
-            self._add(trial if number is None else self._trials[number].params, known)
-            number = len(self.study.get_trials(deepcopy=False)) - 1
+        self.read()
+        number = None if self._is_lost(trial) else self._number(trial)
+        if number is None:
+            number = self._add(trial.params if isinstance(trial, Trial) else trial, known)
         elif math.isfinite(known):
             self.study.tell(number, known)
         else:
@@ -87,9 +87,9 @@ class StudyOptimizer(Optimizer):
         return self._trials[number]
 
     def withdraw(self, trial: Trial | int) -> Trial:
+        self.read()
         number = super().withdraw(trial).number
-        if not self._is_finished(number):
-            self._lose(self.study.get_trials(deepcopy=False)[number])
+        self._lose(self.study.get_trials(deepcopy=False)[number])
         self.read()
         return self._trials[number]
 
@@ -104,22 +104,26 @@ class StudyOptimizer(Optimizer):
         """Leaves a trial as Optuna leaves one whose process has died."""
         self.study._storage.set_trial_state_values(frozen._trial_id, TrialState.FAIL)
 
-    def _is_finished(self, number: int) -> bool:
-        """Whether the trial has ended, perhaps by another process that took it for lost."""
-        return self.study.get_trials(deepcopy=False)[number].state.is_finished()
+    def _is_lost(self, trial: Any) -> bool:
+        """Whether it was withdrawn, perhaps by another process that thought this one dead."""
+        if not isinstance(trial, Trial) or trial.number >= len(self._trials):
+            return False
+        return self._trials[trial.number].state == "withdrawn"
 
-    def _add(self, point: Any, value: float) -> None:
-        """Adds a trial that was not asked for."""
+    def _add(self, point: Any, value: float) -> int:
+        """Adds a trial that was not asked for; its number."""
         row = self.space.from_unit(unit_points(self.space, [point], "trial"))[0]
         is_finite = math.isfinite(value)
-        self.study.add_trial(
-            create_trial(
-                state=TrialState.COMPLETE if is_finite else TrialState.FAIL,
-                value=value if is_finite else None,
-                params=row if isinstance(row, dict) else self._by_name(row),
-                distributions=self._distributions,
-                system_attrs={} if is_finite else {FAILED: True},
-            )
+        added = create_trial(
+            state=TrialState.COMPLETE if is_finite else TrialState.FAIL,
+            value=value if is_finite else None,
+            params=row if isinstance(row, dict) else self._by_name(row),
+            distributions=self._distributions,
+            system_attrs={} if is_finite else {FAILED: True},
+        )
+        storage = self.study._storage
+        return storage.get_trial_number_from_id(
+            storage.create_new_trial(self.study._study_id, template_trial=added)
         )
 
     def _by_name(self, row: FloatArray) -> dict[str, float]:

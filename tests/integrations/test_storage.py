@@ -142,10 +142,16 @@ def test_trials_that_were_running_are_lost_and_their_points_asked_for_again(
     ]
 
 
-def test_values_of_trials_that_were_taken_for_lost_are_kept(kept: dict[str, Any]) -> None:
+@pytest.mark.parametrize("reads", [False, True])
+def test_values_of_trials_that_were_taken_for_lost_are_kept(
+    reads: bool, kept: dict[str, Any]
+) -> None:
     optimizer = minimize(cost, SPACE, 1, **kept).optimizer
+    assert isinstance(optimizer, StudyOptimizer)
     slow = optimizer.ask()
     minimize(cost, SPACE, 1, **kept)
+    if reads:
+        optimizer.read()
     told = optimizer.tell(slow, 0.25)
     assert (told.number, told.value, told.params) == (3, 0.25, slow.params)
     assert optuna.load_study(storage=kept["storage"], study_name="run").trials[3].value == 0.25
