@@ -230,7 +230,7 @@ class ConditionedGP:
             update=jnp.zeros_like(self.alpha),
         )
         noise = jnp.sqrt(self.noise) * jax.random.normal(key_noise, self.alpha.shape)
-        observed = jnp.where(self.mask, path(self.x) + noise, 0.0)
+        observed = jnp.where(self.mask, path.prior(self.x) + noise, 0.0)
         return path._replace(update=self.alpha - cho_solve(self.cholesky, observed))
 
 
@@ -291,35 +291,46 @@ class SamplePath(NamedTuple):
     def component(self, component: Array | int, x: Array) -> Array:
         """One component at points, shape (m, D): shape (m,)."""
         covariance = self.posterior.covariance
+        to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
+        return self._prior_component(component, x) + to_data @ self.update
+
+    def residual(self, x: Array) -> Array:
+        """The residual at points, shape (m, D): shape (m,); zeros if there is none."""
+        gram = self.posterior.covariance.residual_gram(x, self.posterior.x)
+        if gram is None:
+            return jnp.zeros(x.shape[0])
+        return self._prior_residual(x) + self.posterior._to_data(gram) @ self.update
+
+    def _prior_component(self, component: Array | int, x: Array) -> Array:
+        covariance = self.posterior.covariance
         members = covariance.decomposition.members[component]
         projected = (covariance.project(x) * members) @ self.frequencies.T
         prior = jnp.cos(projected + self.phases[component])
         if covariance.kernel_groups:
             prior = prior * self._own(x, members)
-        to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
-        scale = jnp.sqrt(covariance.variances[component])
-        return scale * (prior @ self.weights[component]) + to_data @ self.update
+        return jnp.sqrt(covariance.variances[component]) * (prior @ self.weights[component])
 
-    def residual(self, x: Array) -> Array:
-        """The residual at points, shape (m, D): shape (m,); zeros if there is none."""
+    def _prior_residual(self, x: Array) -> Array:
         covariance = self.posterior.covariance
-        gram = covariance.residual_gram(x, self.posterior.x)
-        if gram is None or covariance.rho is None or covariance.kappa is None:
+        if covariance.rho is None or covariance.kappa is None:
             return jnp.zeros(x.shape[0])
         prior = jnp.cos(covariance.project(x) @ self.residual_frequencies.T + self.phases[-1])
         if covariance.kernel_groups:
             everywhere = jnp.ones(covariance.num_dims, bool)
             prior = prior * self._own(x, everywhere, covariance.kappa)
-        scale = jnp.sqrt(covariance.outputscale * covariance.rho)
-        return scale * (prior @ self.weights[-1]) + self.posterior._to_data(gram) @ self.update
+        return jnp.sqrt(covariance.outputscale * covariance.rho) * (prior @ self.weights[-1])
 
-    def __call__(self, x: Array) -> Array:
-        """The function at points, shape (m, D): shape (m,)."""
-
+    def prior(self, x: Array) -> Array:
+        """The part that was drawn from the prior, at points, shape (m, D): shape (m,)."""
         decomposition = self.posterior.covariance.decomposition
         rows = decomposition.rows
 
         def add(k: Array, total: Array) -> Array:
-            return total + self.component(rows[k], x)
+            return total + self._prior_component(rows[k], x)
 
-        return jax.lax.fori_loop(0, decomposition.count, add, self.residual(x))
+        return jax.lax.fori_loop(0, decomposition.count, add, self._prior_residual(x))
+
+    def __call__(self, x: Array) -> Array:
+        """The function at points, shape (m, D): shape (m,)."""
+        to_data = self.posterior._to_data(self.posterior.covariance(x, self.posterior.x))
+        return self.prior(x) + to_data @ self.update

@@ -17,13 +17,14 @@ from structbo.plots import (
     plot_agreement,
     plot_convergence,
     plot_effects,
+    plot_importances,
     plot_interactions,
     plot_prior_posterior,
     plot_surface,
     plot_together,
     plot_trace,
 )
-from structbo.posterior import Effect, Posterior, compare, fit
+from structbo.posterior import Effect, Importances, Posterior, compare, fit
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
 from structbo.space import Categorical, Integer, Ordinal, Real, Space
 
@@ -34,6 +35,7 @@ __all__ = [
     "CoordinatewiseSampling",
     "Effect",
     "HierarchicalDiagonalSampling",
+    "Importances",
     "Integer",
     "Optimizer",
     "Ordinal",
@@ -58,6 +60,7 @@ __all__ = [
     "plot_agreement",
     "plot_convergence",
     "plot_effects",
+    "plot_importances",
     "plot_interactions",
     "plot_prior_posterior",
     "plot_surface",

@@ -106,6 +106,7 @@ NIGHTLY = {
         "--repetitions 1 --folder OUT", {"SIZES": "(10, 12)", "NUM_DRAWS": "3"}
     ),
     "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
+    "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna",)),
     "studies/partitions.py": Short(
         "--runs 1",
         {

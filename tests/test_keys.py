@@ -161,6 +161,12 @@ def test_export_to_arviz(uses):
     assert_no_key_serves_twice(uses)
 
 
+def test_functions_of_importances(uses):
+    values = {name: value[None] for name, value in draws(3).items()}
+    Posterior(AdditiveGP(), X, Y, values).importances()
+    assert_no_key_serves_twice(uses)
+
+
 def test_starts_of_the_evidence(uses):
     model = AdditiveGP(main_effects(), noise=dist.LogNormal(-4.2, 1.0))  # of no other test
     maximum_likelihood(model, X, Y, {}, num_starts=3)

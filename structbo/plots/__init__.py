@@ -7,6 +7,7 @@ is by keyword, and ``ax``, where to draw, comes last.
 from structbo.plots.agreement import plot_agreement
 from structbo.plots.convergence import plot_convergence
 from structbo.plots.effects import plot_effects, plot_surface
+from structbo.plots.importances import plot_importances
 from structbo.plots.interactions import plot_interactions
 from structbo.plots.prior import plot_prior_posterior
 from structbo.plots.together import plot_together
@@ -16,6 +17,7 @@ __all__ = [
     "plot_agreement",
     "plot_convergence",
     "plot_effects",
+    "plot_importances",
     "plot_interactions",
     "plot_prior_posterior",
     "plot_surface",

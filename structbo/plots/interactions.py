@@ -1,7 +1,7 @@
 """The interaction graph."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,15 +10,16 @@ from structbo.models.arrays import FloatArray
 from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, shortened
 from structbo.plots.pairs import edge_matrix, hidden, pairs_of, strongest
 from structbo.plots.sources import Learned
-from structbo.posterior import Probabilities
+from structbo.posterior import Importances, Probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZE = (6.5, 7.4)
 FULL_WIDTH = 6.0
-"""Line width, in points, of an edge with probability 1."""
-LEGEND_PROBABILITIES = (0.1, 0.5, 1.0)
+"""Line width, in points, of an edge with probability 1, or of the most important pair."""
+LEGEND_WIDTHS = (0.1, 0.5, 1.0)
+"""Of the lines in the legend, relative to the full width."""
 FONT_SIZE = 10.0
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
@@ -29,73 +30,114 @@ LABEL_DISTANCE = 0.1
 """Of a label from its node, where the circle of nodes has radius 1."""
 
 
+class Widths(NamedTuple):
+    """What the widths of lines show.
+
+    Args:
+        title: in words.
+        text: format of its values.
+        largest: the value of the full width.
+        is_probability: whether the strength of the color shows it, too.
+    """
+
+    title: str
+    text: str
+    largest: float
+    is_probability: bool
+
+
 def plot_interactions(
     probabilities: Learned | Probabilities | ArrayLike,
     names: Sequence[str] | None = None,
     *,
+    importances: Importances | None = None,
     truth: ArrayLike | None = None,
     max_names: int = 30,
     ax: "Axes | Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":
     """Draws the learned interaction graph, beside the true one if it is known.
 
-    The width of a line shows the probability of an edge; with a truth, its color whether it is
-    true.
+    The width of a line shows the probability of an edge. With importances it shows the share of the
+    variance that is due to a pair, and only the strength of the color its probability: an edge may
+    be certain and hardly matter. With a truth, the color shows whether an edge is true.
 
     Args:
         probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
             `Posterior.edge_probabilities`, shape (D, D).
         names: of the D parameters, needed if probabilities are an array.
+        importances: of the same parameters, `Posterior.importances`.
         truth: the true edge matrix, shape (D, D).
-        max_names: at most so many parameters, those of the most probable or true edges.
+        max_names: at most so many parameters, those of the widest lines or true edges.
         ax: where to draw: one Axes, or two with a truth. Default: a new figure.
 
     Returns:
         The axes: one, or two with a truth.
 
     Raises:
-        ValueError: if shapes do not match, names are missing, a probability is not in [0, 1], or
-            max_names is not positive.
+        ValueError: if shapes or names do not match, names are missing, a probability is not in
+            [0, 1], or max_names is not positive.
         ImportError: if Matplotlib is missing.
     """
     learned, names = pairs_of(probabilities, names)
     known = None if truth is None else edge_matrix("truth", truth, len(names)) > 0.5
-    shown = strongest(learned if known is None else np.maximum(learned, known), max_names)
+    widths, legend = _widths(learned, names, importances)
+    shown = strongest(widths if known is None else np.maximum(widths, known), max_names)
     remark = hidden(names, shown)
-    names, learned = [names[d] for d in shown], learned[np.ix_(shown, shown)]
+    names, square = [names[d] for d in shown], np.ix_(shown, shown)
+    learned, widths = learned[square], widths[square]
     if known is None:
         axes, keys = axes_for(ax, 1, SIZE), {}
-        _draw_graph(axes[0], learned, names, np.full(learned.shape, BLUE))
+        _draw_graph(axes[0], widths, learned, names, np.full(learned.shape, BLUE))
     else:
-        known = known[np.ix_(shown, shown)]
+        known = known[square]
         axes, keys = axes_for(ax, 2, SIZE), {"in the truth": BLUE, "not in the truth": ORANGE}
-        _draw_graph(axes[0], learned, names, np.where(known, BLUE, ORANGE))
-        _draw_graph(axes[1], known.astype(float), names, np.full(known.shape, BLUE))
+        _draw_graph(axes[0], widths, learned, names, np.where(known, BLUE, ORANGE))
+        ones = known.astype(float)
+        _draw_graph(axes[1], ones, ones, names, np.full(known.shape, BLUE))
         axes[1].set_title("true interactions")
     axes[0].set_title("\n".join(filter(None, ["learned interactions", remark])))
-    _add_legend(axes[0], keys)
+    _add_legend(axes[0], legend, keys)
     return axes
 
 
+def _widths(
+    learned: FloatArray, names: Sequence[str], importances: Importances | None
+) -> tuple[FloatArray, Widths]:
+    """The widths of lines, relative to the full width, shape (D, D), and what they show."""
+    if importances is None:
+        return learned, Widths("posterior probability", "{:g}", 1.0, True)
+    if importances.names != tuple(names):
+        raise ValueError(
+            f"importances must be of the parameters {tuple(names)}, got {importances.names}."
+        )
+    shares = importances.pairs.mean
+    largest = float(shares.max(initial=0.0))
+    widths = shares / largest if largest > 0.0 else shares
+    return widths, Widths("share of the variance", "{:.1%}", largest, False)
+
+
 def _draw_graph(
-    ax: "Axes", probabilities: FloatArray, names: Sequence[str], colors: NDArray[np.str_]
+    ax: "Axes",
+    widths: FloatArray,
+    probabilities: FloatArray,
+    names: Sequence[str],
+    colors: NDArray[np.str_],
 ) -> None:
     """Nodes on a circle, clockwise from the top; likely edges over unlikely ones."""
     import networkx as nx
 
-    graph = nx.from_numpy_array(np.triu(probabilities, 1))
+    graph = nx.from_numpy_array(np.triu(widths, 1))
     # NetworkX goes counterclockwise from the right: mirrored, that is clockwise from the top.
     nodes = {v: np.array([y, x]) for v, (x, y) in nx.circular_layout(graph).items()}
-    edges = sorted(graph.edges, key=probabilities.__getitem__)
-    strengths = np.array([probabilities[edge] for edge in edges])
+    edges = sorted(graph.edges, key=widths.__getitem__)
     nx.draw_networkx_edges(
         graph,
         nodes,
         ax=ax,
         edgelist=edges,
-        width=FULL_WIDTH * strengths,
+        width=[FULL_WIDTH * float(widths[edge]) for edge in edges],
         edge_color=[str(colors[edge]) for edge in edges],
-        alpha=_opacity(strengths),
+        alpha=_opacity([probabilities[edge] for edge in edges]),
     )
     nx.draw_networkx_nodes(
         graph, nodes, ax=ax, node_size=60, node_color="white", edgecolors="black"
@@ -148,26 +190,30 @@ def _opacity(probability: ArrayLike) -> FloatArray:
     return 0.35 + 0.65 * np.asarray(probability, float)
 
 
-def _line(probability: float, color: str) -> dict[str, Any]:
+def _line(width: float, probability: float, color: str) -> dict[str, Any]:
     """The same look as that of an edge, for the legend."""
     return {
         "color": color,
-        "linewidth": FULL_WIDTH * probability,
+        "linewidth": FULL_WIDTH * width,
         "alpha": float(_opacity(probability)),
         "solid_capstyle": "butt",
     }
 
 
-def _add_legend(ax: "Axes", keys: dict[str, str]) -> None:
+def _add_legend(ax: "Axes", shown: Widths, keys: dict[str, str]) -> None:
     from matplotlib.lines import Line2D
 
     shade = GRAY if keys else BLUE
-    handles = [Line2D([], [], **_line(p, shade), label=f"{p:g}") for p in LEGEND_PROBABILITIES]
+    handles = []
+    for width in LEGEND_WIDTHS:
+        label = shown.text.format(shown.largest * width)
+        probability = width if shown.is_probability else 1.0
+        handles.append(Line2D([], [], **_line(width, probability, shade), label=label))
     for label, color in keys.items():
-        handles.append(Line2D([], [], **_line(0.5, color), label=label))
+        handles.append(Line2D([], [], **_line(0.5, 0.5, color), label=label))
     ax.legend(
         handles=handles,
-        title="line width: posterior probability",
+        title=f"line width: {shown.title}",
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
         ncols=len(handles),

@@ -5,6 +5,7 @@ from structbo.posterior.convergence import ConvergenceWarning
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect
 from structbo.posterior.fitting import fit
+from structbo.posterior.importances import Importances, Shares
 from structbo.posterior.leave_one_out import compare
 from structbo.posterior.posterior import Posterior
 from structbo.posterior.structures import (
@@ -20,9 +21,11 @@ from structbo.posterior.units import Units
 __all__ = [
     "ConvergenceWarning",
     "Effect",
+    "Importances",
     "Posterior",
     "PosteriorDraws",
     "Probabilities",
+    "Shares",
     "Structures",
     "Units",
     "aligned",

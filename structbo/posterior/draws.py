@@ -114,6 +114,19 @@ class PosteriorDraws(KeepsPrecision):
         """Draws of the latent sites that are conditioned on nothing."""
         return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={})
 
+    def thinned(self, max_draws: int) -> Self:
+        """As many draws of every chain, evenly spaced, at most so many of all chains together.
+
+        Args:
+            max_draws: how many; there is at least one of every chain.
+        """
+        length = self.num_draws // self.num_chains
+        size = min(length, max(1, max_draws // self.num_chains))
+        kept = np.linspace(0, length - 1, size).astype(int)
+        stats = {name: value[:, kept] for name, value in self.sample_stats.items()}
+        draws = {name: value[:, kept] for name, value in self.draws.items()}
+        return replace(self, draws=draws, sample_stats=stats)
+
     def map_draws(
         self,
         function: Callable[..., Values],

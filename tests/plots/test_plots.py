@@ -14,6 +14,7 @@ from matplotlib.colors import to_hex
 from structbo import Optimizer, Result, plots
 from structbo.plots.figure import BLUE, ORANGE, shortened
 from structbo.plots.interactions import FULL_WIDTH
+from structbo.posterior import Importances, Shares
 
 matplotlib.use("Agg")
 
@@ -35,7 +36,7 @@ def test_what_is_shown_comes_first_and_options_are_keywords(name: str):
     parameters = list(inspect.signature(getattr(plots, name)).parameters.values())
     shown = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    first = (["posterior"], ["values"], ["probabilities"], ["prior", "posterior"])
+    first = (["posterior"], ["importances"], ["values"], ["probabilities"], ["prior", "posterior"])
     assert [part for part in shown if part != "names"] in first
     assert shown[-1] == "names" or "names" not in shown
     assert all(option.default is not option.empty for option in options)
@@ -119,6 +120,64 @@ def test_long_names_overlap_neither_title_nor_legend():
 )
 def test_short_names_stay_different(names: list[str], expected: list[str] | None):
     assert shortened(names, 10) == (expected or names)
+
+
+def shares(mean: np.ndarray) -> Shares:
+    return Shares(mean, 0.5 * mean, 1.5 * mean, 0.1 * mean)
+
+
+def importances(names: list[str], pairs: np.ndarray) -> Importances:
+    alone = np.linspace(0.0, 0.2, len(names))
+    total = alone + pairs.sum(1)
+    return Importances(tuple(names), *map(shares, (alone, total, pairs, np.array(0.01))))
+
+
+def test_widths_are_importances():
+    """A certain edge that hardly matters is thin, and an uncertain one that matters wide."""
+    pairs = np.where(PROBABILITIES == 0.9, 0.01, np.where(PROBABILITIES == 0.2, 0.04, 0.0))
+    found = importances(NAMES, pairs)
+    (ax,) = plots.plot_interactions(PROBABILITIES, NAMES, importances=found)
+    lines = edges_of(ax)
+    np.testing.assert_allclose(lines.get_linewidths(), FULL_WIDTH * np.array([0.25, 1.0]))
+    np.testing.assert_allclose(lines.get_segments()[1], [(0, 1), (0, -1)], atol=1e-6)
+    strong, weak = lines.get_alpha()
+    assert strong > weak
+    legend = ax.get_legend()
+    assert legend is not None and "share of the variance" in legend.get_title().get_text()
+    for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True):
+        share = float(text.get_text().removesuffix("%")) / 100
+        assert line.get_linewidth() == pytest.approx(FULL_WIDTH * share / 0.04)
+    with pytest.raises(ValueError, match=r"importances must be of the parameters \('b',"):
+        plots.plot_interactions(PROBABILITIES, ["b", "a", "c", "d"], importances=found)
+
+
+def test_bars_are_importances():
+    found = importances(NAMES, np.diag([0.01, 0.0, 0.5, 0.0]))
+    ax = plots.plot_importances(found, max_rows=3)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["c", "d", "b"]
+    total, alone = ([bar.get_width() for bar in bars] for bars in ax.containers)
+    np.testing.assert_allclose(total, found.total.mean[[2, 3, 1]])
+    np.testing.assert_allclose(alone, found.first_order.mean[[2, 3, 1]])
+    intervals = [segment[:, 0] for lines in ax.collections for segment in lines.get_segments()]
+    np.testing.assert_allclose(intervals[0], [found.total.lower[2], found.total.upper[2]])
+    np.testing.assert_allclose(intervals[5][1], found.first_order.upper[1])
+    assert "1 least important" in ax.get_title(loc="right")
+    with pytest.raises(ValueError, match="max_rows must be an integer of at least 1, got 0"):
+        plots.plot_importances(found, max_rows=0)
+
+
+@pytest.mark.parametrize(("num_dims", "length"), [(5, 30), (22, 30), (100, 30)])
+def test_long_names_fit(num_dims: int, length: int):
+    names = [f"{d}".rjust(length, "n") for d in range(num_dims)]
+    found = importances(names, np.zeros((num_dims, num_dims)))
+    bars = plots.plot_importances(found)
+    (graph,) = plots.plot_interactions(np.zeros((num_dims, num_dims)), names, importances=found)
+    for ax, texts in ((bars, bars.get_yticklabels()), (graph, graph.texts)):
+        ax.figure.canvas.draw()
+        picture = ax.figure.bbox
+        boxes = [text.get_window_extent() for text in texts]
+        assert all(picture.x0 <= b.x0 and b.x1 <= picture.x1 for b in boxes)
+        assert all(picture.y0 <= b.y0 and b.y1 <= picture.y1 for b in boxes)
 
 
 @pytest.mark.parametrize(("num_dims", "length"), [(1, 3), (6, 10), (22, 2), (22, 14)])

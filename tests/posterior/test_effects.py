@@ -11,7 +11,8 @@ from structbo.data import Data
 from structbo.draws import condition
 from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52, pairs, projected
 from structbo.posterior import Posterior
-from structbo.posterior.effects import Quadrature, average
+from structbo.posterior.effects import average
+from structbo.posterior.quadrature import Quadrature
 
 NAMES = ("a", "b", "c")
 

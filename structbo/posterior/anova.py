@@ -1,0 +1,261 @@
+"""The functional analysis of variance of functions that are drawn from a posterior.
+
+Any function of independent variables is the sum of a constant, a function of every variable, one
+of every pair, and so on, all of them uncorrelated. So its variance is the sum of theirs. A function
+drawn by random features is a sum of products of functions of single dimensions, and its averages
+are sums of products of averages. Terms of one and two dimensions follow from these by quadrature;
+the rest, of three dimensions and more, is evaluated at quasi-random points.
+
+References:
+    Hoeffding 1948, "A class of statistics with asymptotically normal distribution"; Sobol 2001,
+    "Global sensitivity indices for nonlinear mathematical models and their Monte Carlo estimates".
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from structbo.models import SamplePath
+from structbo.models.gram import component_product
+from structbo.posterior.quadrature import Quadrature
+
+Carry = TypeVar("Carry")
+Sums = tuple[Array, ...]
+"""Sums of products with no, one, ... deviations, and what is kept of them."""
+
+CHUNK = 8
+"""At how many points products over dimensions are evaluated together, so that they fit in cache."""
+
+
+class Variances(NamedTuple):
+    """Variances of the terms of one function; their sum is that of the function.
+
+    Args:
+        first_order: of the terms of one dimension, shape (D,).
+        pairs: of the terms of two dimensions, symmetric with an empty diagonal, shape (D, D).
+        higher_order: of all terms of three dimensions and more together, a scalar.
+        higher_order_with: of those of them that contain each dimension, shape (D,).
+    """
+
+    first_order: Array
+    pairs: Array
+    higher_order: Array
+    higher_order_with: Array
+
+
+class Products(NamedTuple):
+    """A function ``Re sum_c sum_l b_cl prod_{d in c} g_dl(x_d)``, each g_dl known at nodes.
+
+    Args:
+        deviations: g_dl at the nodes less its mean, shape (D, Q, L).
+        means: of g_dl, shape (D, L).
+        members: which dimensions belong to each component c, bool, shape (C, D).
+        coefficients: b_cl, shape (C, L).
+    """
+
+    deviations: Array
+    means: Array
+    members: Array
+    coefficients: Array
+
+    @classmethod
+    def of(
+        cls,
+        path: SamplePath,
+        members: Array,
+        variances: Array,
+        rows: slice,
+        quadrature: Quadrature,
+    ) -> "Products":
+        """The components of a drawn function, whose waves and correlations with the data are g_dl.
+
+        Args:
+            path: the function.
+            members: of the components, bool, shape (C, D).
+            variances: of the components a priori, shape (C,).
+            rows: those of their phases and weights in ``path``.
+            quadrature: the nodes.
+        """
+        nodes, weights = (jnp.asarray(value) for value in quadrature)
+        waves = path.waves(jnp.arange(nodes.shape[1]), nodes.T)
+        to_data = path.posterior.covariance.factors(nodes, path.posterior.x)
+        values = jnp.concatenate([waves, to_data], -1)
+        means = jnp.einsum("qd,dql->dl", weights, values)
+        amplitudes = path.weights[rows] * jnp.exp(1j * path.phases[rows])
+        coefficients = [jnp.sqrt(variances)[:, None] * amplitudes, variances[:, None] * path.update]
+        return cls(values - means[:, None], means, members, jnp.concatenate(coefficients, -1))
+
+    def averaged(self, kept: Array) -> Array:
+        """Coefficients of the products over some dimensions, the others averaged out.
+
+        Args:
+            kept: which dimensions are not averaged over, bool, shape (D,).
+
+        Returns:
+            Sums over the components that contain all that are kept, shape (L,).
+        """
+        rows, count = _where((self.members | ~kept).all(1))
+
+        def add(k: Array, total: Array) -> Array:
+            others = self.members[rows[k]] & ~kept
+            average = component_product(self.means[:, None], others)[0]
+            return total + self.coefficients[rows[k]] * average
+
+        return jax.lax.fori_loop(0, count, add, jnp.zeros_like(self.coefficients[0]))
+
+    def main_effect(self, dim: Array) -> Array:
+        """The term of one dimension at its nodes, shape (Q,)."""
+        coefficients = self.averaged(jnp.arange(len(self.means)) == dim)
+        return (self.deviations[dim] @ coefficients).real
+
+    def interaction(self, i: Array, j: Array) -> Array:
+        """The term of two dimensions at their nodes, shape (Q, Q)."""
+        num_dims, num_nodes, _ = self.deviations.shape
+        kept = jnp.isin(jnp.arange(num_dims), jnp.stack([i, j]))
+
+        def effect() -> Array:
+            left, right = self.deviations[i] * self.averaged(kept), self.deviations[j]
+            return left.real @ right.real.T - left.imag @ right.imag.T
+
+        is_joined = (self.members[:, i] & self.members[:, j]).any()
+        return jax.lax.cond(is_joined, effect, lambda: jnp.zeros((num_nodes, num_nodes)))
+
+    def higher_order(self, places: Array) -> tuple[Array, Array]:
+        """The sum of all terms of three dimensions and more, and of those with each dimension.
+
+        Products over dimensions are expanded into means and deviations: sums of the products with
+        no, one and two deviations are carried along, and what is left has three and more.
+
+        Args:
+            places: which node of each dimension, shape (m, D).
+
+        Returns:
+            Shapes (m,) and (D, m).
+        """
+        num_points, num_dims = places.shape
+        rows, count = _where(self.members.sum(1) > 2)
+        num_products = self.means.shape[1]
+        ones = jnp.ones((num_points, num_products), self.deviations.dtype)
+        none = jnp.ones(num_products, self.deviations.dtype)
+
+        def add(k: Array, total: tuple[Array, Array]) -> tuple[Array, Array]:
+            members, coefficients = self.members[rows[k]], self.coefficients[rows[k]]
+
+            def forward(dim: Array, state: Sums) -> Sums:
+                none, one, two, every, *before = state
+                before = [b.at[dim].set(v) for b, v in zip(before, (none, one, every), strict=True)]
+                mean, deviation = self.means[dim], self.deviations[dim, places[:, dim]]
+                return (
+                    none * mean,
+                    one * mean + none * deviation,
+                    two * mean + one * deviation,
+                    every * (mean + deviation),
+                    *before,
+                )
+
+            def backward(dim: Array, state: Sums) -> Sums:
+                none, one, every, with_dim = state
+                mean, deviation = self.means[dim], self.deviations[dim, places[:, dim]]
+                others = every_before[dim] * every - none_before[dim] * (none + one)
+                others = deviation * (others - one_before[dim] * none)
+                return (
+                    none * mean,
+                    one * mean + none * deviation,
+                    every * (mean + deviation),
+                    with_dim.at[dim].add((others @ coefficients).real),
+                )
+
+            zeros = jnp.zeros_like(ones)
+            before = [jnp.zeros((num_dims, *v.shape), v.dtype) for v in (none, zeros, ones)]
+            state = _fold_members(forward, members, (none, zeros, zeros, ones, *before))
+            nothing, one, two, every, none_before, one_before, every_before = state
+            everything = total[0] + ((every - nothing - one - two) @ coefficients).real
+            start: Sums = (none, zeros, ones, total[1])
+            return everything, _fold_members(backward, members, start, reverse=True)[-1]
+
+        start = jnp.zeros(num_points), jnp.zeros((num_dims, num_points))
+        return jax.lax.fori_loop(0, count, add, start)
+
+
+def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) -> Variances:
+    """Variances of the terms of one function; traceable.
+
+    Args:
+        path: the function, of a model without a projection.
+        quadrature: how to average over each dimension.
+        uniforms: points of the unit cube at which terms of three dimensions and more are
+            evaluated, their number a multiple of `CHUNK`, shape (M, D).
+    """
+    parts = _parts(path, quadrature)
+    weights = jnp.asarray(quadrature.weights)
+    num_nodes, num_dims = weights.shape
+
+    def of_dim(dim: Array) -> Array:
+        effect = sum(part.main_effect(dim) for part in parts)
+        return weights[:, dim] @ jnp.square(effect)
+
+    def of_pair(k: Array, found: Array) -> Array:
+        i, j = rows[k], columns[k]
+        effect = sum(part.interaction(i, j) for part in parts)
+        variance = weights[:, i] @ jnp.square(effect) @ weights[:, j]
+        return found.at[jnp.array([i, j]), jnp.array([j, i])].set(variance)
+
+    joined = sum(part.members.astype(float).T @ part.members for part in parts)
+    upper = jnp.triu(joined, 1) > 0.0
+    rows, columns = jnp.nonzero(upper, size=upper.size, fill_value=0)
+    pairs = jax.lax.fori_loop(0, upper.sum(), of_pair, jnp.zeros((num_dims, num_dims)))
+
+    def of_points(places: Array) -> tuple[Array, Array]:
+        found = [part.higher_order(places) for part in parts]
+        everything, with_dim = (sum(terms) for terms in zip(*found, strict=True))
+        return jnp.square(everything).mean(), jnp.square(with_dim).mean(1)
+
+    ends = jnp.cumsum(weights, 0)
+    places = jax.vmap(jnp.searchsorted, (1, 1), 1)(ends, uniforms)
+    places = jnp.minimum(places, num_nodes - 1).reshape(-1, CHUNK, num_dims)
+    higher, higher_with = (v.mean(0) for v in jax.lax.map(of_points, places))
+    first = jax.lax.map(of_dim, jnp.arange(num_dims))
+    # Equal but for the error of the points where all terms contain the dimension.
+    return Variances(first, pairs, higher, jnp.minimum(higher_with, higher))
+
+
+def _parts(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
+    """The components of a function, and its residual if there is one."""
+    covariance = path.posterior.covariance
+    members = covariance.decomposition.members
+    parts = (Products.of(path, members, covariance.variances, slice(-1), quadrature),)
+    if covariance.rho is None or covariance.kappa is None:
+        return parts
+    stretched = replace(covariance, lengthscale=covariance.kappa * covariance.lengthscale)
+    residual = path._replace(
+        posterior=replace(path.posterior, covariance=stretched),
+        frequencies=path.residual_frequencies,
+    )
+    everywhere = jnp.ones((1, members.shape[1]), bool)
+    variance = covariance.outputscale * covariance.rho
+    last = slice(-1, None)
+    return *parts, Products.of(residual, everywhere, variance[None], last, quadrature)
+
+
+def _where(condition: Array) -> tuple[Array, Array]:
+    """The rows where a condition holds, these first, and how many they are."""
+    return jnp.nonzero(condition, size=len(condition), fill_value=0)[0], condition.sum()
+
+
+def _fold_members(
+    step: Callable[[Array, Carry], Carry], members: Array, init: Carry, *, reverse: bool = False
+) -> Carry:
+    """Folds a function over the members of one component, bool (D,), in their order."""
+    order = jnp.arange(len(members))
+    order = order[::-1] if reverse else order
+
+    def each(state: tuple[Array, Carry]) -> tuple[Array, Carry]:
+        rest, carry = state
+        dim = order[jnp.argmax(rest[order])]
+        return rest.at[dim].set(False), step(dim, carry)
+
+    return jax.lax.while_loop(lambda state: state[0].any(), each, (members, init))[1]

@@ -1,0 +1,151 @@
+"""Importances of parameters: their shares of the variance of the function, with errors.
+
+The variance is over the unit cube, all parameters uniform and independent. Shares of single
+parameters, of pairs and of all that a parameter takes part in are Sobol's indices.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import numpy as np
+from jax import Array
+
+from structbo.models import ConditionedGP
+from structbo.models.arguments import checked_count
+from structbo.models.arrays import FloatArray
+from structbo.posterior.anova import Variances, term_variances
+from structbo.posterior.draws import PosteriorDraws
+from structbo.posterior.quadrature import Quadrature, quadrature_of
+from structbo.posterior.structures import pair_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUM_FEATURES = 256
+"""Random features of each component of a drawn function."""
+NUM_NODES = 24
+"""Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.1."""
+NUM_POINTS = 256
+"""Points at which terms of three parameters and more are evaluated."""
+
+
+class Shares(NamedTuple):
+    """Posterior of shares of the variance of the function, all arrays of the same shape.
+
+    Args:
+        mean: over draws of the structure, the hyper-parameters and the function.
+        lower: their 5 % quantile.
+        upper: their 95 % quantile.
+        mcse: Monte Carlo standard error of the mean; NaN with fewer than four draws per chain.
+    """
+
+    mean: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    mcse: FloatArray
+
+
+class Importances(NamedTuple):
+    """Shares of the variance of the function due to single parameters, pairs, and more of them.
+
+    Args:
+        names: of the D parameters.
+        first_order: of the average over all other parameters, shape (D,).
+        total: of all terms that contain a parameter, shape (D,).
+        pairs: of what two parameters do together beyond their own averages, symmetric with an empty
+            diagonal, shape (D, D). Zero for pairs that no draw joins: `together_probabilities`
+            tells how sure that is.
+        higher_order: of all terms of three parameters and more, a scalar. In every draw it adds up
+            to one with the shares of first order and of pairs.
+    """
+
+    names: tuple[str, ...]
+    first_order: Shares
+    total: Shares
+    pairs: Shares
+    higher_order: Shares
+
+    def to_frame(self) -> "pd.DataFrame":
+        """A table with the columns of `Shares`, a row for every parameter and every pair.
+
+        Rows are labeled by kind, "first_order", "total", "pair" or "higher_order", and by the names
+        of the parameters: ``table.loc["total"]`` has one row per parameter.
+        """
+        import pandas as pd
+
+        upper = np.triu_indices(len(self.names), 1)
+        kinds = {
+            "first_order": (self.names, self.first_order),
+            "total": (self.names, self.total),
+            "pair": (pair_labels(self.names, upper), Shares(*(v[upper] for v in self.pairs))),
+            "higher_order": (("",), Shares(*(np.atleast_1d(v) for v in self.higher_order))),
+        }
+        tables = [
+            pd.DataFrame(shares._asdict(), index=list(labels)) for labels, shares in kinds.values()
+        ]
+        return pd.concat(tables, keys=list(kinds), names=["kind", "parameters"])
+
+
+def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) -> Importances:
+    """The importances of all parameters and pairs; see `Posterior.importances`."""
+    from scipy.stats import qmc
+
+    checked_count("max_draws", max_draws)
+    quadrature = quadrature_of(posterior, NUM_NODES)
+    kept = posterior.thinned(max_draws)
+    uniforms = qmc.Sobol(len(posterior.names), scramble=False).random(NUM_POINTS)
+    found = kept.map_draws(_drawn_variances, quadrature, uniforms, key=jax.random.key(seed))
+    first, pairs, higher, higher_with = (np.asarray(value) for value in found)
+    upper = np.triu_indices(len(posterior.names), 1)
+    interactions = pairs[:, *upper]
+    variance = first.sum(1) + interactions.sum(1) + higher
+
+    def shares(variances: FloatArray) -> Shares:
+        # A function of no parameter at all is constant.
+        share = variances / np.where(variance > 0.0, variance, 1.0)[:, None]
+        return _summarized(
+            share.reshape(kept.num_chains, len(share) // kept.num_chains, share.shape[1])
+        )
+
+    return Importances(
+        posterior.names,
+        shares(first),
+        shares(first + pairs.sum(2) + higher_with),
+        _symmetric(shares(interactions), len(posterior.names)),
+        Shares(*(value[0] for value in shares(higher[:, None]))),
+    )
+
+
+def _drawn_variances(
+    gp: ConditionedGP, key: Array, quadrature: Quadrature, uniforms: Array
+) -> Variances:
+    """Variances of the terms of one function drawn from a process."""
+    key_path, key_shift = jax.random.split(key)
+    path = gp.sample_path(key_path, NUM_FEATURES)
+    shift = jax.random.uniform(key_shift, uniforms.shape[1:])
+    return term_variances(path, quadrature, (uniforms + shift) % 1.0)
+
+
+def _summarized(draws: FloatArray) -> Shares:
+    """Means, quantiles and Monte Carlo errors of K quantities, shape (chains, draws, K)."""
+    import arviz as az
+
+    flat = np.concatenate(draws)
+    # By Weibull's definition a further draw is below the 5 % quantile with probability 5 %.
+    lower, upper = np.quantile(flat, [0.05, 0.95], axis=0, method="weibull")
+    mcse = np.full(draws.shape[-1], np.nan)
+    if draws.shape[1] > 3:
+        moved = (flat != flat[0]).any(0)
+        mcse[~moved] = 0.0
+        if moved.any():
+            ess = az.ess(az.convert_to_dataset({"share": draws[..., moved]}), method="mean")
+            mcse[moved] = flat[:, moved].std(0, ddof=1) / np.sqrt(np.asarray(ess["share"]))
+    return Shares(flat.mean(0), lower, upper, mcse)
+
+
+def _symmetric(shares: Shares, num_dims: int) -> Shares:
+    """Shares of pairs (K,) as symmetric matrices (D, D) with an empty diagonal."""
+    matrices = np.zeros((len(shares), num_dims, num_dims))
+    rows, columns = np.triu_indices(num_dims, 1)
+    matrices[:, rows, columns] = matrices[:, columns, rows] = np.stack(shares)
+    return Shares(*matrices)
