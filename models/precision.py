@@ -12,26 +12,29 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import scipy.linalg  # noqa: F401 - loads the library that JAX calls
 import threadpoolctl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 
 class _OneThread:
     """Limits linear algebra to one thread while any computation is inside.
 
     Threads of such a library wait for each other longer than they compute with matrices of the
-    sizes that occur here.
+    sizes that occur here. The libraries are looked for once: a search takes tens of milliseconds,
+    the more the more programs are compiled, and may wait forever for a thread that loads another.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._num_inside = 0
-        self._limits: threadpool_limits | None = None
+        self._libraries = ThreadpoolController().select(user_api="blas")
+        self._limits: Any = None
 
     def enter(self) -> None:
         with self._lock:
             if self._limits is None:
-                self._limits = threadpool_limits(1, "blas")
+                self._limits = self._libraries.limit(limits=1)
             self._num_inside += 1
 
     def leave(self) -> None:
