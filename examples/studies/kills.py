@@ -14,6 +14,7 @@ import os
 import random
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import optuna
 
 import structbo as sb
 
+optuna.logging.set_verbosity(optuna.logging.WARNING)
 SPACE = {"x": (0.0, 1.0), "rate": (1e-3, 1.0, "log"), "act": sb.Categorical(["a", "b", "c"])}
 NAME = "run"
 MAX_DELAY = 0.5
@@ -79,19 +81,19 @@ def main() -> None:
     parser.add_argument("--num-initial", type=int, default=6)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
     n_trials, settings = options.n_trials, {"num_initial": options.num_initial, "seed": 0}
     chance = random.Random(options.seed)
-    fork = multiprocessing.get_context("fork")  # safe for as long as this process does without JAX
+    # Processes are forked from one that has imported everything and does nothing else.
+    context = multiprocessing.get_context("forkserver")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{folder}/programs")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-        with fork.Pool(1) as pool:
-            whole = pool.apply(unbroken, (n_trials, settings))
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            whole = pool.submit(unbroken, n_trials, settings).result()
         for i in range(options.runs):
             storage, log = f"sqlite:///{folder}/{i}.db", Path(folder, f"{i}.log")
             for number in sorted(chance.choices(range(n_trials), k=options.kills)):
-                process = fork.Process(target=run, args=(storage, log, n_trials, settings))
+                process = context.Process(target=run, args=(storage, log, n_trials, settings))
                 process.start()
                 while len(logged(log)) < number and process.is_alive():
                     time.sleep(0.01)
@@ -102,7 +104,7 @@ def main() -> None:
                 assert logged(log) == values[: len(logged(log))], "a value is lost"
                 print(f"run {i}: killed with {len(values)} trials told", flush=True)
                 log.write_text("".join(f"{value}\n" for value in values))
-            process = fork.Process(target=run, args=(storage, log, n_trials, settings))
+            process = context.Process(target=run, args=(storage, log, n_trials, settings))
             process.start()
             process.join()
             assert complete(storage) == whole, "trials differ"

@@ -272,6 +272,6 @@ KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
 )
 def test_nothing_is_lost_when_a_process_is_killed(options: str, tmp_path: Path) -> None:
     command = [sys.executable, str(KILLS), *options.split()]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=3600)
     assert done.returncode == 0, done.stderr
     assert "nothing told was lost, and all trials are the same" in done.stdout

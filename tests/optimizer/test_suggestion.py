@@ -273,4 +273,4 @@ assert abs(result.best_params["x"] - 0.3) < 0.05, result.best_params
 @pytest.mark.nightly
 def test_a_process_in_single_precision_stays_there() -> None:
     """Everything is imported and compiled under JAX's default flags, for one variable."""
-    subprocess.run([sys.executable, "-W", "error", "-c", FRESH], check=True)
+    subprocess.run([sys.executable, "-W", "error", "-c", FRESH], check=True, timeout=600)
