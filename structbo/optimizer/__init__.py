@@ -1,9 +1,11 @@
 """The entry points: `suggest`, `Optimizer`, `minimize`, `maximize`."""
 
 from structbo.optimizer.engine import Engine, SpaceExhausted
-from structbo.optimizer.minimization import Result, maximize, minimize
+from structbo.optimizer.minimization import maximize, minimize
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.result import Result
 from structbo.optimizer.settings import Method, Settings
+from structbo.optimizer.stopping import StopBelowGain, StopSearch
 from structbo.optimizer.suggestion import suggest
 
 __all__ = [
@@ -13,6 +15,8 @@ __all__ = [
     "Result",
     "Settings",
     "SpaceExhausted",
+    "StopBelowGain",
+    "StopSearch",
     "maximize",
     "minimize",
     "suggest",

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.acquisition import Acquisition
+from structbo.acquisition import Acquisition, LogEI
 from structbo.data import Data, Standardized
 from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
@@ -39,6 +39,7 @@ class Engine:
         self.space = space
         self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
+        self._maximum: tuple[FloatArray, float] | None = None
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, NUM_DRAWS, seed, self.method.sampler)
@@ -82,7 +83,8 @@ class Engine:
         if np.isfinite(y).sum() < self._num_needed:
             return self._new_points(known, n, skip=step)
         with double_precision():
-            data = Data.padded(x, Standardized.of(y).values)
+            standardized = Standardized.of(y)
+            data = Data.padded(x, standardized.values)
             draws = self._source.advance(data)
             method = self.method
             seed = step_seed(method.seed, step, use=PROPOSAL)
@@ -106,7 +108,27 @@ class Engine:
             taken = np.concatenate([known, points])
             others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
+        self._maximum = points[:1], standardized.scale
         return points
+
+    @property
+    def expected_gain(self) -> float | None:
+        """The expected improvement at the first point of the last proposal, in units of values.
+
+        None if nothing was maximized yet.
+
+        Raises:
+            ValueError: if the criterion is not expected improvement.
+        """
+        if not isinstance(self.method.criterion, LogEI):
+            raise ValueError(
+                "the expected gain is known only of points that maximize it: use the criterion "
+                f'"log_ei", got {self.method.criterion}.'
+            )
+        if self._maximum is None:
+            return None
+        point, scale = self._maximum
+        return scale * float(np.exp(self.score(point)[0][0]))
 
     def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).

@@ -1,76 +1,29 @@
 """The whole loop: evaluate a function until the budget is spent."""
 
 import inspect
+import logging
 import numbers
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import BrokenExecutor, Executor
-from dataclasses import dataclass
+from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, Unpack
 
 from tqdm.auto import tqdm
 
-from structbo.data import Direction, Trial, trial_frame
+from structbo.data import Direction, Trial
 from structbo.models.arguments import checked_count
 from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.result import Result
 from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
+from structbo.optimizer.stopping import StopSearch
 from structbo.optimizer.storage import opened
-from structbo.posterior import Posterior
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
 Callback = Callable[[Optimizer, Trial], None]
-
-
-@dataclass(frozen=True)
-class Result:
-    """The result of `minimize` and `maximize`.
-
-    Args:
-        optimizer: the optimizer with all trials; continue with `ask` and `tell`, or pass it back
-            in.
-    """
-
-    optimizer: Optimizer
-
-    @property
-    def best_params(self) -> Any:
-        """The point with the best value."""
-        return self.optimizer.best.params
-
-    @property
-    def best_value(self) -> float:
-        """The best value."""
-        value = self.optimizer.best.value
-        assert value is not None
-        return value
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All trials, in order."""
-        return self.optimizer.trials
-
-    @property
-    def posterior(self) -> Posterior:
-        """Posterior draws of the structure given all trials."""
-        return self.optimizer.posterior
-
-    def to_frame(self) -> Any:
-        """All trials as a table.
-
-        Returns:
-            A pandas DataFrame with the columns number, one per parameter, value and state. A
-            parameter of one of these names has the column ``params_number`` and so on.
-
-        Raises:
-            ImportError: if pandas is not installed.
-        """
-        return trial_frame(self.trials, self.optimizer.space)
-
-    def __repr__(self) -> str:
-        return f"Result({self.optimizer!r})"
+_logger = logging.getLogger(__name__)
 
 
 class RunSettings(Settings, total=False):
@@ -142,40 +95,63 @@ def _run(
             if not evaluations:
                 return Result(optimizer)
             for trial, future in evaluations.finished():
-                try:
-                    future.result()
-                except BrokenExecutor as error:
-                    error.add_note(
-                        "structbo: a worker died, and with it the executor. Go on with a new one: "
-                        "what it was evaluating is withdrawn."
-                    )
-                    raise
-                except catch as error:
-                    warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=3)
-                except Exception as error:
-                    error.add_note(
-                        f"structbo: trial {trial.number} ended at {trial.params}. Pass "
-                        "catch=Exception to continue after failures."
-                    )
-                    raise
+                _check_outcome(trial, future, catch)
                 told = evaluations.tell(trial, future)
                 if told.state == "failed":
                     num_failed += 1
-                    if not has_failed(future):
-                        # The same text each time, so that Python shows it once.
-                        value = future.result()
-                        hint = "; is a return statement missing?" if value is None else "."
-                        warnings.warn(
-                            f"{name_of(objective)} returned {value}, which counts as a failed "
-                            f"evaluation{hint}",
-                            stacklevel=3,
-                        )
+                    _warn_of_value(objective, future)
                 progress.update()
                 if any(t.state == "complete" for t in optimizer.trials):
                     progress.set_postfix(best=f"{optimizer.best.value:.6g}")
-                for callback in callbacks:
-                    callback(optimizer, told)
+                if _stops(callbacks, optimizer, told):
+                    n_trials = asked
                 _check_some_succeeded(optimizer, num_failed)
+
+
+def _check_outcome(
+    trial: Trial, future: Future[Any], catch: type[Exception] | tuple[type[Exception], ...]
+) -> None:
+    """Raises the exception of an evaluation, unless it is one to catch."""
+    try:
+        future.result()
+    except BrokenExecutor as error:
+        error.add_note(
+            "structbo: a worker died, and with it the executor. Go on with a new one: what it was "
+            "evaluating is withdrawn."
+        )
+        raise
+    except catch as error:
+        warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=4)
+    except Exception as error:
+        error.add_note(
+            f"structbo: trial {trial.number} ended at {trial.params}. Pass catch=Exception to "
+            "continue after failures."
+        )
+        raise
+
+
+def _warn_of_value(objective: Callable[[Any], float], future: Future[Any]) -> None:
+    """Warns of a value that is none, always with the same text: Python then shows it once."""
+    if has_failed(future):
+        return
+    value = future.result()
+    hint = "; is a return statement missing?" if value is None else "."
+    warnings.warn(
+        f"{name_of(objective)} returned {value}, which counts as a failed evaluation{hint}",
+        stacklevel=4,
+    )
+
+
+def _stops(callbacks: Sequence[Callback], optimizer: Optimizer, told: Trial) -> bool:
+    """Calls the callbacks; whether one of them ends the run."""
+    stops = False
+    for callback in callbacks:
+        try:
+            callback(optimizer, told)
+        except StopSearch as reason:
+            _logger.info("stopping after trial %d: %s", told.number, reason)
+            stops = True
+    return stops
 
 
 def _check_arguments(
@@ -279,7 +255,8 @@ def minimize(
             time may call this function. Several share a study by `StructboSampler`.
         timeout: stop asking for points after this many seconds.
         catch: exceptions of the objective that count as failed evaluations; others are raised.
-        callbacks: called with (optimizer, trial) after every evaluation.
+        callbacks: called with (optimizer, trial) after every evaluation. One that raises
+            `StopSearch` ends the run; `StopBelowGain` is one.
         executor: where to evaluate, any `concurrent.futures.Executor`. One of processes needs
             ``mp_context=multiprocessing.get_context("spawn")``, since JAX has threads and forked
             processes may hang.

@@ -210,6 +210,19 @@ class Optimizer(KeepsPrecision):
         return self._engine.score(unit_points(self.space, points, "points"))
 
     @property
+    def expected_gain(self) -> float | None:
+        """By how much the point asked for last was expected to improve on the best posterior mean.
+
+        In the units of the objective, averaged over posterior draws, and before the point was
+        evaluated. It was chosen to maximize this, so that no other point promised more; of points
+        asked for at once it is that of the first. None as long as points are quasi-random.
+
+        Raises:
+            ValueError: if the criterion is not expected improvement.
+        """
+        return self._engine.expected_gain
+
+    @property
     def best(self) -> Trial:
         """The complete trial with the best value told.
 

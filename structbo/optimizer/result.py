@@ -1,0 +1,57 @@
+"""What `minimize` and `maximize` return."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from structbo.data import Trial, trial_frame
+from structbo.optimizer.optimizer import Optimizer
+from structbo.posterior import Posterior
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of `minimize` and `maximize`.
+
+    Args:
+        optimizer: the optimizer with all trials; continue with `ask` and `tell`, or pass it back
+            in.
+    """
+
+    optimizer: Optimizer
+
+    @property
+    def best_params(self) -> Any:
+        """The point with the best value."""
+        return self.optimizer.best.params
+
+    @property
+    def best_value(self) -> float:
+        """The best value."""
+        value = self.optimizer.best.value
+        assert value is not None
+        return value
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in order."""
+        return self.optimizer.trials
+
+    @property
+    def posterior(self) -> Posterior:
+        """Posterior draws of the structure given all trials."""
+        return self.optimizer.posterior
+
+    def to_frame(self) -> Any:
+        """All trials as a table.
+
+        Returns:
+            A pandas DataFrame with the columns number, one per parameter, value and state. A
+            parameter of one of these names has the column ``params_number`` and so on.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        return trial_frame(self.trials, self.optimizer.space)
+
+    def __repr__(self) -> str:
+        return f"Result({self.optimizer!r})"

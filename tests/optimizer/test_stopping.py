@@ -1,0 +1,136 @@
+"""Runs that end early: by a callback of one's own, or when little is to be gained."""
+
+import logging
+import pickle
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import structbo
+from structbo import Optimizer, StopBelowGain, StopSearch, Trial
+
+BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+MANY = 100
+minimize = partial(structbo.minimize, show_progress_bar=False)
+
+
+def bowl(point: np.ndarray) -> float:
+    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
+
+
+def stop_after(number: int) -> Any:
+    def callback(optimizer: Optimizer, trial: Trial) -> None:
+        if trial.number >= number:
+            raise StopSearch("enough")
+
+    return callback
+
+
+def test_a_callback_ends_the_run(caplog: pytest.LogCaptureFixture) -> None:
+    """Those after it are called all the same, and the run can be continued."""
+    seen: list[int] = []
+    callbacks = [stop_after(2), lambda _, trial: seen.append(trial.number)]
+    with caplog.at_level(logging.INFO, "structbo"):
+        result = minimize(bowl, BOX, 10, num_initial=MANY, callbacks=callbacks)
+    assert [t.state for t in result.trials] == ["complete"] * 3
+    assert seen == [0, 1, 2]
+    assert "stopping after trial 2: enough" in caplog.messages
+    assert len(minimize(bowl, n_trials=4, optimizer=result.optimizer).trials) == 7
+
+
+def test_evaluations_under_way_are_told(tmp_path: Path) -> None:
+    run = partial(minimize, bowl, BOX, 10, num_initial=MANY, callbacks=[stop_after(0)])
+    with ThreadPoolExecutor(3) as pool:
+        result = run(executor=pool, n_jobs=3)
+    assert 3 <= len(result.trials) < 6
+    assert {t.state for t in result.trials} == {"complete"}
+    kept = run(storage=f"sqlite:///{tmp_path}/runs.db")
+    assert [t.state for t in kept.trials] == ["complete"]
+
+
+def test_an_objective_cannot_end_the_run() -> None:
+    """Its exceptions are those of an evaluation."""
+
+    def objective(point: np.ndarray) -> float:
+        raise StopSearch
+
+    with pytest.raises(StopSearch) as info:
+        minimize(objective, BOX, 3, num_initial=MANY)
+    assert info.value.optimizer.trials[0].state == "failed"  # type: ignore[attr-defined]
+
+
+def trials_until_the_stop(stopper: StopBelowGain, gains: Iterable[float | None]) -> int | None:
+    for number, gain in enumerate(gains, 1):
+        try:
+            stopper(SimpleNamespace(expected_gain=gain), Trial(number, {}))  # type: ignore[arg-type]
+        except StopSearch:
+            return number
+    return None
+
+
+@pytest.mark.parametrize(
+    ("gains", "stop"),
+    [
+        ([0.09, 0.09, 0.09], 3),
+        ([0.09, 0.09, 0.1, 0.09, 0.09, 0.09], 6),
+        ([None, None, None, 0.0, 0.0, 0.0], 6),
+        ([0.09, 0.09, None, 0.09, 0.09], None),
+    ],
+)
+def test_only_small_gains_in_a_row_end_the_run(gains: list[float | None], stop: int | None) -> None:
+    stopper = StopBelowGain(0.1, patience=3)
+    assert trials_until_the_stop(pickle.loads(pickle.dumps(stopper)), gains) == stop
+
+
+def test_a_stopper_starts_afresh_after_its_stop() -> None:
+    stopper = StopBelowGain(0.1, patience=2)
+    assert [trials_until_the_stop(stopper, [0.0] * 5) for _ in range(2)] == [2, 2]
+
+
+def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective() -> None:
+    optimizer = Optimizer(BOX, "maximize", num_initial=4)
+    for _ in range(4):
+        trial = optimizer.ask()
+        optimizer.tell(trial, -1000.0 * bowl(trial.params))
+        assert optimizer.expected_gain is None
+    values = [trial.value for trial in optimizer.trials]
+    trial = optimizer.ask()
+    random = BOX[:, 0] + np.ptp(BOX, axis=1) * np.random.default_rng(0).random((300, 2))
+    scores, _ = optimizer.score(np.vstack([trial.params, random]))
+    gain = optimizer.expected_gain
+    assert gain == pytest.approx(np.std(values) * np.exp(scores[0]), rel=1e-12)
+    assert scores[0] >= scores.max()
+    optimizer.tell(trial, -1000.0 * bowl(trial.params))
+    assert optimizer.expected_gain == gain, "it is that before the evaluation"
+
+
+def test_the_gain_needs_expected_improvement() -> None:
+    optimizer = Optimizer(BOX, criterion="ucb")
+    with pytest.raises(ValueError, match='use the criterion "log_ei", got UCB'):
+        _ = optimizer.expected_gain
+
+
+@pytest.mark.nightly
+def test_a_search_ends_by_itself_near_the_optimum() -> None:
+    result = minimize(bowl, BOX, 60, callbacks=[StopBelowGain(1e-4)])
+    assert len(result.trials) < 40
+    assert result.best_value < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"least": 0.0}, "least must be a positive number, in units of the objective, got 0.0"),
+        ({"least": "1e-3"}, "least must be .*, got '1e-3'"),
+        ({"least": 1e-3, "patience": 0}, "patience must be"),
+    ],
+)
+def test_bad_arguments_are_named(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        StopBelowGain(**bad)
