@@ -5,12 +5,13 @@ from structbo.data.data import Data, Standardized, padded, padded_size
 from structbo.data.data_frame import column_names, in_order_of
 from structbo.data.frame import trial_frame
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
-from structbo.data.trial import Trial
+from structbo.data.trial import State, Trial
 
 __all__ = [
     "Data",
     "Direction",
     "Standardized",
+    "State",
     "Trial",
     "checked_data",
     "checked_points",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-State = Literal["pending", "complete", "failed", "withdrawn"]
+State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 
 
 class Copied:
@@ -32,8 +32,8 @@ class Trial:
         number: counts trials from 0.
         params: the point: a dict by name, or an array (D,) for a plain box. Each access gives a
             copy, so that what is done to it does not change the trial.
-        state: "pending" until a value is told; "failed" if the value was not finite; "withdrawn" if
-            it will never be told.
+        state: "waiting" in the queue until it is asked for; "pending" until a value is told;
+            "failed" if the value was not finite; "withdrawn" if it will never be told.
         value: the objective there, or None.
     """
 

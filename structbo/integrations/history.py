@@ -19,6 +19,8 @@ PROPOSAL = "structbo:proposal"
 """System attribute: the parameters of a proposal, and the chain that it left behind."""
 FAILED = "structbo:failed"
 """System attribute: the objective failed here. A trial whose process died has the same state."""
+ENQUEUED = "fixed_params"
+"""Optuna's system attribute: the parameters of a trial that was enqueued."""
 MAX_CHARACTERS = 60_000
 """MySQL's TEXT holds so many. The state of a chain is longer only for thousands of parameters."""
 
@@ -106,10 +108,12 @@ def known_value(trial: FrozenTrial) -> float:
 def known_params(
     trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, Any]:
-    """The parameters of a trial, also those that were proposed and are not asked for yet."""
+    """The parameters of a trial, also those that were proposed or enqueued, not asked for yet."""
     proposed = trial.system_attrs.get(PROPOSAL, {"params": {}})["params"]
     shared = proposed.keys() & distributions.keys()
     params = {name: distributions[name].to_external_repr(proposed[name]) for name in shared}
+    enqueued = trial.system_attrs.get(ENQUEUED, {})
+    params |= {name: enqueued[name] for name in enqueued.keys() & distributions.keys()}
     return params | trial.params
 
 

@@ -1,6 +1,7 @@
 """An optimizer whose trials are those of an Optuna study."""
 
 import math
+from collections.abc import Container
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -10,11 +11,11 @@ from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Trial, one_number, unit_points
 from structbo.integrations.distributions import distribution_of
-from structbo.integrations.history import FAILED, counts, known_params, known_value
+from structbo.integrations.history import ENQUEUED, FAILED, counts, known_params, known_value
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer, Settings
+from structbo.optimizer.lookup import number_of
 from structbo.space import SpaceLike
 
 
@@ -49,7 +50,9 @@ class StudyOptimizer(Optimizer):
 
     def read(self) -> None:
         """Reads the trials of the study, among them those of other processes."""
-        self._trials = [self._trial(frozen) for frozen in self.study.get_trials(deepcopy=False)]
+        frozen = self.study.get_trials(deepcopy=False)
+        self._trials = [self._trial(one) for one in frozen]
+        self._enqueued = {one.number for one in frozen if ENQUEUED in one.system_attrs}
 
     @overload
     def ask(self) -> Trial: ...
@@ -58,13 +61,15 @@ class StudyOptimizer(Optimizer):
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         count = 1 if n is None else checked_count("n", n)
         self.read()
-        first = len(self._trials)
-        known = [t.params for t in self._trials if t.state != "withdrawn"]
-        self._engine.check_room(unit_points(self.space, known, "params"), count)
+        before = {t.number for t in self._trials if t.state == "pending"}
+        missing = count - sum(t.state == "waiting" for t in self._trials)
+        if missing > 0:
+            known = [t.params for t in self._trials if t.state != "withdrawn"]
+            self._engine.check_room(unit_points(self.space, known, "params"), missing)
         try:
             asked = [self.study.ask(self._distributions).number for _ in range(count)]
         except BaseException:
-            self.withdraw_running(first)
+            self.withdraw_running(besides=before)
             raise
         self._engine = self._sampler.engine or self._engine
         self.read()
@@ -76,13 +81,21 @@ class StudyOptimizer(Optimizer):
             "value", value, hint="; tell(trial, value) takes one trial, and its value second"
         )
         self.read()
-        number = None if self._is_lost(trial) else self._number(trial)
+        is_lost = self._is_lost(trial)
+        number = None if is_lost else number_of(trial, self._trials, self.space)
         if number is None:
             number = self._add(trial.params if isinstance(trial, Trial) else trial, known)
         elif math.isfinite(known):
             self.study.tell(number, known)
         else:
             self.study.tell(number, state=TrialState.FAIL)
+        self.read()
+        return self._trials[number]
+
+    def enqueue(self, point: Any) -> Trial:
+        self.read()
+        params = self._by_name(point, "point")
+        number = self._create(state=TrialState.WAITING, system_attrs={ENQUEUED: params})
         self.read()
         return self._trials[number]
 
@@ -93,40 +106,48 @@ class StudyOptimizer(Optimizer):
         self.read()
         return self._trials[number]
 
-    def withdraw_running(self, first: int = 0) -> None:
-        """Withdraws all trials that are running, from a number on."""
-        for frozen in self.study.get_trials(deepcopy=False)[first:]:
-            if frozen.state == TrialState.RUNNING:
+    def withdraw_running(self, besides: Container[int] = ()) -> None:
+        """Withdraws all trials that are running, besides those of some numbers."""
+        for frozen in self.study.get_trials(deepcopy=False):
+            if frozen.state == TrialState.RUNNING and frozen.number not in besides:
                 self._lose(frozen)
         self.read()
 
     def _lose(self, frozen: FrozenTrial) -> None:
-        """Leaves a trial as Optuna leaves one whose process has died."""
-        self.study._storage.set_trial_state_values(frozen._trial_id, TrialState.FAIL)
+        """Leaves a trial as Optuna leaves one whose process has died, or in its queue."""
+        waits_again = frozen.state == TrialState.RUNNING and ENQUEUED in frozen.system_attrs
+        state = TrialState.WAITING if waits_again else TrialState.FAIL
+        self.study._storage.set_trial_state_values(frozen._trial_id, state)
 
     def _is_lost(self, trial: Any) -> bool:
         """Whether it was withdrawn, perhaps by another process that thought this one dead."""
         if not isinstance(trial, Trial) or trial.number >= len(self._trials):
             return False
-        return self._trials[trial.number].state == "withdrawn"
+        state = self._trials[trial.number].state
+        return state == "withdrawn" or (state == "waiting" and trial.state == "pending")
 
     def _add(self, point: Any, value: float) -> int:
         """Adds a trial that was not asked for; its number."""
-        row = self.space.from_unit(unit_points(self.space, [point], "trial"))[0]
         is_finite = math.isfinite(value)
-        added = create_trial(
+        return self._create(
             state=TrialState.COMPLETE if is_finite else TrialState.FAIL,
             value=value if is_finite else None,
-            params=row if isinstance(row, dict) else self._by_name(row),
+            params=self._by_name(point, "trial"),
             distributions=self._distributions,
             system_attrs={} if is_finite else {FAILED: True},
         )
+
+    def _create(self, **fields: Any) -> int:
+        """Creates a trial of the study; its number."""
         storage = self.study._storage
         return storage.get_trial_number_from_id(
-            storage.create_new_trial(self.study._study_id, template_trial=added)
+            storage.create_new_trial(self.study._study_id, template_trial=create_trial(**fields))
         )
 
-    def _by_name(self, row: FloatArray) -> dict[str, float]:
+    def _by_name(self, point: Any, name: str) -> dict[str, Any]:
+        row = self.space.as_legal([point], name=name)[0]
+        if isinstance(row, dict):
+            return row
         return dict(zip(self.space.names, row.tolist(), strict=True))
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
@@ -148,4 +169,6 @@ class StudyOptimizer(Optimizer):
         if is_told:
             unit_points(self.space, [params], f"trial {number} of {self.study.study_name!r}")
             return Trial(number, params).told(known_value(frozen))
+        if frozen.state == TrialState.WAITING:
+            return Trial(number, params, state="waiting")
         return Trial(number, params, state="pending" if counts(frozen) else "withdrawn")

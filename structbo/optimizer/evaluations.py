@@ -27,7 +27,7 @@ class Evaluations:
         self._optimizer = optimizer
         self._objective = objective
         self._executor = executor
-        self._first = len(optimizer.trials)
+        self._pending_before = {t.number for t in optimizer.trials if t.state == "pending"}
         self._running: dict[Future[Any], Trial] = {}
 
     def __enter__(self) -> Self:
@@ -89,8 +89,8 @@ class Evaluations:
                     self.tell(trial, future)
                 except ValueError:
                     continue
-        for trial in self._optimizer.trials[self._first :]:
-            if trial.state == "pending":
+        for trial in self._optimizer.trials:
+            if trial.state == "pending" and trial.number not in self._pending_before:
                 self._optimizer.withdraw(trial)
 
     def _submit(self, trial: Trial) -> Future[Any]:

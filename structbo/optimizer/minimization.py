@@ -1,6 +1,7 @@
 """The whole loop: evaluate a function until the budget is spent."""
 
 import inspect
+import itertools
 import logging
 import numbers
 import time
@@ -11,7 +12,7 @@ from typing import Any, Unpack
 
 from tqdm.auto import tqdm
 
-from structbo.data import Direction, Trial
+from structbo.data import Direction, Trial, unit_points
 from structbo.models.arguments import checked_count
 from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
@@ -19,6 +20,7 @@ from structbo.optimizer.result import Result
 from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
 from structbo.optimizer.stopping import StopSearch
 from structbo.optimizer.storage import opened
+from structbo.proposal import is_new
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
@@ -30,6 +32,7 @@ class RunSettings(Settings, total=False):
     """Keyword arguments of `minimize` and `maximize`, described there and in `Settings`."""
 
     optimizer: Optimizer | None
+    initial_points: Any
     screening: Screening | None
     storage: Any
     study_name: str | None
@@ -50,6 +53,7 @@ def _run(
     n_trials: int,
     *,
     optimizer: Optimizer | None = None,
+    initial_points: Any = None,
     screening: Screening | None = None,
     storage: Any = None,
     study_name: str | None = None,
@@ -78,6 +82,7 @@ def _run(
         raise ValueError("screening is not kept in a storage: leave out either of them.")
     else:
         optimizer = opened(storage, study_name, load_if_exists, space, direction, settings)
+    _enqueue_new(optimizer, initial_points)
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
     asked = num_failed = 0
     with (
@@ -106,6 +111,18 @@ def _run(
                 if _stops(callbacks, optimizer, told):
                     n_trials = asked
                 _check_some_succeeded(optimizer, num_failed)
+
+
+def _enqueue_new(optimizer: Optimizer, initial_points: Any) -> None:
+    """Enqueues those points that no trial has yet, so that the same call goes on after a break."""
+    space = optimizer.space
+    unit = unit_points(space, initial_points, "initial_points")
+    if not len(unit):
+        return
+    own = [t.params for t in optimizer.trials if t.state != "withdrawn"]
+    new = is_new(unit, unit_points(space, own, "params"))
+    for point in itertools.compress(space.as_legal(initial_points), new):
+        optimizer.enqueue(point)
 
 
 def _check_outcome(
@@ -245,6 +262,9 @@ def minimize(
         space: the search space, or what `Space` accepts.
         n_trials: how many points to evaluate; in a run that is continued, how many more.
         optimizer: continues this one, which knows its space and settings, instead of a new one.
+        initial_points: points to evaluate before any is proposed, a list or a table of them, such
+            as the settings in use; see `Optimizer.enqueue`. They count in n_trials. Those that a
+            run that is continued has had already are left out.
         screening: a first stage that finds which parameters matter, see `Optimizer`.
         storage: keeps the run as an Optuna study, where every value is at once and outlives the
             process: the URL of a database such as "sqlite:///runs.db", or a storage of Optuna. It

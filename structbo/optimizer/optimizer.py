@@ -15,10 +15,11 @@ from structbo.data import (
     one_number,
     unit_points,
 )
-from structbo.models.arguments import checked_count, is_integer
+from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
+from structbo.optimizer.lookup import number_of
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
 from structbo.posterior import Posterior, Units, fit
 from structbo.screening import Screening
@@ -64,6 +65,7 @@ class Optimizer(KeepsPrecision):
         self._settings = settings
         self._engine = Engine(self.space, **settings)
         self._trials: list[Trial] = []
+        self._enqueued: set[int] = set()
         self._posterior: tuple[int, Posterior] | None = None
         if screening is not None and not isinstance(screening, Screening):
             raise TypeError(
@@ -99,7 +101,7 @@ class Optimizer(KeepsPrecision):
     @overload
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """Proposes points, which are pending until they are told.
+        """Gives points of the queue, then proposed ones; all are pending until they are told.
 
         Args:
             n: how many; by default one.
@@ -112,17 +114,44 @@ class Optimizer(KeepsPrecision):
         """
         count = 1 if n is None else checked_count("n", n)
         first = len(self._trials)
-        self._ask_screening(count)
-        missing = first + count - len(self._trials)
+        queue = [t.number for t in self._trials if t.state == "waiting"][:count]
+        self._ask_screening(count - len(queue))
+        missing = first + count - len(queue) - len(self._trials)
         if missing:
-            pending = [t.params for t in self._trials if t.state == "pending"]
+            pending = [t for t in self._trials if t.state == "pending" or t.number in queue]
             x, y = self._table(self._told)
-            waiting = unit_points(self.space, pending, "params")
+            waiting = unit_points(self.space, [t.params for t in pending], "params")
             points = self._engine.propose(x, y, waiting, missing)
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
-        return self._trials[first] if n is None else self._trials[first:]
+        for number in queue:
+            self._trials[number] = replace(self._trials[number], state="pending")
+        asked = [self._trials[number] for number in queue] + self._trials[first:]
+        return asked[0] if n is None else asked
+
+    def enqueue(self, point: Any) -> Trial:
+        """Puts a point into the queue of those that are asked for before any is proposed.
+
+        Args:
+            point: in the format of ``params``. It may be one that was evaluated before.
+
+        Returns:
+            The trial, which waits. An ``ask`` makes it pending; `withdraw` takes it out again.
+
+        Raises:
+            ValueError: if the point is outside the space.
+
+        Example:
+            >>> optimizer = Optimizer({"x": (-1.0, 1.0)})
+            >>> trial = optimizer.enqueue({"x": 0.25})
+            >>> optimizer.ask().params
+            {'x': 0.25}
+        """
+        params = self.space.as_legal([point], name="point")[0]
+        self._trials.append(Trial(len(self._trials), params, state="waiting"))
+        self._enqueued.add(len(self._trials) - 1)
+        return self._trials[-1]
 
     def _ask_screening(self, count: int) -> None:
         """Takes over trials of the first stage, and its model when it is done."""
@@ -157,9 +186,9 @@ class Optimizer(KeepsPrecision):
         known = one_number(
             "value", value, hint="; tell(trial, value) takes one trial, and its value second"
         )
-        number = self._number(trial)
+        number = number_of(trial, self._trials, self.space)
         if number is None:
-            params = self.space.from_unit(unit_points(self.space, [trial], "trial"))[0]
+            params = self.space.as_legal([trial], name="trial")[0]
             told = Trial(len(self._trials), params).told(known)
             self._trials.append(told)
         else:
@@ -168,21 +197,24 @@ class Optimizer(KeepsPrecision):
         return told
 
     def withdraw(self, trial: Trial | int) -> Trial:
-        """Withdraws a pending trial, of whose objective nothing is known.
+        """Withdraws a trial that is pending or waiting, of whose objective nothing is known.
 
         For evaluations that were interrupted or lost. One that *failed* is told by ``tell(trial)``,
-        which keeps the optimizer away from that point.
+        which keeps the optimizer away from that point. One of the queue is waiting again then; it
+        is withdrawn for good while it waits.
 
         Args:
-            trial: a trial that was asked for, or its number.
+            trial: a trial that was asked for or enqueued, or its number.
 
         Returns:
             The trial as it is kept.
         """
-        number = self._number(trial)
+        number = number_of(trial, self._trials, self.space, ("pending", "waiting"))
         if number is None:
             raise ValueError(f"trial must be a trial that was asked for, or its number: {trial!r}.")
-        self._trials[number] = replace(self._trials[number], state="withdrawn")
+        own = self._trials[number]
+        waits_again = own.state == "pending" and number in self._enqueued
+        self._trials[number] = replace(own, state="waiting" if waits_again else "withdrawn")
         self._tell_screening(self._trials[number])
         return self._trials[number]
 
@@ -276,28 +308,3 @@ class Optimizer(KeepsPrecision):
         x = unit_points(self.space, [t.params for t in told], "params")
         y = np.array([np.nan if t.value is None else t.value for t in told], float)
         return x, self._sign * y
-
-    def _number(self, trial: Any) -> int | None:
-        """The number of a pending trial, or None for a point that was not asked for."""
-        if isinstance(trial, Trial):
-            number = trial.number
-        elif is_integer(trial):
-            number = int(trial)
-        else:
-            if isinstance(trial, list | tuple) and any(isinstance(t, Trial) for t in trial):
-                raise ValueError(f"trial must be one trial, got {len(trial)}; give one at a time.")
-            unit = unit_points(self.space, [trial], "trial")
-            asked = [t for t in self._trials if t.state == "pending"]
-            same = (t for t in asked if np.array_equal(self.space.to_unit([t.params]), unit))
-            return next((t.number for t in same), None)
-        if not 0 <= number < len(self._trials):
-            raise ValueError(f"trial {number} is unknown: this optimizer has {len(self._trials)}.")
-        own = self._trials[number]
-        if isinstance(trial, Trial) and not np.array_equal(
-            self.space.to_unit([trial.params]), self.space.to_unit([own.params])
-        ):
-            raise ValueError(f"{trial} was not asked from this optimizer, whose own is {own}.")
-        if own.state != "pending":
-            past = "withdrawn" if own.state == "withdrawn" else "told"
-            raise ValueError(f"trial {number} was already {past}: {own}.")
-        return number

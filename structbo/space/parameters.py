@@ -51,6 +51,13 @@ class Parameter(ABC):
     def from_unit(self, u: float) -> Any:
         """The value at the legal coordinate nearest to `u`."""
 
+    def as_legal(self, value: Any) -> Any:
+        """The legal value that `value` stands for; raises as `to_unit` does.
+
+        By default it has gone through its coordinate.
+        """
+        return self.from_unit(self.to_unit(value))
+
 
 @dataclass(frozen=True)
 class Real(Parameter):
@@ -111,6 +118,11 @@ class Real(Parameter):
         else:  # from the other end, so that both bounds are exact
             value = self.high * math.exp((u - 1.0) * math.log1p(self._span))
         return min(max(value, self.low), self.high)
+
+    def as_legal(self, value: Any) -> float:
+        """The number itself, not one that lost a bit on its way to the coordinate and back."""
+        self.to_unit(value)
+        return min(max(_number("value", value), self.low), self.high)
 
 
 class _Discrete(Parameter):

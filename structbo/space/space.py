@@ -7,7 +7,7 @@ Every parameter takes exactly one coordinate of the cube. Parameters know how to
 import math
 import numbers
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -122,15 +122,26 @@ class Space:
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
-        rows = self._rows(name, points)
-        unit = np.empty((len(rows), self.num_dims))
-        for i, row in enumerate(rows):
-            for d, parameter in enumerate(self.parameters):
-                try:
-                    unit[i, d] = parameter.to_unit(row[d])
-                except (TypeError, ValueError) as error:
-                    raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
-        return unit
+        rows = self._mapped(name, points, lambda parameter, value: parameter.to_unit(value))
+        return np.array(rows, np.float64).reshape(-1, self.num_dims)
+
+    def as_legal(self, points: Any, *, name: str = "points") -> Points:
+        """Points in the form that `from_unit` gives them, with the values that they were given.
+
+        Args:
+            points: as in `to_unit`.
+            name: what to call them in messages.
+
+        Returns:
+            n dicts by name, or an array (n, D) if the space is a box.
+
+        Raises:
+            TypeError, ValueError: naming the point and the parameter at fault.
+
+        >>> Space({"x": (-1.0, 1.0)}).as_legal([[0.1]])
+        [{'x': 0.1}]
+        """
+        return self._points(self._mapped(name, points, lambda p, value: p.as_legal(value)))
 
     def from_unit(self, unit: ArrayLike) -> Points:
         """Map the unit cube to the nearest legal points.
@@ -151,6 +162,10 @@ class Space:
             [parameter.from_unit(u) for parameter, u in zip(self.parameters, row, strict=True)]
             for row in coordinates.tolist()
         ]
+        return self._points(rows)
+
+    def _points(self, rows: list[list[Any]]) -> Points:
+        """Rows of values as points."""
         if self.is_box:
             return np.array(rows).reshape(-1, self.num_dims)
         return [dict(zip(self.names, row, strict=True)) for row in rows]
@@ -207,6 +222,19 @@ class Space:
         if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
             points = [points]
         return [self._row(f"{name}[{i}]", point) for i, point in enumerate(points)]
+
+    def _mapped(
+        self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
+    ) -> list[list[Any]]:
+        """What a function makes of every value of points."""
+        rows = [list(row) for row in self._rows(name, points)]
+        for i, row in enumerate(rows):
+            for d, parameter in enumerate(self.parameters):
+                try:
+                    row[d] = function(parameter, row[d])
+                except (TypeError, ValueError) as error:
+                    raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
+        return rows
 
     def _row(self, where: str, point: Any) -> Sequence[Any]:
         if _is_dict(point):

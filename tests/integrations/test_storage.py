@@ -202,6 +202,46 @@ def test_results_pickle_with_their_study(kept: dict[str, Any]) -> None:
     assert restored.optimizer.study.study_name == "run"
 
 
+OWN: list[dict[str, Any]] = [{"b": 0.1, "a": 0.1, "c": "v"}, {"b": 1.0, "a": 0.5, "c": "u"}]
+
+
+@FAST_OR_MODEL
+def test_initial_points_go_on_after_a_kill(num_initial: int, kept: dict[str, Any]) -> None:
+    """The same call goes on: what was evaluated is left out, what was interrupted waits again."""
+    run = partial(minimize, cost, SPACE, initial_points=OWN, seed=3, num_initial=num_initial)
+    whole = run(7)
+    optimizer = run(1, **kept).optimizer
+    assert [t.state for t in optimizer.trials] == ["complete", "waiting"]
+    killed = optimizer.ask()  # by a process that is killed then
+    assert killed == optimizer.trials[1]
+    run(2, **kept)
+    assert run(4, **kept).trials == whole.trials
+    assert [t.params for t in whole.trials[:2]] == OWN
+
+
+@pytest.mark.parametrize("space", [SPACE, BOX], ids=["names", "box"])
+def test_the_queue_of_a_study_is_that_of_an_optimizer(space: Any, kept: dict[str, Any]) -> None:
+    study = optuna.create_study(storage=kept["storage"])
+    point = OWN[0] if space is SPACE else np.array([0.5, 2.0])
+    runs = []
+    for optimizer in (StudyOptimizer(study, space, num_initial=MANY), Optimizer(space)):
+        steps = [optimizer.ask(), optimizer.enqueue(point), optimizer.enqueue(point)]
+        steps += [optimizer.withdraw(2), *optimizer.ask(2), optimizer.withdraw(1), optimizer.ask()]
+        runs.append([*steps, *optimizer.trials])
+    assert runs[0] == runs[1]
+    assert [t.state for t in runs[0][-4:]] == ["pending", "pending", "withdrawn", "pending"]
+
+
+def test_points_that_others_enqueued_are_asked_for(kept: dict[str, Any]) -> None:
+    """Not those of which some parameters are missing, which Optuna proposes."""
+    optimizer = minimize(cost, SPACE, 1, **kept).optimizer
+    study = optuna.load_study(storage=kept["storage"], study_name="run")
+    study.enqueue_trial(OWN[0])
+    study.enqueue_trial({"a": 0.125})
+    first, second = optimizer.ask(2)
+    assert (first.params, second.params["a"]) == (OWN[0], 0.125)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -94,7 +94,7 @@ def test_points_of_ones_own_become_trials(optimizer: Optimizer) -> None:
     assert optimizer.tell(POINT, 1.0).number == 0
     assert optimizer.tell(POINT, 2.0).number == 1, "an evaluation may be repeated"
     (trial, _) = optimizer.trials
-    assert trial.params == pytest.approx(POINT) and trial.value == 1.0
+    assert trial.params == POINT and trial.value == 1.0
     assert optimizer.best is trial
 
 

@@ -52,6 +52,25 @@ def test_snap_is_legal_idempotent_and_what_from_unit_means(space, data):
     np.testing.assert_array_equal(space.to_unit(points)[:, discrete], snapped[:, discrete])
 
 
+@quick
+@given(SPACES, st.data())
+def test_legal_points_keep_the_values_that_were_given(space, data):
+    rows = st.lists(COORDINATES, min_size=space.num_dims, max_size=space.num_dims)
+    points = space.from_unit(np.array(data.draw(st.lists(rows, min_size=1, max_size=3))))
+    assert space.as_legal(points) == points
+    assert space.as_legal([list(point.values()) for point in points]) == points
+
+
+def test_legal_values_have_the_types_of_their_parameters():
+    given = {"lr": np.float32(1e-5), "x": np.int64(1), "layers": 8.0, "width": np.int64(8)}
+    (point,) = mixed_space().as_legal({**given, "batch": np.int64(16), "act": np.nan})
+    types = {"lr": float, "x": float, "layers": int, "width": int, "batch": int}
+    assert {name: type(value) for name, value in point.items()} == {**types, "act": type(None)}
+    assert (point["lr"], point["x"], point["act"]) == (1e-5, 1.0, None), "a bound is that bound"
+    box = Space.box([[-1, 1], [0, 10]]).as_legal([0.1, 0.3])
+    assert box.tolist() == [[0.1, 0.3]]
+
+
 def test_snap_keeps_the_shape_and_its_argument():
     space = Space([Integer(0, 2), (0, 1)])
     unit = np.full((4, 3, 2), 0.6)

@@ -1,0 +1,57 @@
+"""Which trial is meant: by itself, by its number, or by its point."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structbo.data import State, Trial, unit_points
+from structbo.models.arguments import is_integer
+from structbo.space import Space
+
+PAST: dict[State, str] = {
+    "waiting": "waits in the queue: ask for it first",
+    "complete": "was already told",
+    "failed": "was already told",
+    "withdrawn": "was already withdrawn",
+}
+
+
+def number_of(
+    given: Any, trials: Sequence[Trial], space: Space, states: Sequence[State] = ("pending",)
+) -> int | None:
+    """The number of a trial in one of some states.
+
+    Args:
+        given: a trial, its number, or its point; of several trials at one point it is the first.
+        trials: all trials, in the order of their numbers.
+        space: the search space.
+        states: the states that it may have.
+
+    Returns:
+        The number; None for a point of none of these trials.
+
+    Raises:
+        ValueError: if the trial is unknown or in another state, or the point outside the space.
+    """
+    if isinstance(given, Trial):
+        number = given.number
+    elif is_integer(given):
+        number = int(given)
+    else:
+        if isinstance(given, list | tuple) and any(isinstance(t, Trial) for t in given):
+            raise ValueError(f"trial must be one trial, got {len(given)}; give one at a time.")
+        unit = unit_points(space, [given], "trial")
+        among = [t for t in trials if t.state in states]
+        same = (t for t in among if np.array_equal(space.to_unit([t.params]), unit))
+        return next((t.number for t in same), None)
+    if not 0 <= number < len(trials):
+        raise ValueError(f"trial {number} is unknown: this optimizer has {len(trials)}.")
+    own = trials[number]
+    if isinstance(given, Trial) and not np.array_equal(
+        space.to_unit([given.params]), space.to_unit([own.params])
+    ):
+        raise ValueError(f"{given} was not asked from this optimizer, whose own is {own}.")
+    if own.state not in states:
+        raise ValueError(f"trial {number} {PAST[own.state]}: {own}.")
+    return number
