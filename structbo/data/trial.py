@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
+"""What has become of a trial, see `Trial`."""
 
 
 class Copied:
