@@ -28,7 +28,7 @@ from structbo.plots import (
 )
 from structbo.posterior import Effect, Importances, Posterior, compare, fit
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
-from structbo.space import Categorical, Integer, Ordinal, Real, Space
+from structbo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
 
 __version__ = "0.1.0"
 
@@ -36,6 +36,7 @@ __all__ = [
     "Categorical",
     "CoordinatewiseSampling",
     "Effect",
+    "Fixed",
     "HierarchicalDiagonalSampling",
     "Importances",
     "Integer",

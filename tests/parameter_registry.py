@@ -24,6 +24,13 @@ def reals(draw):
 
 
 @st.composite
+def stepped(draw):
+    low = draw(st.integers(-50, 50))
+    step = draw(st.sampled_from([0.1, 0.25, 0.3, 7.0]))
+    return Real(low, round(low + draw(st.integers(1, 200)) * step, 9), step=step)
+
+
+@st.composite
 def integers(draw):
     log = draw(st.booleans())
     low = draw(st.integers(1 if log else -(2**52), 2**52) | st.integers(1, 5))
@@ -36,7 +43,7 @@ def choices(kind):
 
 
 PARAMETERS: dict[type[Parameter], st.SearchStrategy[Parameter]] = {
-    Real: reals(),
+    Real: reals() | stepped(),
     Integer: integers(),
     Ordinal: choices(Ordinal),
     Categorical: choices(Categorical),

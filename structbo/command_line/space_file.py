@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from structbo.space import Categorical, Integer, Ordinal, Real, Space
-from structbo.space.parameters import Parameter, did_you_mean
+from structbo.space import Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from structbo.space.spelling import did_you_mean
 
-TYPES: dict[str, type[Parameter]] = {
+TYPES: dict[str, type[Parameter | Fixed]] = {
     "real": Real,
     "integer": Integer,
     "ordinal": Ordinal,
     "categorical": Categorical,
+    "fixed": Fixed,
 }
 
 
@@ -41,7 +42,7 @@ def read_space(path: Path) -> Space:
     return Space({str(name): _parameter(f"{path}: {name}", spec) for name, spec in found.items()})
 
 
-def _parameter(where: str, spec: Any) -> Parameter:
+def _parameter(where: str, spec: Any) -> Parameter | Fixed:
     if not isinstance(spec, Mapping) or "type" not in spec:
         raise ValueError(
             f"{where} must have a type and its arguments, such as "

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from structbo.space import Space
-from structbo.space.parameters import Parameter, did_you_mean
+from structbo.space import Fixed, Parameter, Space
+from structbo.space.spelling import did_you_mean
 
 FAILED = {"nan", "failed", "inf", "-inf", "none", "null"}
 """What stands, in any case of its letters, for the value of an evaluation that failed."""
@@ -61,7 +61,8 @@ def read_evaluations(path: Path, space: Space, value: str | None) -> Evaluations
         row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
         point = {
             name: _cell(f"{where}, column {name}", parameter, row[name])
-            for name, parameter in zip(space.names, space.parameters, strict=True)
+            for name, parameter in space.spec.items()
+            if name in row
         }
         if row[column]:
             found.points.append(point)
@@ -77,7 +78,7 @@ def _value_column(path: Path, columns: Sequence[str], space: Space, value: str |
             f"{path} has no column {missing[0]!r}{did_you_mean(missing[0], columns)}; its columns "
             f"are {', '.join(columns)}."
         )
-    others = [name for name in columns if name not in space.names]
+    others = [name for name in columns if name not in space.columns]
     if value is None and len(others) == 1:
         return others[0]
     if value not in others:
@@ -90,7 +91,7 @@ def _value_column(path: Path, columns: Sequence[str], space: Space, value: str |
     return value
 
 
-def _cell(where: str, parameter: Parameter, text: str) -> Any:
+def _cell(where: str, parameter: Parameter | Fixed, text: str) -> Any:
     """The value of a parameter that a text stands for."""
     choices = getattr(parameter, "choices", None)
     if choices is None:
@@ -99,7 +100,7 @@ def _cell(where: str, parameter: Parameter, text: str) -> Any:
         by_text = {str(choice): choice for choice in choices}
         value = by_text.get(text, text)
     try:
-        parameter.to_unit(value)
+        parameter.as_legal(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from None
     return value
@@ -127,7 +128,7 @@ def written(space: Space, points: Sequence[dict[str, Any]], is_json: bool) -> st
     if is_json:
         return json.dumps(list(points), indent=2) + "\n"
     text = io.StringIO()
-    rows = csv.DictWriter(text, space.names, lineterminator="\n")
+    rows = csv.DictWriter(text, space.columns, lineterminator="\n")
     rows.writeheader()
     rows.writerows(points)
     return text.getvalue()

@@ -34,7 +34,7 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
         raise ImportError("to_frame needs pandas: pip install pandas.", name="pandas") from error
     points = [_by_name(trial.params, space) for trial in trials]
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in trials]}
-    for name in space.names:
+    for name in space.columns:
         column = f"params_{name}" if name in COLUMNS else name
         columns[column] = [point.get(name) for point in points]
     columns["value"] = [np.nan if trial.value is None else trial.value for trial in trials]

@@ -5,10 +5,7 @@ values are Optuna's *internal representation*.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -16,49 +13,11 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from structbo.models.arrays import FloatArray
-from structbo.space import Categorical, Integer, Ordinal, Parameter, Real, Space
-from structbo.space.parameters import MAX_INTEGERS
+from structbo.space import Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from structbo.space.numeric import MAX_INTEGERS, on_grid
 
 STORED_TYPES = (type(None), bool, int, float, str)
 """Choices that every storage of Optuna keeps."""
-
-
-@dataclass(frozen=True)
-class Stepped(Parameter):
-    """The numbers low, low + step, ..., up to high.
-
-    Args:
-        low, high: finite bounds, low < high.
-        step: the distance of neighbors.
-
-    Example:
-        >>> stepped = Stepped(0.0, 1.0, 0.25)
-        >>> stepped.to_unit(0.75), stepped.from_unit(0.6)
-        (0.75, 0.5)
-    """
-
-    low: float
-    high: float
-    step: float
-
-    @property
-    def _num_steps(self) -> int:
-        return round((self.high - self.low) / self.step)
-
-    @property
-    def levels(self) -> FloatArray | None:
-        """All of them, unless they are so many that they are as good as real numbers."""
-        return np.linspace(0, 1, self._num_steps + 1) if self._num_steps < MAX_INTEGERS else None
-
-    def to_unit(self, value: Any) -> float:
-        index = round((float(value) - self.low) / self.step)
-        if not 0 <= index <= self._num_steps:
-            raise ValueError(f"value must be in [{self.low}, {self.high}], got {value}")
-        return index / self._num_steps
-
-    def from_unit(self, u: float) -> float:
-        return min(self.low + self.step * round(u * self._num_steps), self.high)
 
 
 def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) -> Parameter:
@@ -85,20 +44,23 @@ def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) ->
             return Integer(low, high, log)
         case IntDistribution(low=low, high=high, log=True):
             return Real(low, high, log=True)
-        case FloatDistribution(low=low, high=high, step=float(step)):
-            return Stepped(low, high, step)
-        case IntDistribution(low=low, high=high, step=step):
-            return Stepped(low, high, step)
+        case FloatDistribution(low=low, high=high) | IntDistribution(low=low, high=high):
+            step = float(distribution.step or 1.0)
+            return Real(low, high, step=step if (high - low) / step < MAX_INTEGERS else None)
     raise TypeError(f"{distribution} is not a distribution that StructboSampler knows.")
 
 
 def rounded(distribution: BaseDistribution, value: float) -> float:
-    """The value of a parameter, rounded if its distribution is of very many integers."""
-    return float(round(value) if isinstance(distribution, IntDistribution) else value)
+    """The value of a parameter, on the grid of its distribution also if that has very many."""
+    step = getattr(distribution, "step", None)
+    if step is None:
+        return value
+    low, high = float(distribution.low), float(distribution.high)  # type: ignore[attr-defined]
+    return min(on_grid(low, float(step), round((value - low) / step)), high)
 
 
-def distribution_of(name: str, parameter: Parameter) -> BaseDistribution:
-    """The distribution of a parameter.
+def distribution_of(name: str, parameter: Parameter | Fixed) -> BaseDistribution:
+    """The distribution of a parameter, or of a fixed value.
 
     Raises:
         ValueError: if Optuna has none, or cannot store a choice.
@@ -108,11 +70,11 @@ def distribution_of(name: str, parameter: Parameter) -> BaseDistribution:
         FloatDistribution(high=1.0, log=False, low=0.0, step=None)
     """
     match parameter:
-        case Real(low=low, high=high, log=log):
-            return FloatDistribution(low, high, log=log)
+        case Real(low=low, high=high, log=log, step=step):
+            return FloatDistribution(low, high, log=log, step=step)
         case Integer(low=low, high=high, log=log):
             return IntDistribution(low, high, log=log)
-        case Ordinal(choices=choices) | Categorical(choices=choices):
+        case Ordinal(choices=choices) | Categorical(choices=choices) | Fixed(choices=choices):
             bad = [c for c in choices if not isinstance(c, STORED_TYPES)]
             bad += [c for i, c in enumerate(choices) if c in choices[:i]]
             if not bad:

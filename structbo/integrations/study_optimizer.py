@@ -41,8 +41,7 @@ class StudyOptimizer(Optimizer):
     def __init__(self, study: Study, space: SpaceLike, **settings: Unpack[Settings]) -> None:
         maximizes = study.direction == StudyDirection.MAXIMIZE
         super().__init__(space, "maximize" if maximizes else "minimize", **settings)
-        pairs = zip(self.space.names, self.space.parameters, strict=True)
-        self._distributions = {name: distribution_of(name, p) for name, p in pairs}
+        self._distributions = {n: distribution_of(n, p) for n, p in self.space.spec.items()}
         self._sampler = StructboSampler(self.space, **settings)
         self.study = study
         study.sampler = self._sampler
@@ -152,8 +151,8 @@ class StudyOptimizer(Optimizer):
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
         """A trial of the study. One whose point nobody knows is as good as withdrawn."""
-        number, names = frozen.number, self.space.names
-        named = known_params(frozen, self._distributions)
+        number, names = frozen.number, self.space.columns
+        named = self.space.fixed | known_params(frozen, self._distributions)
         is_told = frozen.state.is_finished() and counts(frozen)
         missing = [name for name in names if name not in named]
         unknown = [name for name in named if name not in names]

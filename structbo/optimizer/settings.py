@@ -15,7 +15,7 @@ from structbo.models import AdditiveGP
 from structbo.models.arguments import check_model, checked_count
 from structbo.samplers import Sampler, default_sampler
 from structbo.space import Space
-from structbo.space.parameters import did_you_mean
+from structbo.space.spelling import did_you_mean
 
 MAX_SEED = 2**63 - 1
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])

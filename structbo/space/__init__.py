@@ -1,11 +1,14 @@
 """The search space: parameters, maps to and from the unit cube, and legal coordinates."""
 
+from structbo.space.choices import Categorical, Fixed, Ordinal
 from structbo.space.levels import Levels
-from structbo.space.parameters import Categorical, Integer, Ordinal, Parameter, Real, Scale
+from structbo.space.numeric import Integer, Real
+from structbo.space.parameters import Parameter, Scale
 from structbo.space.space import Points, Space, SpaceLike
 
 __all__ = [
     "Categorical",
+    "Fixed",
     "Integer",
     "Levels",
     "Ordinal",

@@ -7,7 +7,7 @@ Every parameter takes exactly one coordinate of the cube. Parameters know how to
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -17,7 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.arguments import is_integer
 from structbo.models.arrays import FloatArray
-from structbo.space.parameters import Parameter, Real, did_you_mean, nearest_level
+from structbo.space.choices import Fixed
+from structbo.space.numeric import Real
+from structbo.space.parameters import Parameter, nearest_level
+from structbo.space.rows import rows_of
 
 Points: TypeAlias = list[dict[str, Any]] | FloatArray
 """Points by name, or an array (n, D) for a plain box."""
@@ -30,11 +33,11 @@ class Space:
     Args:
         spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
             of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
-            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`. Bounds are those of
-            real numbers also where they are integers; then there is a warning, but not for (0, 1).
+            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for what
+            all points share. Bounds are those of real numbers also where they are integers; then
+            there is a warning, but not for (0, 1).
 
     Attributes:
-        names: the D names; parameters: the D parameters.
         is_box: whether points are arrays (n, D) rather than dicts.
 
     Raises:
@@ -48,16 +51,17 @@ class Space:
     [{'lr': 0.0001, 'act': 'relu'}]
     """
 
-    names: tuple[str, ...]
-    parameters: tuple[Parameter, ...]
+    _spec: tuple[tuple[str, Parameter | Fixed], ...]
     is_box: bool
 
     def __init__(self, spec: "Mapping[str, Any] | Sequence[Any] | NDArray[Any] | Space") -> None:
         if hasattr(spec, "ndim"):
             spec = Space.box(np.asarray(spec))
         named = _named(spec)
-        object.__setattr__(self, "names", tuple(named))
-        object.__setattr__(self, "parameters", tuple(_parameter(n, s) for n, s in named.items()))
+        made = tuple((name, _parameter(name, short)) for name, short in named.items())
+        object.__setattr__(self, "_spec", made)
+        if not self.parameters:
+            raise ValueError(f"spec must hold a parameter that varies, got {named}")
         object.__setattr__(self, "is_box", isinstance(spec, Space) and spec.is_box)
         _warn_of_integers(named)
 
@@ -88,6 +92,31 @@ class Space:
         return space
 
     @property
+    def spec(self) -> dict[str, Parameter | Fixed]:
+        """What the space is made of, by name and in the order in which it was given."""
+        return dict(self._spec)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The D names of the parameters."""
+        return tuple(name for name, made in self._spec if isinstance(made, Parameter))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The D parameters."""
+        return tuple(made for _, made in self._spec if isinstance(made, Parameter))
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """The values that all points share, by name."""
+        return {name: made.value for name, made in self._spec if isinstance(made, Fixed)}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All names, also those of fixed values, in the order in which they were given."""
+        return tuple(name for name, _ in self._spec)
+
+    @property
     def num_dims(self) -> int:
         """D, the number of parameters."""
         return len(self.names)
@@ -113,7 +142,8 @@ class Space:
 
         Args:
             points: a dict by name, a list of dicts, a DataFrame, or an array (n, D) or (D,) (or
-                nested list) of values in the order of `names`.
+                nested list) of values in the order of `names`. Fixed values may be left out, and
+                have no place in an array.
             name: what to call them in messages.
 
         Returns:
@@ -168,7 +198,8 @@ class Space:
         """Rows of values as points."""
         if self.is_box:
             return np.array(rows).reshape(-1, self.num_dims)
-        return [dict(zip(self.names, row, strict=True)) for row in rows]
+        points = [self.fixed | dict(zip(self.names, row, strict=True)) for row in rows]
+        return [{name: point[name] for name in self.columns} for point in points]
 
     def snap(self, unit: ArrayLike) -> FloatArray:
         """Move to the nearest legal points of the unit cube.
@@ -195,8 +226,7 @@ class Space:
     def __repr__(self) -> str:
         if self.is_box:
             return f"Space.box({[[p.low, p.high] for p in self.parameters if isinstance(p, Real)]})"
-        pairs = zip(self.names, self.parameters, strict=True)
-        lines = [f"    {name!r}: {parameter!r},\n" for name, parameter in pairs]
+        lines = [f"    {name!r}: {made!r},\n" for name, made in self._spec]
         return "Space({\n" + "".join(lines) + "})"
 
     def _coordinates(self, unit: ArrayLike) -> FloatArray:
@@ -209,25 +239,11 @@ class Space:
             raise ValueError("unit must not hold NaN")
         return coordinates
 
-    def _rows(self, name: str, points: Any) -> Sequence[Sequence[Any]]:
-        """Any kind of table, as rows of values in the order of `names`."""
-        if hasattr(points, "columns"):
-            self._check_names(name, points.columns)
-            return list(zip(*(points[column].to_list() for column in self.names), strict=True))
-        if hasattr(points, "ndim") and not _is_dict(points):
-            points = np.asarray(points).tolist()
-        if isinstance(points, str) or not isinstance(points, Iterable):
-            raise TypeError(f"{name} must be dicts, a DataFrame or an array, got {points!r}")
-        points = [points] if _is_dict(points) else list(points)
-        if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
-            points = [points]
-        return [self._row(f"{name}[{i}]", point) for i, point in enumerate(points)]
-
     def _mapped(
         self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
     ) -> list[list[Any]]:
         """What a function makes of every value of points."""
-        rows = [list(row) for row in self._rows(name, points)]
+        rows = [list(row) for row in rows_of(points, self.names, self.fixed, name)]
         for i, row in enumerate(rows):
             for d, parameter in enumerate(self.parameters):
                 try:
@@ -235,30 +251,6 @@ class Space:
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
         return rows
-
-    def _row(self, where: str, point: Any) -> Sequence[Any]:
-        if _is_dict(point):
-            self._check_names(where, point.keys())
-            return [point[name] for name in self.names]
-        if len(point) != self.num_dims:
-            raise ValueError(
-                f"{where} must hold {self.num_dims} values {list(self.names)}, got {len(point)}; "
-                "points as an array have shape (n, D)"
-            )
-        return list(point)
-
-    def _check_names(self, where: str, given: Iterable[Any]) -> None:
-        given = list(given)
-        if len(given) == self.num_dims and set(given) == set(self.names):
-            return
-        faults = [
-            *(f"unknown {n!r}{did_you_mean(n, self.names)}" for n in given if n not in self.names),
-            *(f"missing {name!r}" for name in self.names if name not in given),
-            *(f"repeated {name!r}" for name in self.names if given.count(name) > 1),
-        ]
-        raise ValueError(
-            f"{where} must have exactly the names {list(self.names)}; {', '.join(faults)}"
-        )
 
 
 SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
@@ -268,7 +260,7 @@ SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]
 def _named(spec: Any) -> dict[str, Any]:
     """The argument of `Space`, as parameters or their short forms by name."""
     if isinstance(spec, Space):
-        return dict(zip(spec.names, spec.parameters, strict=True))
+        return spec.spec
     if isinstance(spec, str) or not isinstance(spec, Mapping | Sequence):
         raise TypeError(f"spec must be a dict, a list, an array (D, 2) or a Space, got {spec!r}")
     named = dict(spec) if isinstance(spec, Mapping) else {f"x{d}": s for d, s in enumerate(spec)}
@@ -294,10 +286,10 @@ def _warn_of_integers(named: Mapping[str, Any]) -> None:
                     )
 
 
-def _parameter(name: str, spec: Any) -> Parameter:
+def _parameter(name: str, spec: Any) -> Parameter | Fixed:
     try:
         match spec:
-            case Parameter():
+            case Parameter() | Fixed():
                 return spec
             case (numbers.Real() as low, numbers.Real() as high):
                 return Real(low, high)  # type: ignore[arg-type]
@@ -306,11 +298,6 @@ def _parameter(name: str, spec: Any) -> Parameter:
     except (TypeError, ValueError) as error:
         raise type(error)(f"parameter {name!r}: {error}") from None
     raise TypeError(
-        f"parameter {name!r} must be (low, high), (low, high, 'log'), Real, Integer, Ordinal or "
-        f"Categorical, got {spec!r}; for choices write Categorical([...])"
+        f"parameter {name!r} must be (low, high), (low, high, 'log'), Real, Integer, Ordinal, "
+        f"Categorical or Fixed, got {spec!r}; for choices write Categorical([...])"
     )
-
-
-def _is_dict(point: Any) -> bool:
-    """Whether values are found by name, as in a dict or a row of a DataFrame."""
-    return hasattr(point, "keys")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from structbo import Categorical, Integer, Ordinal, Real, Space
+from structbo import Categorical, Fixed, Integer, Ordinal, Real, Space
 from structbo.command_line.space_file import read_space
 
 GOOD = """
@@ -14,6 +14,8 @@ lr: {type: real, low: 1e-5, high: 0.1, log: true}
 layers: {type: integer, low: 1, high: 8}
 batch: {type: ordinal, choices: [16, 32, 64]}
 act: {type: categorical, choices: [relu, gelu, "1e3"]}
+dropout: {type: real, low: 0, high: 0.5, step: 0.1}
+optimizer: {type: fixed, value: adam}
 """
 EXPECTED = Space(
     {
@@ -21,6 +23,8 @@ EXPECTED = Space(
         "layers": Integer(1, 8),
         "batch": Ordinal([16, 32, 64]),
         "act": Categorical(["relu", "gelu", "1e3"]),
+        "dropout": Real(0.0, 0.5, step=0.1),
+        "optimizer": Fixed("adam"),
     }
 )
 

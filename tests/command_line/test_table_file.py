@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from structbo import Categorical, Integer, Space
+from structbo import Categorical, Fixed, Integer, Space
 from structbo.command_line.table_file import read_evaluations, written
 
 SPACE = Space({"lr": (1e-4, 1.0, "log"), "k": Integer(1, 8), "act": Categorical([1, "b,c", None])})
@@ -33,6 +33,17 @@ def test_evaluations_failures_and_pending_points(tmp_path: Path):
 def test_the_one_other_column_has_the_values(tmp_path: Path):
     found = read_evaluations(table(tmp_path, "k,act,lr,y\n1,1,1,-2e3\n\n"), SPACE, None)
     assert found.values == [-2000.0]
+
+
+def test_fixed_values_may_have_a_column(tmp_path: Path):
+    space = Space({"n": Fixed(3), "x": (0.0, 1.0)})
+    for text in ("x,y\n0.5,1\n", "x,n,y\n0.5,3,1\n"):
+        assert space.as_legal(read_evaluations(table(tmp_path, text), space, None).points) == [
+            {"n": 3, "x": 0.5}
+        ]
+    with pytest.raises(ValueError, match=r"line 2, column n: value is fixed at 3, got '4'"):
+        read_evaluations(table(tmp_path, "x,n,y\n0.5,4,1\n"), space, None)
+    assert written(space, [{"n": 3, "x": 0.5}], is_json=False) == "n,x\n3,0.5\n"
 
 
 BAD: dict[str, tuple[str, str | None]] = {

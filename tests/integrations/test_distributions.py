@@ -12,7 +12,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from structbo import Categorical, Integer, Ordinal, Real, Space
+from structbo import Categorical, Fixed, Integer, Ordinal, Real, Space
 from structbo.integrations.distributions import (
     distribution_of,
     internal_space,
@@ -58,6 +58,8 @@ def test_levels_of_a_parameter_are_the_values_of_its_distribution(
         (IntDistribution(1, 10**8, log=True), 10**4),
         (IntDistribution(0, 10**8), 5 * 10**7),
         (FloatDistribution(0.0, 10**8, step=0.5), 5e7),
+        (IntDistribution(0, 10**8, step=2), 5 * 10**7),
+        (FloatDistribution(0.0, 10**6, step=0.1), 5e5),
     ],
     ids=str,
 )
@@ -84,6 +86,7 @@ def test_steps_outside_of_the_range_are_errors() -> None:
     [
         Real(-1.0, 2.0),
         Real(1e-3, 1.0, log=True),
+        Real(-1.0, 2.0, step=0.1),
         Integer(-3, 4),
         Integer(1, 64, log=True),
         Ordinal([4, 8, 16]),
@@ -101,6 +104,12 @@ def test_parameters_come_back_with_the_same_coordinates(parameter: Parameter) ->
         internal = distribution.to_internal_repr(parameter.from_unit(u))
         assert back.to_unit(internal) == parameter.to_unit(parameter.from_unit(u))
         assert distribution.to_external_repr(back.from_unit(u)) == parameter.from_unit(u)
+
+
+def test_a_fixed_value_has_a_distribution_of_one() -> None:
+    assert distribution_of("p", Fixed("adam")) == CategoricalDistribution(("adam",))
+    with pytest.raises(ValueError, match="'p' of a study has choices that Optuna cannot store"):
+        distribution_of("p", Fixed((1, 2)))
 
 
 class Angle(Parameter):

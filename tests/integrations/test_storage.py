@@ -15,7 +15,7 @@ import pytest
 from optuna.trial import TrialState
 
 import structbo
-from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial
+from structbo import Categorical, Fixed, Integer, Optimizer, Real, Space, SpaceExhausted, Trial
 from structbo.integrations.optuna import StructboSampler
 from structbo.integrations.study_optimizer import StudyOptimizer
 
@@ -98,6 +98,23 @@ def test_a_run_that_breaks_off_is_resumed(error: type[BaseException], kept: dict
             t.params for t in whole.trials
         ]
     assert [t.value for t in rest.trials[:3]] == [t.value for t in whole.trials[:3]]
+
+
+@FAST_OR_MODEL
+def test_fixed_values_and_steps_are_kept(num_initial: int, kept: dict[str, Any]) -> None:
+    """Trials of a study whose value was another one are refused."""
+    space = {"d": Fixed("adam"), "b": Real(0.0, 1.0, step=0.1), "a": (0.0, 1.0), "c": Fixed("v")}
+    run = partial(minimize, lambda p: cost({**p, "b": 1.0 + p["b"]}), num_initial=num_initial)
+    whole = run(space, 7, initial_points=[{"a": 0.5, "b": 0.3}])
+    for n_trials in (3, 4):
+        last = run(space, n_trials, initial_points=[{"a": 0.5, "b": 0.3}], **kept)
+    assert last.trials == whole.trials
+    assert list(whole.trials[0].params.values()) == ["adam", 0.3, 0.5, "v"]
+    assert {t.params["b"] for t in whole.trials} <= {k / 10 for k in range(11)}
+    assert last.optimizer.tell({"a": 0.25, "b": 0.7}, 1.0).params["d"] == "adam"
+    assert last.optimizer.study.trials[0].params["d"] == "adam"  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"\['d'\]: value is fixed at 'sgd', got 'adam'"):
+        run({**space, "d": Fixed("sgd")}, 1, **kept)
 
 
 def test_failures_are_remembered_as_such(kept: dict[str, Any]) -> None:

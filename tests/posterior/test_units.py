@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from given_draws import edge_draws, with_edges
 
-from structbo import Categorical, Integer, Optimizer, Ordinal, Space
+from structbo import Categorical, Fixed, Integer, Optimizer, Ordinal, Real, Space
 from structbo.models import AdditiveGP, main_effects
 from structbo.posterior import Posterior, Units
 from structbo.posterior.effects import quadrature_of
@@ -129,19 +129,22 @@ def test_units_survive_pickling_and_the_prior_has_them(posterior: Posterior):
 
 
 def test_many_levels_are_thinned_and_averaged_as_an_integral():
-    parameters = Integer(0, 1), Integer(1, 1000), Integer(1, 512, log=True)
-    space = Space(dict(zip(("few", "many", "log"), parameters, strict=True)))
-    X = space.snap(np.random.default_rng(0).random((30, 3)))
+    parameters = Integer(0, 1), Integer(1, 1000), Integer(1, 512, log=True), Real(0, 1, step=0.2)
+    named = dict(zip(("few", "many", "log", "step"), parameters, strict=True))
+    space = Space({"fixed": Fixed("a"), **named})
+    X = space.snap(np.random.default_rng(0).random((30, 4)))
     model, units = AdditiveGP(main_effects()), Units(space)
-    posterior = Posterior(model, X, X[:, 0], given_draws(3), names=space.names, units=units)
-    few, many, log = posterior.main_effects(num_points=10)
+    posterior = Posterior(model, X, X[:, 0], given_draws(4), names=space.names, units=units)
+    few, many, log, step = posterior.main_effects(num_points=10)
     np.testing.assert_array_equal(few.grid[0], [0, 1])
+    np.testing.assert_array_equal(step.grid[0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert step.scales == ("linear",)
     np.testing.assert_array_equal(many.grid[0], [1, 112, 223, 334, 445, 556, 667, 778, 889, 1000])
     np.testing.assert_array_equal(log.grid[0], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512])
     np.testing.assert_allclose(many.mean, 0.5, atol=0.05)
     nodes, weights = quadrature_of(posterior)
     used = weights > 0.0
-    assert used.sum(0).tolist() == [2, 64, 64]
+    assert used.sum(0).tolist() == [2, 64, 64, 6]
     np.testing.assert_array_equal(np.sort(nodes[used[:, 0], 0]), [0.0, 1.0])
     np.testing.assert_allclose(weights.sum(0), 1.0)
 

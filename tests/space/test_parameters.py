@@ -7,17 +7,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parameter_registry import COORDINATES, PARAMETERS, quick
+from parameter_registry import COORDINATES, PARAMETERS, quick, reals, stepped
 
 from structbo import Categorical, Integer, Ordinal, Real
 
-DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real)
+DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real) | stepped()
 
 
 def values(parameter):
     """All legal values of a discrete parameter, without its own help."""
     if isinstance(parameter, Integer):
         return list(range(parameter.low, parameter.high + 1))
+    if isinstance(parameter, Real):
+        steps = np.arange(len(parameter.levels)) * parameter.step
+        return [round(value, 9) for value in (parameter.low + steps).tolist()]
     return list(parameter.choices)
 
 
@@ -29,6 +32,7 @@ def values(parameter):
         (Integer(1, 9), 3, 0.25),
         (Integer(-1, 1), 0, 0.5),
         (Integer(1, 9, log=True), 3, 0.5),
+        (Real(-1, 1, step=0.25), 0.5, 0.75),
         (Integer(7, 7), 7, 0.5),
         (Integer(7, 7, log=True), 7, 0.5),
         (Ordinal([64, 16, 32]), 16, 0.5),
@@ -51,7 +55,7 @@ def test_a_coordinate_between_two_levels_goes_to_the_nearer():
 
 
 @quick
-@given(st.data(), PARAMETERS[Real])
+@given(st.data(), reals())
 def test_reals_round_trip_to_the_last_digits(data, real):
     value = data.draw(st.floats(real.low, real.high))
     wide = math.log(real.high / real.low) if real.log else 1
@@ -85,14 +89,28 @@ def test_coordinates_far_outside_go_to_the_bounds(real):
     assert far == [real.low, real.low, real.high, real.high]
 
 
+def test_steps_are_decimal_numbers():
+    """Not 0.30000000000000004; a value that went through single precision is still that value."""
+    real = Real(0, 1, step=0.1)
+    assert [real.from_unit(u) for u in real.levels] == [k / 10 for k in range(11)]
+    assert real.to_unit(np.float32(0.3)) == real.levels[3]
+    assert real.as_legal(np.float32(0.3)) == 0.3
+    assert Real(0, 1, step=1 / 3).from_unit(1.0) == 1.0
+
+
+def test_what_is_between_steps_is_refused():
+    with pytest.raises(ValueError, match=r"0.0 plus a multiple of 0.25, got 0.3; the nearest is 0"):
+        Real(0, 1, step=0.25).to_unit(0.3)
+
+
 @quick
 @given(DISCRETE)
 def test_discrete_values_round_trip_exactly(parameter):
     for value in values(parameter):
         back = parameter.from_unit(parameter.to_unit(value))
         assert back == value
-        assert type(back) is type(value)
-        if not isinstance(parameter, Integer):
+        assert isinstance(back, type(value)) or isinstance(parameter, Real)
+        if not isinstance(parameter, Integer | Real):
             assert back is value
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameter_registry import COORDINATES, PARAMETERS, quick
 
-from structbo import Categorical, Integer, Ordinal, Real, Space
+from structbo import Categorical, Fixed, Integer, Ordinal, Real, Space
 
 SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
 
@@ -69,6 +69,38 @@ def test_legal_values_have_the_types_of_their_parameters():
     assert (point["lr"], point["x"], point["act"]) == (1e-5, 1.0, None), "a bound is that bound"
     box = Space.box([[-1, 1], [0, 10]]).as_legal([0.1, 0.3])
     assert box.tolist() == [[0.1, 0.3]]
+
+
+def test_fixed_values_are_in_every_point_and_take_no_coordinate():
+    """In the place where they were given; points may lack them, and arrays have none."""
+    space = Space({"a": Fixed([1, 2]), "x": (0.0, 1.0), "b": Fixed(None), "k": Integer(1, 3)})
+    assert (space.num_dims, space.names, space.columns) == (2, ("x", "k"), ("a", "x", "b", "k"))
+    assert space.fixed == {"a": (1, 2), "b": None}
+    (point,) = space.from_unit([0.5, 1.0])
+    assert list(point.items()) == [("a", (1, 2)), ("x", 0.5), ("b", None), ("k", 3)]
+    tables = [point, [{"x": 0.5, "k": 3}], [[0.5, 3]], pd.DataFrame([point])]
+    tables += [pd.DataFrame({"k": [3], "b": [np.nan], "x": [0.5]})]
+    for table in tables:
+        np.testing.assert_array_equal(space.to_unit(table), [[0.5, 1.0]])
+        assert space.as_legal(table) == [point]
+    assert Space(space) == space == pickle.loads(pickle.dumps(space)) == eval(repr(space))
+    assert space != Space({**space.spec, "b": Fixed(0)})
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([{"x": 0.5, "a": 2}], r"points\[0\]\['a'\]: value is fixed at 1, got 2"),
+        (pd.DataFrame({"x": [0.0, 1.0], "a": [1, True]}), r"points\[1\]\['a'\]: .* got True"),
+        ([{"x": 0.5, "a": np.zeros(2)}], r"is fixed at 1, got array"),
+        ([{"x": 0.5, "b": 1}], r"unknown 'b'"),
+        ([{"a": 1}], r"missing 'x'"),
+        ([[0.5, 1]], r"points\[0\] must hold 1 values \['x'\], got 2"),
+    ],
+)
+def test_other_values_than_the_fixed_ones_are_refused(points, message):
+    with pytest.raises(ValueError, match=message):
+        Space({"x": (0.0, 1.0), "a": Fixed(1)}).to_unit(points)
 
 
 def test_snap_keeps_the_shape_and_its_argument():
@@ -195,6 +227,17 @@ def test_the_repr_builds_the_space_again(space):
         (lambda: Real(0, 10**400), ValueError, "high must fit into a float, got 1000"),
         (lambda: Real("0", 1), TypeError, "low must be a number, got '0'"),
         (lambda: Real(False, 1), TypeError, "low must be a number, got False"),
+        (
+            lambda: Real(0, 1, step=0.3),
+            ValueError,
+            "high=1.0 and step=0.3; high=0.9 would",
+        ),
+        (lambda: Real(0, 1, step=3), ValueError, "step=3.0; high=3.0 would do"),
+        (lambda: Real(0, 1, step=-0.1), ValueError, "step must be positive, got -0.1"),
+        (lambda: Real(1, 2, True, step=1), ValueError, "step and log exclude each other"),
+        (lambda: Real(0, 1, step=1e-9), ValueError, "makes more than 1048576 values"),
+        (lambda: Fixed({"a": 1}), TypeError, "value must be hashable, got {'a': 1}"),
+        (lambda: Space({"a": Fixed(1)}), ValueError, "spec must hold a parameter that varies"),
         (lambda: Integer(8, 1), ValueError, "low must not exceed high, got low=8 and high=1"),
         (lambda: Integer(0, 8, log=True), ValueError, "log needs low >= 1, got low=0"),
         (lambda: Integer(0.5, 8), ValueError, "low must be an integer, got 0.5"),

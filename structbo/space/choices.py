@@ -1,0 +1,139 @@
+"""Parameters that are one of several values, and values that are fixed."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from structbo.space.parameters import Discrete
+from structbo.space.scalars import plain
+from structbo.space.spelling import did_you_mean
+
+
+@dataclass(frozen=True)
+class _Choices(Discrete):
+    choices: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        unordered = isinstance(self.choices, str | bytes | set | frozenset)
+        if unordered or not isinstance(self.choices, Iterable):
+            raise TypeError(f"choices must be a list, got {self.choices!r}")
+        object.__setattr__(self, "choices", tuple(_uneditable(choice) for choice in self.choices))
+        if not self.choices:
+            raise ValueError("choices must hold at least one value, got none")
+        try:
+            counts = Counter(map(_identity, self.choices))
+        except TypeError:
+            raise TypeError(f"choices must be hashable, got {list(self.choices)}") from None
+        repeated = [choice for choice in self.choices if counts[_identity(choice)] > 1]
+        if repeated:
+            raise ValueError(f"choices must differ, got {repeated} as equals; keep one of them")
+
+    @property
+    def values(self) -> Sequence[Any]:
+        return self.choices
+
+    @cached_property
+    def _indices(self) -> dict[Hashable, int]:
+        return {_identity(choice): i for i, choice in enumerate(self.choices)}
+
+    def _index(self, value: Any) -> int:
+        try:
+            return self._indices[_identity(value)]
+        except (KeyError, TypeError):
+            hint = did_you_mean(value, self.choices)
+            choices = list(self.choices)
+            raise ValueError(f"value must be one of {choices}, got {value!r}{hint}") from None
+
+
+@dataclass(frozen=True)
+class Ordinal(_Choices):
+    """One of several values whose given order matters; neighbors are alike.
+
+    Args:
+        choices: distinct numbers, strings, booleans, None, or tuples of these. 1 and True differ,
+            1 and 1.0 do not; NaN reads as None. NumPy scalars come back as Python's own, lists as
+            tuples: nobody can edit them.
+
+
+    >>> Ordinal([16, 32, 64]).to_unit(32)
+    0.5
+    """
+
+
+@dataclass(frozen=True)
+class Categorical(_Choices):
+    """One of several values without an order.
+
+    Args:
+        choices: as for `Ordinal`.
+
+    >>> Categorical(["relu", "gelu", None]).from_unit(1.0) is None
+    True
+    """
+
+    is_categorical: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A value that all points share; it is no parameter, and takes no coordinate.
+
+    Points come with it, as the objective needs it. Points that users give may lack it, but have no
+    other value.
+
+    Args:
+        value: a number, string, boolean, None, or a tuple of these.
+
+    >>> from structbo import Space
+    >>> space = Space({"lr": (0.0, 1.0), "optimizer": Fixed("adam")})
+    >>> space.num_dims, space.from_unit([0.5])
+    (1, [{'lr': 0.5, 'optimizer': 'adam'}])
+    """
+
+    value: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", _uneditable(self.value))
+        try:
+            hash(self.value)
+        except TypeError:
+            raise TypeError(f"value must be hashable, got {self.value!r}") from None
+
+    @property
+    def choices(self) -> tuple[Any]:
+        """The only one."""
+        return (self.value,)
+
+    def as_legal(self, value: Any) -> Any:
+        """The value itself; raises ValueError if `value` is another one."""
+        try:
+            is_same = bool(_identity(value) == _identity(self.value))
+        except ValueError:  # an array
+            is_same = False
+        if not is_same:
+            raise ValueError(f"value is fixed at {self.value!r}, got {value!r}")
+        return self.value
+
+
+def _uneditable(value: Any) -> Any:
+    """A choice that cannot be edited: lists become tuples."""
+    return tuple(map(_uneditable, value)) if isinstance(value, list) else plain(value)
+
+
+def _identity(value: Any) -> Hashable:
+    """Equal for the same choice: 1 and 1.0, [1] and (1,), NaN and None; but not 1 and True."""
+    value = plain(value)
+    if isinstance(value, list | tuple):
+        return tuple(_identity(item) for item in value)
+    return isinstance(value, bool), None if _is_missing(value) else value
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
+    except ValueError:  # an array
+        return False

@@ -1,0 +1,195 @@
+"""Parameters that are numbers."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structbo.models.arrays import FloatArray
+from structbo.space.parameters import Discrete, Parameter, Scale, nearest_level
+from structbo.space.scalars import as_integer, as_number
+
+ROUND_OFF = 1e-6  # a bound that went through single precision is still that bound
+MAX_INTEGERS = 2**20  # one level each, 8 MiB
+MAX_MAGNITUDE = 2**53  # the integers that a float64 holds exactly
+
+
+@dataclass(frozen=True)
+class Real(Parameter):
+    """A real number in [low, high], linear or in the logarithm, or of a grid of equal steps.
+
+    Args:
+        low, high: finite bounds, low < high; both positive if `log`.
+        log: whether the scale is logarithmic: equal ratios are equally far apart.
+        step: the values are low, low + step, ..., high only; not with `log`.
+
+    >>> Real(1e-4, 1.0, log=True).to_unit(1e-2)
+    0.5
+    >>> Real(0.0, 1.0, step=0.1).from_unit(0.32)
+    0.3
+    """
+
+    low: float
+    high: float
+    log: bool = False
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", as_number("low", self.low))
+        object.__setattr__(self, "high", as_number("high", self.high))
+        if not (math.isfinite(self.low) and math.isfinite(self.high)):
+            raise ValueError(f"low and high must be finite, got low={self.low}, high={self.high}")
+        if self.low >= self.high:
+            raise ValueError(f"low must be below high, got low={self.low} and high={self.high}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"log needs low > 0, got low={self.low}; raise it or drop log")
+        if not math.isfinite(self._span):
+            raise ValueError(f"[{self.low}, {self.high}] is too wide for a float; narrow it")
+        if self.step is not None:
+            object.__setattr__(self, "step", self._checked_step(as_number("step", self.step)))
+
+    def _checked_step(self, step: float) -> float:
+        if self.log:
+            raise ValueError(f"step and log exclude each other, got step={step}; drop one of them")
+        if not 0.0 < step < math.inf:
+            raise ValueError(f"step must be positive, got {step}")
+        count = (self.high - self.low) / step
+        if count >= MAX_INTEGERS:
+            raise ValueError(f"step={step} makes more than {MAX_INTEGERS} values; drop it")
+        if abs(count - round(count)) > ROUND_OFF or round(count) == 0:
+            last = on_grid(self.low, step, math.floor(count + ROUND_OFF))
+            nearest = last if last > self.low else on_grid(self.low, step, 1)
+            raise ValueError(
+                f"step must lead from low to high, got low={self.low}, high={self.high} and "
+                f"step={step}; high={nearest} would do"
+            )
+        return step
+
+    @cached_property
+    def _grid(self) -> tuple[tuple[float, ...], FloatArray] | None:
+        """The values and the levels of a grid."""
+        if self.step is None:
+            return None
+        count = round((self.high - self.low) / self.step)
+        inner = (on_grid(self.low, self.step, k) for k in range(1, count))
+        levels = np.linspace(0.0, 1.0, count + 1)
+        levels.setflags(write=False)
+        return (self.low, *inner, self.high), levels
+
+    @property
+    def levels(self) -> FloatArray | None:
+        return None if self._grid is None else self._grid[1]
+
+    @property
+    def scale(self) -> Scale:
+        return "log" if self.log else "linear"
+
+    @property
+    def _span(self) -> float:
+        return (self.high - self.low) / (self.low if self.log else 1.0)
+
+    def to_unit(self, value: Any) -> float:
+        number = as_number("value", value)
+        inside = min(max(number, self.low), self.high)
+        slack = ROUND_OFF * min(abs(inside), self.high - self.low)
+        if not abs(number - inside) <= slack:
+            raise ValueError(f"value must be in [{self.low}, {self.high}], got {number}")
+        if self._grid is not None:
+            index = self._index(inside)
+            return float(self._grid[1][index])
+        if self.log:
+            return math.log1p((inside - self.low) / self.low) / math.log1p(self._span)
+        return (inside - self.low) / self._span
+
+    def from_unit(self, u: float) -> float:
+        u = min(max(float(u), 0.0), 1.0)
+        if self._grid is not None:
+            values, levels = self._grid
+            return values[int(nearest_level(levels, u))]
+        if not self.log:
+            value = self.low * (1.0 - u) + self.high * u
+        elif u < 0.5:
+            value = self.low * math.exp(u * math.log1p(self._span))
+        else:  # from the other end, so that both bounds are exact
+            value = self.high * math.exp((u - 1.0) * math.log1p(self._span))
+        return min(max(value, self.low), self.high)
+
+    def as_legal(self, value: Any) -> float:
+        """The number itself, not one that lost a bit on its way to the coordinate and back."""
+        u = self.to_unit(value)
+        if self._grid is not None:
+            return self.from_unit(u)
+        return min(max(as_number("value", value), self.low), self.high)
+
+    def _index(self, number: float) -> int:
+        """Of a number of the grid."""
+        assert self._grid is not None and self.step is not None
+        values, _ = self._grid
+        index = min(round((number - self.low) / self.step), len(values) - 1)
+        if abs(number - values[index]) > ROUND_OFF * self.step:
+            raise ValueError(
+                f"value must be {self.low} plus a multiple of {self.step}, got {number}; the "
+                f"nearest is {values[index]}"
+            )
+        return index
+
+
+@dataclass(frozen=True)
+class Integer(Discrete):
+    """An integer in {low, ..., high}, both included, evenly spaced or in the logarithm.
+
+    Args:
+        low, high: integer bounds, low <= high; both positive if `log`.
+        log: whether the scale is logarithmic: equal ratios are equally far apart.
+
+    >>> Integer(1, 9).to_unit(3), round(Integer(1, 9, log=True).to_unit(3), 9)
+    (0.25, 0.5)
+    """
+
+    low: int
+    high: int
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", as_integer("low", self.low))
+        object.__setattr__(self, "high", as_integer("high", self.high))
+        if self.low > self.high:
+            raise ValueError(f"low must not exceed high, got low={self.low} and high={self.high}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"log needs low >= 1, got low={self.low}; raise it or drop log")
+        too_many = self.high - self.low >= MAX_INTEGERS
+        if too_many or max(-self.low, self.high) > MAX_MAGNITUDE:
+            raise ValueError(
+                f"{{{self.low}, ..., {self.high}}} is too large: at most {MAX_INTEGERS} integers "
+                f"of magnitude at most 2**53; use Real and round"
+            )
+
+    @property
+    def values(self) -> range:
+        return range(self.low, self.high + 1)
+
+    @property
+    def scale(self) -> Scale:
+        return "log" if self.log else "linear"
+
+    def _positions(self) -> FloatArray:
+        steps = super()._positions()
+        return np.log1p(steps / self.low) if self.log else steps
+
+    def _index(self, value: Any) -> int:
+        number = as_integer("value", value)
+        if not self.low <= number <= self.high:
+            raise ValueError(f"value must be in {{{self.low}, ..., {self.high}}}, got {number}")
+        return number - self.low
+
+
+def on_grid(low: float, step: float, index: int) -> float:
+    """The number ``low + index * step`` of decimals: 0.1 times 3 is 0.3.
+
+    >>> on_grid(0.0, 0.1, 3), 0.0 + 0.1 * 3
+    (0.3, 0.30000000000000004)
+    """
+    return float(Decimal(repr(low)) + index * Decimal(repr(step)))
