@@ -1,11 +1,11 @@
 """Observations: from tables of users to padded, standardized arrays."""
 
-from structbo.data.checks import checked_data, checked_points, one_number
+from structbo.data.checks import checked_data, checked_points
 from structbo.data.data import Data, Standardized, padded, padded_size
-from structbo.data.data_frame import column_names, in_order_of
-from structbo.data.frame import trial_frame
+from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import State, Trial
+from structbo.data.values import one_number
 
 __all__ = [
     "Data",
@@ -23,5 +23,6 @@ __all__ = [
     "padded",
     "padded_size",
     "trial_frame",
+    "trials_in",
     "unit_points",
 ]

@@ -1,6 +1,16 @@
-"""What only tables of pandas have: names of columns, and an index by which rows belong together."""
+"""Tables of pandas: names of columns, rows that belong together by an index, and trials."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+
+from structbo.data.trial import State, Trial
+from structbo.data.values import real_numbers
+from structbo.space import Space
+
+COLUMNS = ("number", "value", "state")
+"""Columns of a table of trials that are no parameters."""
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -41,3 +51,88 @@ def in_order_of(X: Any, y: Any) -> Any:
             "y.to_numpy() to match rows by their order."
         )
     return y.loc[X.index]
+
+
+def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
+    """Trials as a pandas DataFrame: number, one column per parameter, value, state.
+
+    Args:
+        trials: of the space.
+        space: its parameters are columns by name, ``params_number`` and so on for one that is named
+            as another column.
+
+    Raises:
+        ImportError: if pandas is not installed.
+
+    Example:
+        >>> trial_frame([Trial(0, {"x": 0.5}).told(2.0)], Space({"x": (0.0, 1.0)}))
+           number    x  value     state
+        0       0  0.5    2.0  complete
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError("to_frame needs pandas: pip install pandas.", name="pandas") from error
+    points = [_by_name(trial.params, space) for trial in trials]
+    columns: dict[str, list[Any]] = {"number": [trial.number for trial in trials]}
+    for name, column in _columns_of(space).items():
+        columns[column] = [point.get(name) for point in points]
+    columns["value"] = [np.nan if trial.value is None else trial.value for trial in trials]
+    columns["state"] = [trial.state for trial in trials]
+    return pd.DataFrame(columns)
+
+
+def trials_in(frame: Any, space: Space) -> list[Trial]:
+    """The trials of a table such as `trial_frame` makes but those withdrawn, numbered from 0.
+
+    Args:
+        frame: a DataFrame with the columns of `trial_frame`; those of number, state and fixed
+            values may be missing. Without a state, values that are not finite are failures.
+        space: of the parameters.
+
+    Raises:
+        TypeError: if it is no DataFrame.
+        ValueError: if a column is missing or unknown, a point is outside the space, or a value or
+            a state is none.
+
+    Example:
+        >>> import pandas as pd
+        >>> trials_in(pd.DataFrame({"x": [0.5], "value": [2.0]}), Space({"x": (0.0, 1.0)}))[0].value
+        2.0
+    """
+    if not hasattr(frame, "columns"):
+        raise TypeError(f"frame must be a DataFrame with a row for every trial, got {frame!r}.")
+    if "value" not in frame.columns:
+        raise ValueError(f"frame must have the column 'value', got {list(frame.columns)}.")
+    if "state" not in frame.columns:
+        frame = frame.assign(state="complete")
+    if unknown := sorted(set(frame["state"].map(str)) - set(get_args(State))):
+        raise ValueError(
+            f"the column 'state' of frame must hold {', '.join(get_args(State))}, got "
+            f"{unknown[0]!r}."
+        )
+    frame = frame[frame["state"] != "withdrawn"]
+    own = {column: name for name, column in _columns_of(space).items()}
+    points = frame[[c for c in frame.columns if c not in COLUMNS]].rename(columns=own)
+    params = space.as_legal(points, name="frame")
+    values = real_numbers("the column 'value' of frame", frame["value"])
+    rows = enumerate(zip(params, frame["state"].to_list(), values, strict=True))
+    return [_trial(number, *row) for number, row in rows]
+
+
+def _trial(number: int, params: Any, state: State, value: float) -> Trial:
+    if state in ("waiting", "pending"):
+        return Trial(number, params, state)
+    return Trial(number, params).told(value if state == "complete" else np.nan)
+
+
+def _columns_of(space: Space) -> dict[str, str]:
+    """The columns of parameters and fixed values, by their names."""
+    return {name: f"params_{name}" if name in COLUMNS else name for name in space.columns}
+
+
+def _by_name(params: Any, space: Space) -> dict[str, Any]:
+    named: dict[str, Any] = (
+        params if isinstance(params, dict) else dict(zip(space.names, params, strict=True))
+    )
+    return named

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.data.checks import real_numbers
+from structbo.data.values import real_numbers
 from structbo.models.arrays import FloatArray
 from structbo.space import Space
 

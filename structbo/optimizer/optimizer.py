@@ -13,12 +13,15 @@ from structbo.data import (
     Trial,
     direction_sign,
     one_number,
+    trial_frame,
+    trials_in,
     unit_points,
 )
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
+from structbo.optimizer.first_stage import FirstStage
 from structbo.optimizer.lookup import number_of
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
 from structbo.posterior import Posterior, Units, fit
@@ -67,19 +70,8 @@ class Optimizer(KeepsPrecision):
         self._trials: list[Trial] = []
         self._enqueued: set[int] = set()
         self._posterior: tuple[int, Posterior] | None = None
-        if screening is not None and not isinstance(screening, Screening):
-            raise TypeError(
-                "screening must be an instance such as HierarchicalDiagonalSampling(space), got "
-                f"{screening!r}."
-            )
-        self._screening = screening
-        if screening is not None and screening.space.names != self.space.names:
-            raise ValueError(
-                f"screening must be of a space with the names {list(self.space.names)}, its own "
-                f"are {list(screening.space.names)}."
-            )
-        self._trials += () if screening is None else screening.trials
-        self._screened = {trial.number: trial.number for trial in self._trials}
+        self._first_stage = FirstStage(screening, self.space)
+        self._trials += self._first_stage.trials
 
     def __repr__(self) -> str:
         complete = [t for t in self._trials if t.state == "complete"]
@@ -115,7 +107,7 @@ class Optimizer(KeepsPrecision):
         count = 1 if n is None else checked_count("n", n)
         first = len(self._trials)
         queue = [t.number for t in self._trials if t.state == "waiting"][:count]
-        self._ask_screening(count - len(queue))
+        self._ask_first_stage(count - len(queue))
         missing = first + count - len(queue) - len(self._trials)
         if missing:
             pending = [t for t in self._trials if t.state == "pending" or t.number in queue]
@@ -153,20 +145,19 @@ class Optimizer(KeepsPrecision):
         self._enqueued.add(len(self._trials) - 1)
         return self._trials[-1]
 
-    def _ask_screening(self, count: int) -> None:
+    def _ask_first_stage(self, count: int) -> None:
         """Takes over trials of the first stage, and its model when it is done."""
-        if self._screening is None:
-            return
-        for number in range(len(self._trials), len(self._trials) + count):
-            if self._screening.is_done:
-                if self._settings.get("model") is None:
-                    self._settings["model"] = self._screening.model()
-                    self._engine = Engine(self.space, **self._settings)
-                self._screening = None
+        for _ in range(count):
+            screening = self._first_stage.screening
+            if screening is None:
                 return
-            trial = self._screening.ask()
-            self._screened[number] = trial.number
-            self._trials.append(replace(trial, number=number))
+            if screening.is_done:
+                if self._settings.get("model") is None:
+                    self._settings["model"] = screening.model()
+                    self._engine = Engine(self.space, **self._settings)
+                self._first_stage = FirstStage(None, self.space)
+                return
+            self._trials.append(self._first_stage.ask(len(self._trials)))
 
     def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
         """Reports the objective at a point.
@@ -193,8 +184,43 @@ class Optimizer(KeepsPrecision):
             self._trials.append(told)
         else:
             told = self._trials[number] = self._trials[number].told(known)
-            self._tell_screening(told)
+            self._first_stage.tell(told)
         return told
+
+    def tell_frame(self, frame: Any) -> list[Trial]:
+        """Reports a table of trials, such as `to_frame` makes, of this run or of another one.
+
+        Args:
+            frame: a DataFrame with a column for every parameter, and the column value, with NaN for
+                failed evaluations. There may be a column state: trials that are "pending" or
+                "waiting" in it are enqueued, those "withdrawn" left out.
+
+        Returns:
+            The trials as they are kept.
+
+        Raises:
+            ValueError: if a column is missing or unknown, a point is outside the space, or a value
+                or a state is none. Then none of the trials is told.
+        """
+        trials = [t for t in trials_in(frame, self.space) if t.state != "withdrawn"]
+        return [
+            self.enqueue(t.params)
+            if t.state in ("pending", "waiting")
+            else self.tell(t.params, t.value)
+            for t in trials
+        ]
+
+    def to_frame(self) -> Any:
+        """All trials as a table.
+
+        Returns:
+            A pandas DataFrame with the columns number, one per parameter and fixed value, value and
+            state. A parameter of one of these names has the column ``params_number`` and so on.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        return trial_frame(self._trials, self.space)
 
     def withdraw(self, trial: Trial | int) -> Trial:
         """Withdraws a trial that is pending or waiting, of whose objective nothing is known.
@@ -215,12 +241,8 @@ class Optimizer(KeepsPrecision):
         own = self._trials[number]
         waits_again = own.state == "pending" and number in self._enqueued
         self._trials[number] = replace(own, state="waiting" if waits_again else "withdrawn")
-        self._tell_screening(self._trials[number])
+        self._first_stage.tell(self._trials[number])
         return self._trials[number]
-
-    def _tell_screening(self, told: Trial) -> None:
-        if self._screening is not None and told.number in self._screened:
-            self._screening.tell(self._screened[told.number], told.value)
 
     def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
         """The criterion of the last ask at points of your own; the higher, the better.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from structbo.data import Trial, trial_frame
+from structbo.data import Trial
 from structbo.optimizer.optimizer import Optimizer
 from structbo.posterior import Posterior
 
@@ -42,16 +42,8 @@ class Result:
         return self.optimizer.posterior
 
     def to_frame(self) -> Any:
-        """All trials as a table.
-
-        Returns:
-            A pandas DataFrame with the columns number, one per parameter, value and state. A
-            parameter of one of these names has the column ``params_number`` and so on.
-
-        Raises:
-            ImportError: if pandas is not installed.
-        """
-        return trial_frame(self.trials, self.optimizer.space)
+        """All trials as a table, see `Optimizer.to_frame`."""
+        return self.optimizer.to_frame()
 
     def __repr__(self) -> str:
         return f"Result({self.optimizer!r})"

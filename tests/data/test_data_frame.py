@@ -1,10 +1,11 @@
-"""Rows of tables of pandas belong together by their index, and columns have names."""
+"""Tables of pandas: rows belong together by their index, columns have names; trials."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from structbo.data import checked_data, column_names, in_order_of
+from structbo import Categorical, Fixed, Integer, Space, Trial
+from structbo.data import checked_data, column_names, in_order_of, trial_frame, trials_in
 
 X = pd.DataFrame({"b": [0.1, 0.2, 0.3], "a": [0.4, 0.5, 0.6]}, index=["p", "q", "r"])
 
@@ -49,3 +50,66 @@ def test_names_of_columns():
     assert column_names(X) == ("b", "a")
     assert column_names(pd.DataFrame(np.eye(2))) == ()
     assert column_names(X.to_numpy()) == ()
+
+
+SPACE = Space(
+    {
+        "x": (-1.0, 1.0),
+        "value": Integer(1, 5),
+        "f": Fixed("adam"),
+        "act": Categorical(["a", None, True, (1, 2)]),
+    }
+)
+TRIALS = [
+    Trial(0, {"x": 0.1, "value": 3, "f": "adam", "act": None}).told(0.1),
+    Trial(1, {"x": -1.0, "value": 5, "f": "adam", "act": True}).told(np.nan),
+    Trial(2, {"x": 0.3, "value": 1, "f": "adam", "act": "a"}, "waiting"),
+    Trial(3, {"x": 0.7, "value": 1, "f": "adam", "act": (1, 2)}, "pending"),
+    Trial(4, {"x": 1.0}, "withdrawn"),
+]
+
+
+def test_trials_come_back_from_their_table():
+    frame = trial_frame(TRIALS, SPACE)
+    assert list(frame.columns) == ["number", "x", "params_value", "f", "act", "value", "state"]
+    assert trials_in(frame, SPACE) == TRIALS[:4]
+    assert trials_in(frame.iloc[:, ::-1].drop(columns=["f", "number"]), SPACE) == TRIALS[:4]
+    assert [type(t.params["value"]) for t in trials_in(frame, SPACE)] == [int] * 4
+
+
+def test_trials_come_back_from_a_file(tmp_path):
+    box = Space.box([[-1.0, 1.0], [0.0, 10.0]])
+    trials = [Trial(i, np.array([0.1 * i, 0.7])).told(np.exp(i)) for i in range(3)]
+    trial_frame(trials, box).to_csv(tmp_path / "trials.csv", index=False)
+    assert trials_in(pd.read_csv(tmp_path / "trials.csv"), box) == trials
+
+
+def test_without_states_values_that_are_not_finite_are_failures():
+    table = pd.DataFrame({"x0": [0.1, 0.2, 0.3], "value": [1.0, np.nan, np.inf]}, index=[7, 7, 0])
+    states = [(t.number, t.state) for t in trials_in(table, Space([(0.0, 1.0)]))]
+    assert states == [(0, "complete"), (1, "failed"), (2, "failed")]
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        ([{"x": 0.5}], TypeError, "frame must be a DataFrame with a row for every trial"),
+        (pd.DataFrame({"x": [0.5]}), ValueError, "must have the column 'value', got .'x'"),
+        (
+            pd.DataFrame({"x": [0.5, 2.0], "value": 1.0}),
+            ValueError,
+            r"frame\[1\]\['x'\]: value must",
+        ),
+        (pd.DataFrame({"value": [1.0]}), ValueError, "missing 'x'"),
+        (pd.DataFrame({"x": [0.5], "value": 1.0, "xs": 1}), ValueError, "unknown 'xs'"),
+        (pd.DataFrame({"x": [0.5], "value": ["a"]}), ValueError, "'value' of frame must be num"),
+        (
+            pd.DataFrame({"x": [0.5], "value": 1, "state": "done"}),
+            ValueError,
+            "must hold wai.*'done'",
+        ),
+    ],
+)
+def test_tables_of_trials_that_are_none_are_named(frame, error, message):
+    with pytest.raises(error, match=message):
+        trials_in(frame, Space({"x": (0.0, 1.0)}))

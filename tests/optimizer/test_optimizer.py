@@ -99,6 +99,32 @@ def test_points_of_ones_own_become_trials(optimizer: Optimizer) -> None:
 
 
 @pytest.mark.parametrize("space", [SPACE, BOX])
+def test_an_optimizer_is_told_the_table_of_another_one(space: Any) -> None:
+    """It goes on where that one stopped; what had no value yet is asked for first."""
+    first = Optimizer(space, num_initial=100)
+    for trial in first.ask(4):
+        first.tell(trial, np.nan if trial.number == 1 else trial.number / 10)
+    first.ask()
+    second = Optimizer(space, num_initial=100)
+    told = second.tell_frame(first.to_frame())
+    assert tuple(told) == second.trials
+    assert [t.state for t in told] == ["complete", "failed", "complete", "complete", "waiting"]
+    assert second.trials[:4] == first.trials[:4]
+    assert second.ask() == first.trials[4]
+    assert second.ask() == first.ask()
+
+
+def test_a_table_tells_pending_trials_or_nothing(optimizer: Optimizer) -> None:
+    trial = optimizer.ask()
+    frame = pd.DataFrame([{**trial.params, "value": 1.0}, {**POINT, "k": 9, "value": 2.0}])
+    with pytest.raises(ValueError, match=r"frame\[1\]\['k'\]: value must be in"):
+        optimizer.tell_frame(frame)
+    assert optimizer.trials == (trial,)
+    optimizer.tell_frame(frame[:1])
+    assert [(t.number, t.value) for t in optimizer.trials] == [(0, 1.0)]
+
+
+@pytest.mark.parametrize("space", [SPACE, BOX])
 def test_editing_params_changes_no_trial(space: Any) -> None:
     optimizer = Optimizer(space)
     first = next(iter(SPACE.names)) if space is SPACE else 0

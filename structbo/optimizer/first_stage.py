@@ -1,0 +1,47 @@
+"""A screening as the first stage of an optimizer, which takes over its trials."""
+
+from dataclasses import replace
+
+from structbo.data import Trial
+from structbo.screening import Screening
+from structbo.space import Space
+
+
+class FirstStage:
+    """The trials of a screening under the numbers that they have in an optimizer.
+
+    Args:
+        screening: on the same space, perhaps with trials of its own; None for no first stage.
+        space: the search space.
+
+    Raises:
+        TypeError: if it is no screening.
+        ValueError: if it is one of other parameters.
+    """
+
+    def __init__(self, screening: Screening | None, space: Space) -> None:
+        if screening is not None and not isinstance(screening, Screening):
+            raise TypeError(
+                "screening must be an instance such as HierarchicalDiagonalSampling(space), got "
+                f"{screening!r}."
+            )
+        if screening is not None and screening.space.names != space.names:
+            raise ValueError(
+                f"screening must be of a space with the names {list(space.names)}, its own are "
+                f"{list(screening.space.names)}."
+            )
+        self.screening = screening
+        self.trials: tuple[Trial, ...] = () if screening is None else screening.trials
+        self._own_numbers = {trial.number: trial.number for trial in self.trials}
+
+    def ask(self, number: int) -> Trial:
+        """The next trial, under its number in the optimizer."""
+        assert self.screening is not None
+        trial = self.screening.ask()
+        self._own_numbers[number] = trial.number
+        return replace(trial, number=number)
+
+    def tell(self, told: Trial) -> None:
+        """Hands a value to the screening, if the trial is one of its own."""
+        if self.screening is not None and told.number in self._own_numbers:
+            self.screening.tell(self._own_numbers[told.number], told.value)
