@@ -89,6 +89,7 @@ class StudyOptimizer(Optimizer):
         else:
             self.study.tell(number, state=TrialState.FAIL)
         self.read()
+        self._log(self._trials[number])
         return self._trials[number]
 
     def enqueue(self, point: Any) -> Trial:

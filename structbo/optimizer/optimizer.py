@@ -1,6 +1,7 @@
 """Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
 import itertools
+import logging
 import sys
 from dataclasses import replace
 from typing import Any, Unpack, overload
@@ -28,9 +29,13 @@ from structbo.posterior import Posterior, Units, fit
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
+_logger = logging.getLogger(__name__)
+
 
 class Optimizer(KeepsPrecision):
     """Bayesian optimization by ask and tell.
+
+    Every trial that is told is a line of the log, at the level INFO of the logger "structbo".
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -185,7 +190,16 @@ class Optimizer(KeepsPrecision):
         else:
             told = self._trials[number] = self._trials[number].told(known)
             self._first_stage.tell(told)
+        self._log(told)
         return told
+
+    def _log(self, told: Trial) -> None:
+        if not _logger.isEnabledFor(logging.INFO):
+            return
+        outcome = told.state if told.value is None else f"{told.value:.6g}"
+        is_best = told.state == "complete" and self.best.number == told.number
+        note = ", the best so far" if is_best else ""
+        _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, told.params)
 
     def tell_frame(self, frame: Any) -> list[Trial]:
         """Reports a table of trials, such as `to_frame` makes, of this run or of another one.
@@ -242,6 +256,7 @@ class Optimizer(KeepsPrecision):
         waits_again = own.state == "pending" and number in self._enqueued
         self._trials[number] = replace(own, state="waiting" if waits_again else "withdrawn")
         self._first_stage.tell(self._trials[number])
+        self._log(self._trials[number])
         return self._trials[number]
 
     def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
