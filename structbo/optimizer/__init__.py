@@ -3,6 +3,7 @@
 from structbo.optimizer.engine import Engine, SpaceExhausted
 from structbo.optimizer.minimization import maximize, minimize
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.ranking import Estimate
 from structbo.optimizer.result import Result
 from structbo.optimizer.settings import Method, Settings
 from structbo.optimizer.stopping import StopBelowGain, StopSearch
@@ -10,6 +11,7 @@ from structbo.optimizer.suggestion import suggest
 
 __all__ = [
     "Engine",
+    "Estimate",
     "Method",
     "Optimizer",
     "Result",

@@ -1,20 +1,15 @@
 """Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
 import itertools
-import logging
 import sys
 from dataclasses import replace
 from typing import Any, Unpack, overload
-
-import numpy as np
 
 from structbo.data import (
     Direction,
     Standardized,
     Trial,
-    direction_sign,
     one_number,
-    trial_frame,
     trials_in,
     unit_points,
 )
@@ -24,15 +19,15 @@ from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
 from structbo.optimizer.lookup import number_of
+from structbo.optimizer.ranking import Estimate, ranked
+from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
 from structbo.posterior import Posterior, Units, fit
 from structbo.screening import Screening
-from structbo.space import Space, SpaceLike
-
-_logger = logging.getLogger(__name__)
+from structbo.space import SpaceLike
 
 
-class Optimizer(KeepsPrecision):
+class Optimizer(Record, KeepsPrecision):
     """Bayesian optimization by ask and tell.
 
     Every trial that is told is a line of the log, at the level INFO of the logger "structbo".
@@ -67,31 +62,18 @@ class Optimizer(KeepsPrecision):
         screening: Screening | None = None,
         **settings: Unpack[Settings],
     ) -> None:
-        self.space = Space(space)
-        self.direction: Direction = direction
-        self._sign = direction_sign(direction)
+        super().__init__(space, direction)
         self._settings = settings
         self._engine = Engine(self.space, **settings)
-        self._trials: list[Trial] = []
         self._enqueued: set[int] = set()
         self._posterior: tuple[int, Posterior] | None = None
         self._first_stage = FirstStage(screening, self.space)
         self._trials += self._first_stage.trials
 
-    def __repr__(self) -> str:
-        complete = [t for t in self._trials if t.state == "complete"]
-        best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
-        return f"Optimizer({self.direction}, {len(self._trials)} trials{best})"
-
     @property
     def method(self) -> Method:
         """All settings in use, with instances in place of names."""
         return self._engine.method
-
-    @property
-    def trials(self) -> tuple[Trial, ...]:
-        """Everything asked and told, in order."""
-        return tuple(self._trials)
 
     @overload
     def ask(self) -> Trial: ...
@@ -193,14 +175,6 @@ class Optimizer(KeepsPrecision):
         self._log(told)
         return told
 
-    def _log(self, told: Trial) -> None:
-        if not _logger.isEnabledFor(logging.INFO):
-            return
-        outcome = told.state if told.value is None else f"{told.value:.6g}"
-        is_best = told.state == "complete" and self.best.number == told.number
-        note = ", the best so far" if is_best else ""
-        _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, told.params)
-
     def tell_frame(self, frame: Any) -> list[Trial]:
         """Reports a table of trials, such as `to_frame` makes, of this run or of another one.
 
@@ -223,18 +197,6 @@ class Optimizer(KeepsPrecision):
             else self.tell(t.params, t.value)
             for t in trials
         ]
-
-    def to_frame(self) -> Any:
-        """All trials as a table.
-
-        Returns:
-            A pandas DataFrame with the columns number, one per parameter and fixed value, value and
-            state. A parameter of one of these names has the column ``params_number`` and so on.
-
-        Raises:
-            ImportError: if pandas is not installed.
-        """
-        return trial_frame(self._trials, self.space)
 
     def withdraw(self, trial: Trial | int) -> Trial:
         """Withdraws a trial that is pending or waiting, of whose objective nothing is known.
@@ -291,19 +253,23 @@ class Optimizer(KeepsPrecision):
         """
         return self._engine.expected_gain
 
-    @property
-    def best(self) -> Trial:
-        """The complete trial with the best value told.
+    def best_trials(self, n: int = 1) -> list[Estimate]:
+        """The complete trials with the best posterior means, the best first, one for every point.
+
+        Where values are noisy, a posterior mean is a better judge of a point than its value, as it
+        knows the values of other points: the best of many values was lucky. The model must fit:
+        without noise, and with few values, `best` is the safer choice. Takes the time of
+        `posterior`.
+
+        Args:
+            n: how many, or all if there are fewer.
 
         Raises:
-            ValueError: if no trial is complete.
+            ValueError: if fewer than two trials are complete.
         """
+        n = checked_count("n", n)
         complete = [t for t in self._trials if t.state == "complete"]
-        if not complete:
-            raise ValueError(
-                f"there is no best trial yet: none of {len(self._trials)} trials is complete."
-            )
-        return max(complete, key=lambda t: self._sign * (t.value or 0.0))
+        return ranked(complete, self.posterior, self._sign)[:n]
 
     @property
     def posterior(self) -> Posterior:
@@ -335,13 +301,3 @@ class Optimizer(KeepsPrecision):
             units = Units(self.space, self._sign * location, self._sign * scale)
             self._posterior = len(told), replace(found, units=units)
         return self._posterior[1]
-
-    @property
-    def _told(self) -> list[Trial]:
-        return [t for t in self._trials if t.state in ("complete", "failed")]
-
-    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
-        """Points of the unit cube, and values to be maximized."""
-        x = unit_points(self.space, [t.params for t in told], "params")
-        y = np.array([np.nan if t.value is None else t.value for t in told], float)
-        return x, self._sign * y

@@ -5,6 +5,7 @@ from typing import Any
 
 from structbo.data import Trial
 from structbo.optimizer.optimizer import Optimizer
+from structbo.optimizer.ranking import Estimate
 from structbo.posterior import Posterior
 
 
@@ -21,12 +22,12 @@ class Result:
 
     @property
     def best_params(self) -> Any:
-        """The point with the best value."""
+        """The point with the best value told; where values are noisy, see `best_trials`."""
         return self.optimizer.best.params
 
     @property
     def best_value(self) -> float:
-        """The best value."""
+        """The best value told, which is too good to be true where values are noisy."""
         value = self.optimizer.best.value
         assert value is not None
         return value
@@ -35,6 +36,10 @@ class Result:
     def trials(self) -> tuple[Trial, ...]:
         """All trials, in order."""
         return self.optimizer.trials
+
+    def best_trials(self, n: int = 1) -> list[Estimate]:
+        """Trials with the best posterior means, for noise; see `Optimizer.best_trials`."""
+        return self.optimizer.best_trials(n)
 
     @property
     def posterior(self) -> Posterior:

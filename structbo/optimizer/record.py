@@ -1,0 +1,83 @@
+"""The record of a run: its trials, and the best of them."""
+
+import logging
+from typing import Any
+
+import numpy as np
+
+from structbo.data import Direction, Trial, direction_sign, trial_frame, unit_points
+from structbo.models.arrays import FloatArray
+from structbo.space import Space, SpaceLike
+
+_logger = logging.getLogger(__name__)
+
+
+class Record:
+    """The trials of a run, in the order of their numbers.
+
+    Args:
+        space: the search space, or what `Space` accepts.
+        direction: whether small or large values are good, "minimize" or "maximize".
+    """
+
+    def __init__(self, space: SpaceLike, direction: Direction) -> None:
+        self.space = Space(space)
+        self.direction: Direction = direction
+        self._sign = direction_sign(direction)
+        self._trials: list[Trial] = []
+
+    def __repr__(self) -> str:
+        complete = [t for t in self._trials if t.state == "complete"]
+        best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
+        return f"{type(self).__name__}({self.direction}, {len(self._trials)} trials{best})"
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Everything asked and told, in order."""
+        return tuple(self._trials)
+
+    @property
+    def best(self) -> Trial:
+        """The complete trial with the best value told.
+
+        Values that are noisy are the better by luck the more there are: see `best_trials`.
+
+        Raises:
+            ValueError: if no trial is complete.
+        """
+        complete = [t for t in self._trials if t.state == "complete"]
+        if not complete:
+            raise ValueError(
+                f"there is no best trial yet: none of {len(self._trials)} trials is complete."
+            )
+        return max(complete, key=lambda t: self._sign * (t.value or 0.0))
+
+    def to_frame(self) -> Any:
+        """All trials as a table.
+
+        Returns:
+            A pandas DataFrame with the columns number, one per parameter and fixed value, value and
+            state. A parameter of one of these names has the column ``params_number`` and so on.
+
+        Raises:
+            ImportError: if pandas is not installed.
+        """
+        return trial_frame(self._trials, self.space)
+
+    def _log(self, told: Trial) -> None:
+        if not _logger.isEnabledFor(logging.INFO):
+            return
+        outcome = told.state if told.value is None else f"{told.value:.6g}"
+        is_best = told.state == "complete" and self.best.number == told.number
+        note = ", the best so far" if is_best else ""
+        _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, told.params)
+
+    @property
+    def _told(self) -> list[Trial]:
+        return [t for t in self._trials if t.state in ("complete", "failed")]
+
+    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
+        """Points of the unit cube, and values to be maximized."""
+        x = unit_points(self.space, [t.params for t in told], "params")
+        y = np.array([np.nan if t.value is None else t.value for t in told], float)
+        return x, self._sign * y
