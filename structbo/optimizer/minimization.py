@@ -251,6 +251,9 @@ def minimize(
 ) -> Result:
     """Minimizes a function of the parameters of a space.
 
+    There is one objective; several are to be weighed into one number. A point that violates a
+    constraint has the value NaN: it counts as one of the worst value, no model of feasibility.
+
     An exception that ends the run early - an interruption, too, such as Ctrl-C - is raised with the
     attribute ``optimizer``, which has all values that were known by then: go on with
     ``minimize(objective, optimizer=error.optimizer)``. Trials without a value are withdrawn; those
