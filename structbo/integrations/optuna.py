@@ -41,8 +41,8 @@ class StructboSampler(BaseSampler):
     - Running trials are points that wait for their values, also those of other processes.
     - There is one objective: studies of several are refused.
     - A trial whose objective raised an exception or returned NaN counts as one of the worst value;
-      so does one that violates a constraint, as there is no model of feasibility. Optuna tells of Ctrl-C in the same way. A trial whose
-      process died does not count.
+      so does one that violates a constraint, as there is no model of feasibility. Optuna tells of
+      Ctrl-C in the same way. A trial whose process died does not count.
     - A pruned trial has the value of its last report; without any it counts as failed.
     - Without a `space`, points are proposed for the parameters that all complete trials have in
       common, with the same distributions. The other parameters, and the first trial, are random.

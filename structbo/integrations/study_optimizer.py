@@ -50,7 +50,8 @@ class StudyOptimizer(Optimizer):
     def read(self) -> None:
         """Reads the trials of the study, among them those of other processes."""
         frozen = self.study.get_trials(deepcopy=False)
-        self._trials = [self._trial(one) for one in frozen]
+        final = {t.number: t for t in self._trials if t.state == "complete"}
+        self._trials = [final.get(one.number) or self._trial(one) for one in frozen]
         self._enqueued = {one.number for one in frozen if ENQUEUED in one.system_attrs}
 
     @overload
