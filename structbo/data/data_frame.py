@@ -116,7 +116,7 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     points = frame[[c for c in frame.columns if c not in COLUMNS]].rename(columns=own)
     params = space.as_legal(points, name="frame")
     values = real_numbers("the column 'value' of frame", frame["value"])
-    rows = enumerate(zip(params, frame["state"].to_list(), values, strict=True))
+    rows = enumerate(zip(params, frame["state"].to_list(), values.tolist(), strict=True))
     return [_trial(number, *row) for number, row in rows]
 
 

@@ -81,6 +81,8 @@ def _run(
     elif screening is not None:
         raise ValueError("screening is not kept in a storage: leave out either of them.")
     else:
+        space = Space(space)
+        unit_points(space, initial_points, "initial_points")  # wrong ones leave no empty study
         optimizer = opened(storage, study_name, load_if_exists, space, direction, settings)
     _enqueue_new(optimizer, initial_points)
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout

@@ -129,7 +129,7 @@ class Real(Parameter):
         assert self._grid is not None and self.step is not None
         values, _ = self._grid
         index = min(round((number - self.low) / self.step), len(values) - 1)
-        if abs(number - values[index]) > ROUND_OFF * self.step:
+        if abs(number - values[index]) > ROUND_OFF * max(self.step, abs(number)):
             raise ValueError(
                 f"value must be {self.low} plus a multiple of {self.step}, got {number}; the "
                 f"nearest is {values[index]}"

@@ -296,6 +296,8 @@ def test_the_direction_is_that_of_the_study(kept: dict[str, Any]) -> None:
 def test_wrong_settings_leave_no_study(kept: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="criterion"):
         minimize(cost, SPACE, 1, criterion="best", **kept)
+    with pytest.raises(ValueError, match=r"initial_points\[0\] must have exactly the names"):
+        minimize(cost, SPACE, 1, initial_points=[{"a": 0.5}], **kept)
     assert optuna.get_all_study_names(kept["storage"]) == []
 
 

@@ -95,6 +95,7 @@ def test_steps_are_decimal_numbers():
     assert [real.from_unit(u) for u in real.levels] == [k / 10 for k in range(11)]
     assert real.to_unit(np.float32(0.3)) == real.levels[3]
     assert real.as_legal(np.float32(0.3)) == 0.3
+    assert Real(100, 200, step=0.1).as_legal(np.float32(150.3)) == 150.3
     assert Real(0, 1, step=1 / 3).from_unit(1.0) == 1.0
 
 
