@@ -26,7 +26,7 @@ def told(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Opt
         return Posterior(model, X, y, DRAWS, names=names)
 
     monkeypatch.setattr("structbo.optimizer.optimizer.fit", given)
-    optimizer = Optimizer(SPACE, request.param, model=AdditiveGP(main_effects()))
+    optimizer = Optimizer(SPACE, request.param, model=AdditiveGP(main_effects()), num_initial=100)
     sign = 1.0 if request.param == "minimize" else -1.0
     for x in [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 3.0]:
         lucky = 6.0 if x == 1.0 else 0.0
