@@ -17,6 +17,7 @@ from structbo.optimizer import (
 )
 from structbo.plots import (
     plot_agreement,
+    plot_calibration,
     plot_convergence,
     plot_effects,
     plot_importances,
@@ -26,13 +27,14 @@ from structbo.plots import (
     plot_together,
     plot_trace,
 )
-from structbo.posterior import Effect, Importances, Posterior, compare, fit
+from structbo.posterior import Calibration, Effect, Importances, Posterior, compare, fit
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
 from structbo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Calibration",
     "Categorical",
     "CoordinatewiseSampling",
     "Effect",
@@ -63,6 +65,7 @@ __all__ = [
     "minimize",
     "models",
     "plot_agreement",
+    "plot_calibration",
     "plot_convergence",
     "plot_effects",
     "plot_importances",

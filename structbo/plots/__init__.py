@@ -5,6 +5,7 @@ is by keyword, and ``ax``, where to draw, comes last.
 """
 
 from structbo.plots.agreement import plot_agreement
+from structbo.plots.calibration import plot_calibration
 from structbo.plots.convergence import plot_convergence
 from structbo.plots.effects import plot_effects, plot_surface
 from structbo.plots.importances import plot_importances
@@ -15,6 +16,7 @@ from structbo.plots.trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_calibration",
     "plot_convergence",
     "plot_effects",
     "plot_importances",

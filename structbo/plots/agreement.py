@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.plots.figure import CHAIN_COLORS, GRAY, axes_for, bare
+from structbo.plots.figure import CHAIN_COLORS, GRAY, axes_for, bare, literal
 from structbo.plots.sources import Learned, posterior_of
 from structbo.posterior import indicator_probabilities, indicator_rhat, pair_labels
 
@@ -58,7 +58,7 @@ def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
         )
     rhat = indicator_rhat(together)
     worst = int(np.argmax(rhat))
-    name = pair_labels(posterior.directions, pairs)[worst]
+    name = literal(pair_labels(posterior.directions, pairs)[worst])
     if len(name) > MAX_LENGTH:
         name = name.replace(",", ",\n")
     axes.set_title(f"largest R-hat: {rhat[worst]:.2f}\n{name}")

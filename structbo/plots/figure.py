@@ -65,8 +65,19 @@ def bare(ax: "Axes") -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def literal(text: str) -> str:
+    """A text that Matplotlib shows as it is: no dollar begins a formula, no character breaks lines.
+
+    Example:
+        >>> print(literal("price in $, tax in $"), literal("two\\nlines"))
+        price in \\$, tax in \\$ two\ufffdlines
+    """
+    shown = (c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return "".join(shown).replace("$", r"\$")
+
+
 def shortened(names: Sequence[str], length: int) -> list[str]:
-    """Names of at most so many characters, where that leaves them different.
+    """Names of at most so many characters, where that leaves them different, each as a `literal`.
 
     If one is longer, all lose the words that they begin and end with in common, and then the
     middle.
@@ -78,14 +89,15 @@ def shortened(names: Sequence[str], length: int) -> list[str]:
         ['weight_…eddings', 'learning_rate']
     """
     if max(map(len, names)) <= length:
-        return list(names)
+        return [literal(name) for name in names]
     start = _common_words(names)
     end = _common_words([name[start:][::-1] for name in names])
     inner = [name[start : len(name) - end] for name in names]
     half = (length - 1) // 2
     short = [n if len(n) <= length else f"{n[:half]}…{n[-half:]}" for n in inner]
     marked = [f"{'…' * bool(start)}{name}{'…' * bool(end)}" for name in short]
-    return marked if len(set(marked)) == len(set(names)) else list(names)
+    unique = marked if len(set(marked)) == len(set(names)) else names
+    return [literal(name) for name in unique]
 
 
 def _common_words(names: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.models.arguments import checked_count
-from structbo.plots.figure import BLUE, ORANGE, axes_for, bare
+from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, literal
 from structbo.posterior import Importances, Shares
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plot_importances(
     """
     checked_count("max_rows", max_rows)
     shown = np.argsort(-importances.total.mean, kind="stable")[:max_rows]
-    names = [importances.names[d] for d in shown]
+    names = [literal(importances.names[d]) for d in shown]
     width = 5.0 + CHARACTER * max(map(len, names))
     (axes,) = axes_for(ax, 1, (width, ROW * len(shown) + 1.2))
     rows = np.arange(len(shown))

@@ -1,6 +1,7 @@
 """Posterior draws as people look at them: probabilities, effects, predictions, tables."""
 
 from structbo.posterior.alignment import aligned
+from structbo.posterior.calibration import Calibration
 from structbo.posterior.convergence import ConvergenceWarning
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect
@@ -19,6 +20,7 @@ from structbo.posterior.structures import (
 from structbo.posterior.units import Units
 
 __all__ = [
+    "Calibration",
     "ConvergenceWarning",
     "Effect",
     "Importances",

@@ -11,6 +11,7 @@ from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
+from structbo.posterior.calibration import Calibration, posterior_calibration
 from structbo.posterior.draws import PosteriorDraws, no_data
 from structbo.posterior.effects import Effect, posterior_effects
 from structbo.posterior.importances import Importances, posterior_importances
@@ -220,6 +221,26 @@ class Posterior(PosteriorDraws):
             1.0
         """
         return posterior_importances(self, max_draws, seed)
+
+    def calibration(self) -> Calibration:
+        """Predictions of every observation from all others: can the process be trusted?
+
+        For every draw these are exact. The draws were conditioned on the observation left out, too;
+        importance weights correct for that. Where `Calibration.effective_draws` are few, an
+        observation changes what is believed so much that they cannot.
+
+        Returns:
+            The predictions, in the user's units.
+
+        Raises:
+            ValueError: if there are fewer than two observations.
+
+        References:
+            Rasmussen and Williams 2006, eq. (5.12); Gelfand, Dey and Chang 1992, "Model
+            determination using predictive distributions with implementation via sampling-based
+            methods", for the weights.
+        """
+        return posterior_calibration(self)
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
         """The posterior in the format of ArviZ, with all that its functions need.

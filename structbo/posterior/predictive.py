@@ -8,6 +8,24 @@ from structbo.models import ConditionedGP
 from structbo.models.marginal import LOG_2PI, masked, safe_cholesky, solve_lower
 
 
+def leave_one_out_moments(gp: ConditionedGP, y: Array) -> tuple[Array, Array]:
+    """Mean and variance of ``p(y_i | y_-i)``, of every observation given all others.
+
+    Args:
+        gp: the posterior.
+        y: the observations that it is conditioned on, shape (n,), with padding of any value.
+
+    Returns:
+        Two arrays of shape (n,).
+
+    References:
+        Rasmussen and Williams 2006, eq. (5.12).
+    """
+    whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
+    variance = 1.0 / jnp.square(whitener).sum(0)
+    return y - gp.alpha * variance, variance
+
+
 def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
     """``log p(y_i | y_-i)``, the log density of every observation given all others, shape (n,).
 
@@ -16,11 +34,10 @@ def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
         y: the observations that it is conditioned on, shape (n,), with padding of any value.
 
     References:
-        Rasmussen and Williams 2006, eq. (5.10)-(5.12).
+        Rasmussen and Williams 2006, eq. (5.10)-(5.11).
     """
-    whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
-    precision = jnp.square(whitener).sum(0)
-    return 0.5 * (jnp.log(precision) - LOG_2PI - jnp.square(gp.alpha) / precision)
+    mean, variance = leave_one_out_moments(gp, y)
+    return -0.5 * (jnp.log(variance) + LOG_2PI + jnp.square(y - mean) / variance)
 
 
 def replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:

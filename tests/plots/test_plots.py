@@ -36,7 +36,14 @@ def test_what_is_shown_comes_first_and_options_are_keywords(name: str):
     parameters = list(inspect.signature(getattr(plots, name)).parameters.values())
     shown = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     options = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    first = (["posterior"], ["importances"], ["values"], ["probabilities"], ["prior", "posterior"])
+    first = (
+        ["posterior"],
+        ["calibration"],
+        ["importances"],
+        ["values"],
+        ["probabilities"],
+        ["prior", "posterior"],
+    )
     assert [part for part in shown if part != "names"] in first
     assert shown[-1] == "names" or "names" not in shown
     assert all(option.default is not option.empty for option in options)
@@ -263,3 +270,15 @@ def test_heat_map_shows_the_matrix_and_leaves_the_diagonal_out() -> None:
     assert [label.get_text() for label in ax.get_yticklabels()] == list(NAMES)
     with pytest.raises(ValueError, match="probabilities must have shape"):
         plots.plot_together(PROBABILITIES, NAMES[:3])
+
+
+def test_names_are_no_formulas():
+    names = ["a$_{$b", "x\ny", "c"]
+    (graph,) = plots.plot_interactions(0.5 * (1 - np.eye(3)), names)
+    bars = plots.plot_importances(importances(names, 0.1 * (1 - np.eye(3))))
+    heat = plots.plot_together(0.5 * (1 - np.eye(3)), names)
+    for ax in (graph, bars, heat):
+        ax.figure.canvas.draw()
+    shown = [r"a\$_{\$b", "x\N{REPLACEMENT CHARACTER}y", "c"]
+    assert [text.get_text() for text in graph.texts] == shown
+    assert {label.get_text() for label in bars.get_yticklabels()} == set(shown)

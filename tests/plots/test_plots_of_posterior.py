@@ -183,3 +183,17 @@ def test_a_result_and_an_optimizer_stand_for_their_posterior(
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a,c", "a,b"]
     legend = ax.get_legend()
     assert legend is not None and legend.get_title().get_text().startswith("the 2 of 3")
+
+
+def test_calibration_shows_predictions_and_coverage(posterior: Posterior):
+    found = posterior.calibration()
+    predictions, coverage = plots.plot_calibration(posterior)
+    points = np.concatenate([line.get_xydata() for line in predictions.lines[:2]])
+    expected = np.column_stack([found.mean, found.observed])
+    np.testing.assert_allclose(
+        points[np.argsort(points[:, 1])], expected[np.argsort(found.observed)]
+    )
+    inside = np.abs(found.observed - found.mean) <= 1.645 * found.deviation
+    assert len(predictions.lines[0].get_xydata()) == inside.sum()
+    share = coverage.lines[-1].get_ydata()
+    assert share[-1] == 1.0 and share[50] == found.num_inside(0.5) / 25

@@ -1,0 +1,109 @@
+"""Calibration: how well the process predicts every observation from all others."""
+
+from typing import NamedTuple
+
+import numpy as np
+from jax import Array
+
+from structbo.models import ConditionedGP
+from structbo.models.arrays import FloatArray
+from structbo.posterior.draws import PosteriorDraws
+from structbo.posterior.predictive import leave_one_out_moments
+
+
+class Calibration(NamedTuple):
+    """Predictions of every observation from all others, in the units of `Posterior.units`.
+
+    Args:
+        observed: the observations, shape (n,).
+        mean: of their predictive distributions, shape (n,).
+        deviation: the standard deviations of these, noise included, shape (n,).
+        level: predicted probability of a value below the observed one, shape (n,). Where the
+            predictions are right, levels are spread evenly over [0, 1].
+        effective_draws: how many draws stand behind each prediction, after weighting, shape (n,).
+    """
+
+    observed: FloatArray
+    mean: FloatArray
+    deviation: FloatArray
+    level: FloatArray
+    effective_draws: FloatArray
+
+    def num_inside(self, probability: float = 0.9) -> int:
+        """How many observations are inside their central predictive interval.
+
+        Args:
+            probability: of the interval; so large a share of the observations should be inside.
+
+        Example:
+            >>> evenly = np.linspace(0.05, 0.95, 10)
+            >>> Calibration(*4 * [evenly], np.ones(10)).num_inside(0.8)
+            8
+        """
+        return int((np.abs(self.level - 0.5) <= probability / 2).sum())
+
+    @property
+    def explained(self) -> float:
+        """The share of the variance of the observations that the predictions explain.
+
+        One minus the mean squared error of the means, relative to that of the average of all other
+        observations. Zero or less if the process predicts no better than that average.
+        """
+        n = len(self.observed)
+        by_average = (self.observed - self.observed.mean()) * n / max(n - 1, 1)
+        squares = np.square(by_average).sum()
+        return 1.0 - float(np.square(self.observed - self.mean).sum() / squares) if squares else 0.0
+
+
+def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
+    """The predictions of all observations; see `Posterior.calibration`."""
+    from scipy.stats import norm
+
+    n = len(posterior.y)
+    if n < 2:
+        raise ValueError(f"calibration needs at least two observations, the posterior has {n}.")
+    found = posterior.map_draws(_predictions, posterior.data.y)
+    mean, variance = (np.asarray(value)[:, :n] for value in found)
+    scaled = (posterior.y - mean) / np.sqrt(variance)
+    weights = truncated_weights(0.5 * (np.log(variance) + scaled**2))
+
+    def mixed(values: FloatArray) -> FloatArray:
+        return np.asarray((weights * values).sum(0))
+
+    center = mixed(mean)
+    units = posterior.units
+    level = mixed(norm.cdf(scaled))
+    return Calibration(
+        units.values(posterior.y),
+        units.values(center),
+        units.deviations(np.sqrt(mixed(variance + np.square(mean - center)))),
+        level if units.slope > 0 else 1.0 - level,
+        1.0 / np.square(weights).sum(0),
+    )
+
+
+def truncated_weights(log_ratios: FloatArray) -> FloatArray:
+    """Importance weights of draws, truncated so that no single draw can rule.
+
+    Args:
+        log_ratios: logarithms of the ratios of the wanted density to that of the draws, up to a
+            constant, shape (draws, n).
+
+    Returns:
+        Weights that sum to one over the draws, shape (draws, n).
+
+    References:
+        Ionides 2008, "Truncated importance sampling": no ratio is above the mean one times the
+        square root of the number of draws.
+
+    Example:
+        >>> truncated_weights(np.log([[1.0], [1.0], [1.0], [97.0]])).ravel().round(3).tolist()
+        [0.019, 0.019, 0.019, 0.943]
+    """
+    ratios = np.exp(log_ratios - log_ratios.max(0))
+    kept = np.minimum(ratios, ratios.mean(0) * np.sqrt(len(ratios)))
+    return np.asarray(kept / kept.sum(0))
+
+
+def _predictions(gp: ConditionedGP, key: Array, y: Array) -> tuple[Array, Array]:
+    return leave_one_out_moments(gp, y)
