@@ -28,6 +28,7 @@ from structbo.plots import (
     plot_trace,
 )
 from structbo.posterior import Calibration, Effect, Importances, Posterior, compare, fit
+from structbo.report import write_report
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
 from structbo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
 
@@ -77,4 +78,5 @@ __all__ = [
     "recipes",
     "samplers",
     "suggest",
+    "write_report",
 ]

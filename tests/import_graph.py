@@ -24,6 +24,7 @@ ROOMS = (
     "posterior",
     "optimizer",
     "plots",
+    "report",
     "recipes",
     "command_line",
     "integrations",

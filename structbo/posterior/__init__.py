@@ -2,7 +2,7 @@
 
 from structbo.posterior.alignment import aligned
 from structbo.posterior.calibration import Calibration
-from structbo.posterior.convergence import ConvergenceWarning
+from structbo.posterior.convergence import ConvergenceWarning, convergence_problems
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect
 from structbo.posterior.fitting import fit
@@ -32,6 +32,7 @@ __all__ = [
     "Units",
     "aligned",
     "compare",
+    "convergence_problems",
     "distance_to_mode",
     "fit",
     "indicator_probabilities",

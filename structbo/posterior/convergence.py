@@ -13,8 +13,8 @@ class ConvergenceWarning(UserWarning):
     """Chains have not converged, or have too few effective draws."""
 
 
-def warn_unless_converged(posterior: PosteriorDraws) -> None:
-    """Warns, naming the worst quantities of the summary, unless R-hat and effective sizes are good.
+def convergence_problems(posterior: PosteriorDraws) -> list[str]:
+    """The worst R-hat and effective sample size of the summary, in words, if they are not good.
 
     With one chain, or too few draws for ArviZ to judge, nothing is known of what is NaN.
     """
@@ -29,7 +29,12 @@ def warn_unless_converged(posterior: PosteriorDraws) -> None:
             f"{worst} has {table.loc[worst, 'ess_bulk']:.0f} effective draws of "
             f"{posterior.num_draws}"
         )
-    if problems:
+    return problems
+
+
+def warn_unless_converged(posterior: PosteriorDraws) -> None:
+    """Warns of `convergence_problems`."""
+    if problems := convergence_problems(posterior):
         warnings.warn(
             f"the chains have not converged: {', and '.join(problems)}; see `summary`. Raise "
             "num_warmup and num_samples. Where R-hat stays high there may be several modes: pass "

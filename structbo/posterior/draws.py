@@ -14,9 +14,10 @@ from numpyro.infer.util import log_density
 
 from structbo.data import Data, checked_data, column_names
 from structbo.draws import Draws, condition
-from structbo.models import ConditionedGP, Model
+from structbo.models import AdditiveCovariance, ConditionedGP, Model
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled, remembered
+from structbo.models.likelihood import likelihood_site
 from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.prototype import prior_trace
 from structbo.models.supports import Adjacency, Family, Partition
@@ -175,6 +176,17 @@ class PosteriorDraws(KeepsPrecision):
     def trace(self) -> dict[str, Any]:
         """A trace of the model, for properties that are the same in all draws."""
         return _prior_trace(self.model, len(self.names))
+
+    @property
+    def prior_covariance(self) -> AdditiveCovariance:
+        """The covariance function of one prior draw, for what is the same in all draws."""
+        covariance: AdditiveCovariance = self.trace[likelihood_site(self.trace)]["fn"].covariance
+        return covariance
+
+    @property
+    def is_projected(self) -> bool:
+        """Whether components act on combinations of parameters rather than on parameters."""
+        return self.prior_covariance.decomposition.projection is not None
 
     @property
     def edge_sites(self) -> Sequence[str]:

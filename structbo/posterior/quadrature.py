@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 
 from structbo.models.arrays import FloatArray
-from structbo.models.likelihood import likelihood_site
 from structbo.posterior.draws import PosteriorDraws
 from structbo.space import Scale
 from structbo.space.parameters import nearest_level
@@ -110,10 +109,9 @@ def quadrature_of(posterior: PosteriorDraws, num_nodes: int = NUM_NODES) -> Quad
 
 def _categorical(posterior: PosteriorDraws) -> tuple[int, ...]:
     """The categorical dimensions of the model, which must not have a projection."""
-    covariance = posterior.trace[likelihood_site(posterior.trace)]["fn"].covariance
-    if covariance.decomposition.projection is not None:
+    if posterior.is_projected:
         raise ValueError(
             "effects and importances need a model without a projection, whose averages do not "
             "factorize; average Posterior.predict over points instead."
         )
-    return covariance.categorical
+    return posterior.prior_covariance.categorical

@@ -1,0 +1,40 @@
+"""How the page looks: on wide and narrow screens, in light and dark, and on paper."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2430; --soft: #5b6575; --line: #d9dee6; --page: #ffffff;
+  --panel: #f4f6f9; --accent: #005f96; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e8ee; --soft: #a3adbb; --line: #363e4a; --page: #14181e; --panel: #1d232b;
+    --accent: #6cb8ea; }
+  /* Light pictures turn dark, and keep their hues. */
+  img { filter: invert(0.92) hue-rotate(180deg); }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+header p, .remark, figcaption { color: var(--soft); }
+h1 { font-size: 1.8rem; line-height: 1.2; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.3rem; margin: 0 0 0.5rem; }
+a { color: var(--accent); }
+p, li { max-width: 46rem; overflow-wrap: anywhere; }
+section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.5rem; }
+.finding { font-weight: 600; }
+.summary { background: var(--panel); border: 1px solid var(--line); border-radius: 0.6rem;
+  padding: 1rem 1.2rem; }
+.summary ul { margin: 0; padding-left: 1.1rem; }
+.summary li + li { margin-top: 0.4rem; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
+img { display: block; max-width: 100%; height: auto; margin: 0.8rem 0; }
+figure { margin: 1rem 0; max-width: 100%; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
+figcaption { font-size: 0.92rem; padding-bottom: 0.4rem; }
+th, td { text-align: right; padding: 0.3rem 0.8rem; border-bottom: 1px solid var(--line);
+  white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+thead th { color: var(--soft); font-weight: 600; }
+tbody th { font-weight: 500; }
+code { font-size: 0.88em; overflow-wrap: anywhere; }
+@media print { section { break-inside: avoid; } }
+"""
