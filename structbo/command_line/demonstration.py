@@ -1,9 +1,11 @@
 """A small search that shows what the library learns."""
 
 import math
+from pathlib import Path
 from typing import Any
 
 from structbo.optimizer import minimize
+from structbo.report import write_report
 from structbo.space import Integer
 
 SPACE = {
@@ -22,16 +24,30 @@ def loss(point: dict[str, Any]) -> float:
     return 0.3 + 0.2 * rate**2 + 0.1 * size**2 + (point["dropout"] - 0.2) ** 2
 
 
-def demonstrate(num_trials: int, seed: int) -> None:
-    """Minimizes `loss`, and prints the best point and the probabilities of interactions."""
+def demonstrate(num_trials: int, seed: int, report: Path | None = None) -> None:
+    """Minimizes `loss`, and prints the best point, importances and interactions.
+
+    Args:
+        num_trials: how many evaluations, 2 or more.
+        seed: for the search.
+        report: where to write a report, if anywhere.
+    """
     print(f"Minimizing a made-up validation loss of {len(SPACE)} parameters: lr and momentum")
     print("interact, and so do width and depth. The least possible loss is 0.3.\n", flush=True)
     result = minimize(loss, SPACE, num_trials, seed=seed)
     print(f"\nBest loss {result.best_value:.4f} after {num_trials} evaluations, at")
     for name, value in result.best_params.items():
         print(f"  {name:<10} {value:.4g}")
-    graph = result.posterior.to_networkx()
+    posterior = result.posterior
+    graph = posterior.to_networkx()
     pairs = sorted(graph.edges(data=True), key=lambda edge: -edge[2]["probability"])
     print("\nWhich parameters interact, with posterior probabilities and Monte Carlo errors:")
     for a, b, edge in pairs[:5]:
         print(f"  {a + ' - ' + b:<22} {edge['probability']:.2f} +- {edge['mcse']:.2f}")
+    found = posterior.importances()
+    print("\nHow much of the variance they have to do with, with 90 % intervals:")
+    for d in (-found.total.mean).argsort():
+        mean, lower, upper, _ = (100.0 * share[d] for share in found.total)
+        print(f"  {found.names[d]:<10} {mean:3.0f} %  ({lower:.0f} to {upper:.0f})")
+    if report is not None:
+        print(f"\nwrote {write_report(result, report, title='structbo demo')}")

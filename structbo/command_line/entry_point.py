@@ -10,10 +10,12 @@ from typing import Any
 
 from structbo.acquisition import CRITERIA
 from structbo.command_line.demonstration import demonstrate
+from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
 from structbo.models.kept_programs import keep_programs
-from structbo.optimizer import suggest
+from structbo.optimizer import Optimizer, suggest
+from structbo.report import write_report
 
 CACHE = "~/.cache/structbo"
 SPACE_HELP = """\
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.cache:
                 keep_programs(options.cache)
             options.run(options)
-    except (OSError, TypeError, ValueError) as error:
+    except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"structbo: error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -80,6 +82,30 @@ def _suggest(options: argparse.Namespace) -> None:
         options.out.write_text(text, encoding="utf-8")
 
 
+def _report(options: argparse.Namespace) -> None:
+    if options.space is None:
+        space, column = guess_space(options.data, options.value)
+        warnings.warn(
+            "no --space is given: parameters and their ranges are those of the table, as the "
+            "report says in its last section.",
+            stacklevel=1,
+        )
+    else:
+        space, column = read_space(options.space), options.value
+    known = read_evaluations(options.data, space, column)
+    optimizer = Optimizer(space, options.direction, seed=options.seed)
+    for point, value in zip(known.points, known.values, strict=True):
+        optimizer.tell(point, value)
+    path = write_report(
+        optimizer,
+        options.out,
+        title=options.title or f"Report on {options.data.name}",
+        num_suggestions=options.n,
+        pending=known.pending,
+    )
+    print(f"wrote {path}")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="structbo",
@@ -98,30 +124,41 @@ def _parser() -> argparse.ArgumentParser:
     next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
     next_points.add_argument("--data", type=Path, help="CSV file; by default nothing is known")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
-    next_points.add_argument(
-        "--direction",
-        choices=("minimize", "maximize"),
-        default="minimize",
-        help="whether small or large values are good (default: minimize)",
-    )
-    next_points.add_argument("--value", metavar="COLUMN", help="the column of the values")
-    next_points.add_argument("--seed", type=int, default=0, help="for all random choices")
     next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
     next_points.add_argument("--out", type=Path, help="CSV or JSON file; by default stdout")
     next_points.add_argument("--format", choices=("csv", "json"), help="by default that of --out")
     next_points.set_defaults(run=_suggest)
 
+    report = commands.add_parser(
+        "report",
+        help="write a page about a table of evaluations",
+        description="Writes a page for the browser about a table of evaluations: progress, best "
+        "points,\nwhich parameters matter and interact, effects in units, whether the model can "
+        "be\ntrusted, and what to try next. The page is one file that loads nothing.",
+        epilog=SPACE_HELP,
+        formatter_class=wide,
+    )
+    report.add_argument("--data", type=Path, required=True, help="CSV file")
+    report.add_argument("--space", type=Path, help="YAML or JSON file; by default a guess")
+    report.add_argument("--out", type=Path, required=True, help="HTML file")
+    report.add_argument("--title", help="of the page")
+    report.add_argument("-n", type=int, default=4, help="how many points to propose (default: 4)")
+    report.set_defaults(run=_report)
+
     demo = commands.add_parser(
         "demo",
         help="tune a small function and say what was learned of it",
-        description="Minimizes a function of six parameters, two of which interact, and says which "
-        "interactions it found.",
+        description="Minimizes a function of five parameters, two pairs of which interact, and "
+        "says what it learned of it.",
     )
     demo.add_argument("--trials", type=int, default=40, help="how many evaluations (default: 40)")
-    demo.add_argument("--seed", type=int, default=0, help="for all random choices")
-    demo.set_defaults(run=lambda options: demonstrate(options.trials, options.seed))
+    demo.add_argument("--out", type=Path, help="HTML file for a report; by default none")
+    demo.set_defaults(run=lambda options: demonstrate(options.trials, options.seed, options.out))
 
-    for command in (next_points, demo):
+    for command in (next_points, report):
+        _add_options_of_tables(command)
+    for command in (next_points, report, demo):
+        command.add_argument("--seed", type=int, default=0, help="for all random choices")
         command.add_argument(
             "--cache",
             metavar="FOLDER",
@@ -129,6 +166,16 @@ def _parser() -> argparse.ArgumentParser:
             help=f"where compiled programs are kept (default: {CACHE}); '' keeps none",
         )
     return parser
+
+
+def _add_options_of_tables(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--direction",
+        choices=("minimize", "maximize"),
+        default="minimize",
+        help="whether small or large values are good (default: minimize)",
+    )
+    command.add_argument("--value", metavar="COLUMN", help="the column of the values")
 
 
 @contextlib.contextmanager

@@ -44,11 +44,7 @@ def read_evaluations(path: Path, space: Space, value: str | None) -> Evaluations
         ValueError: if a column is missing, or a cell is not a value of its parameter; the line and
             the column are named.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no CSV file: {error}.") from None
+    rows = read_rows(path)
     columns = rows[0] if rows else []
     column = _value_column(path, columns, space, value)
     found = Evaluations([], [], [])
@@ -70,6 +66,20 @@ def read_evaluations(path: Path, space: Space, value: str | None) -> Evaluations
         else:
             found.pending.append(point)
     return found
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """The cells of a CSV file, line by line.
+
+    Raises:
+        OSError: if the file cannot be read.
+        ValueError: if it is no CSV file.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return list(csv.reader(file, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no CSV file: {error}.") from None
 
 
 def _value_column(path: Path, columns: Sequence[str], space: Space, value: str | None) -> str:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_COLUMNS = 3
-NAME_LENGTH = 36
+NAME_LENGTH = 32
 FEW_POINTS = 12
 """So many points of a curve, such as integers, are marked one by one."""
 
@@ -98,7 +98,8 @@ def plot_surface(
         (axes[0], effect.mean, "average of the objective", "viridis"),
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
-        image = panel.pcolormesh(x, y, values.T, cmap=colors)
+        # As vectors, cells would have seams between them.
+        image = panel.pcolormesh(x, y, values.T, cmap=colors, rasterized=True)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
         horizontal, vertical = shortened(names, NAME_LENGTH)

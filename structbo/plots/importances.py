@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.models.arguments import checked_count
-from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, literal
+from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, shortened
 from structbo.posterior import Importances, Shares
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ ROW = 0.36
 """Height of a row, in inches."""
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
+NAME_LENGTH = 24
 
 
 def plot_importances(
@@ -39,7 +40,7 @@ def plot_importances(
     """
     checked_count("max_rows", max_rows)
     shown = np.argsort(-importances.total.mean, kind="stable")[:max_rows]
-    names = [literal(importances.names[d]) for d in shown]
+    names = shortened([importances.names[d] for d in shown], NAME_LENGTH)
     width = 5.0 + CHARACTER * max(map(len, names))
     (axes,) = axes_for(ax, 1, (width, ROW * len(shown) + 1.2))
     rows = np.arange(len(shown))
@@ -51,7 +52,7 @@ def plot_importances(
         axes.barh(rows + shift, chosen.mean, height=0.38, color=color, alpha=0.75, label=label)
         axes.hlines(rows + shift, chosen.lower, chosen.upper, color="black", linewidth=1.2)
     axes.set_yticks(rows, names)
-    axes.set(ylim=(len(shown) - 0.4, -0.6), xlabel="share of the variance of the function")
+    axes.set(ylim=(len(shown) - 0.4, -0.6), xlabel="share of the variance")
     axes.set_xlim(left=0.0)
     left_out = len(importances.names) - len(shown)
     if left_out:

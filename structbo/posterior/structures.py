@@ -194,6 +194,8 @@ def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
         Hamming distances, shape (chains, draws).
     """
     together, _ = structures.pairs_together()
+    if not together.size:  # one dimension has no pairs
+        return np.zeros(together.shape[:2], np.intp)
     packed = np.packbits(together, axis=-1).reshape(-1, -(-together.shape[-1] // 8))
     _, which, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
     mode = np.flatnonzero(which.ravel() == np.argmax(counts))[0]

@@ -24,7 +24,7 @@ class Section(NamedTuple):
     body: Html
 
 
-def page(title: str, remark: str, sections: Sequence[Section]) -> str:
+def html_page(title: str, remark: str, sections: Sequence[Section]) -> str:
     """The whole page.
 
     Args:

@@ -24,9 +24,10 @@ def progress(evidence: Evidence) -> Section:
     if evidence.num_failed:
         counts.append(f"{evidence.num_failed} of them failed")
     if evidence.pending:
-        counts.append(f"{len(evidence.pending)} more are under way")
+        verb = "is" if len(evidence.pending) == 1 else "are"
+        counts.append(f"{len(evidence.pending)} more {verb} under way")
     finding = (
-        f"The best of {', '.join(counts)} is {value_text(best.value)} "
+        f"The best of {', '.join(counts)}{',' * (len(counts) > 1)} is {value_text(best.value)} "
         f"({evidence.optimizer.direction}d). It is that of trial {best.number}."
     )
     description = f"The values of all evaluations, and the best so far. {finding}"

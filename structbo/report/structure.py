@@ -7,7 +7,7 @@ from structbo.posterior import Importances, Shares
 from structbo.report.evidence import Evidence, listed, percent, value_text
 from structbo.report.html import Html, joined, table, tag
 from structbo.report.page import Section
-from structbo.report.pictures import WIDTH, blank_axes, drawn, picture
+from structbo.report.pictures import blank_axes, drawn, picture
 
 MAX_ROWS = 15
 MAX_EFFECTS = 6
@@ -32,7 +32,7 @@ def learned_sections(evidence: Evidence) -> list[Section]:
 
 def _importances(importances: Importances) -> Section:
     order = np.argsort(-importances.total.mean, kind="stable")[:MAX_ROWS]
-    top = order[: min(2, len(order))]
+    top = order[:2]
     words = [f"{importances.names[d]}, in {_share(importances.total, d)}" for d in top]
     finding = f"What matters most is {listed(words)} of the variance of the function."
     rows = [
@@ -69,16 +69,16 @@ def _interactions(evidence: Evidence, importances: Importances) -> Section:
     pairs = np.transpose(np.triu_indices(len(evidence.names), 1))
     gain = (after.mean - before.mean)[*pairs.T]
     order = [tuple(pairs[k]) for k in np.argsort(-gain, kind="stable")]
-    likely = [pair for pair in order if raised[pair] and after.mean[pair] > 0.5]
+    found = [pair for pair in order if raised[pair]]
     words = [
         f"{evidence.names[a]} and {evidence.names[b]} (probability {after.mean[a, b]:.2f})"
-        for a, b in likely[:3]
+        for a, b in found[:3]
     ]
-    more = f"; so do {len(likely) - 3} more pairs" if len(likely) > 3 else ""
+    more = f"; and for {len(found) - 3} more" if len(found) > 3 else ""
     finding = (
-        f"These interact: {'; '.join(words)}{more}."
-        if likely
-        else "The data show no pair of parameters that interacts for certain."
+        f"The data speak for interactions of {'; of '.join(words)}{more}."
+        if found
+        else "The data do not yet speak for any interaction."
     )
     rows = [
         [
@@ -87,12 +87,11 @@ def _interactions(evidence: Evidence, importances: Importances) -> Section:
             f"{before.mean[a, b]:.2f}",
             _share(importances.pairs, (a, b)),
         ]
-        for a, b in order[:MAX_ROWS]
-        if raised[a, b]
+        for a, b in found[:MAX_ROWS]
     ]
     explained = tag(
         "p",
-        f"The data made {int(raised.sum()) // 2} of {len(pairs)} pairs clearly more probable than "
+        f"The data made {len(found)} of {len(pairs)} pairs clearly more probable than "
         "they were before; only these are shown. An interaction may be certain and hardly matter: "
         "its share of the variance tells.",
         class_="remark",
@@ -155,15 +154,15 @@ def _effects(evidence: Evidence, importances: Importances) -> Section:
 
 def _surface(evidence: Evidence, pair: tuple[np.intp, ...]) -> Html:
     names = [evidence.names[d] for d in pair]
-    axes = blank_axes(7.2, rows=2, width=WIDTH)
+    axes = [*blank_axes(3.7), *blank_axes(3.7)]
     plot_surface(evidence.posterior, names, ax=axes)
-    about = f"The average of the objective over {names[0]} and {names[1]}, and what is not known"
-    return joined(
-        [
-            tag("p", f"{names[0]} and {names[1]}, whose interaction matters most:"),
-            picture(axes[0], f"{about} of it, as colors. Dots are the points that were evaluated."),
-        ]
+    about = f"over {names[0]} and {names[1]}, as colors. Dots are the points that were evaluated."
+    pictures = (
+        picture(axes[0], f"The average of the objective {about}"),
+        picture(axes[1], f"Its standard deviation {about}"),
     )
+    remark = tag("p", f"{names[0]} and {names[1]}, whose interaction matters most:")
+    return joined([remark, tag("div", *pictures, class_="pictures")])
 
 
 def _only(importances: Importances, is_shown: np.ndarray) -> Importances:

@@ -9,7 +9,7 @@ from structbo.data import unit_points
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer, Result
 from structbo.report.evidence import Evidence
-from structbo.report.page import page
+from structbo.report.page import html_page
 from structbo.report.pictures import picture_style
 from structbo.report.search import best_points, next_steps, progress, settings
 from structbo.report.structure import learned_sections
@@ -55,6 +55,10 @@ def write_report(
     count = checked_count("num_suggestions", num_suggestions, least=0)
     waiting = optimizer.space.from_unit(unit_points(optimizer.space, pending, "pending"))
     evidence = Evidence(optimizer, count, waiting)
+    if (complete := len(evidence.best_first)) < 2:
+        raise ValueError(
+            f"search must have at least two complete trials, it has {complete}; tell more values."
+        )
     with picture_style():
         sections = [
             progress(evidence),
@@ -67,5 +71,5 @@ def write_report(
         ]
     remark = f"{date.today():%Y-%m-%d}, structbo {version('structbo')}"
     path = Path(path)
-    path.write_text(page(title, remark, sections), encoding="utf-8")
+    path.write_text(html_page(title, remark, sections), encoding="utf-8")
     return path

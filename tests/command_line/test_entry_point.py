@@ -1,13 +1,15 @@
 """The command: its output, exit codes, and one line for every error."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from structbo import Integer, Space, suggest
+from structbo import Integer, Optimizer, Space, suggest
 from structbo.command_line import main
 
 SPACE = Space({"lr": (1e-4, 1.0, "log"), "k": Integer(1, 8)})
@@ -47,6 +49,7 @@ def test_points_go_to_a_file_in_the_format_of_its_name(folder: Path):
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.filterwarnings("always:no --space is given")
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -55,6 +58,13 @@ def test_points_go_to_a_file_in_the_format_of_its_name(folder: Path):
         ("suggest --space space.yaml --data space.yaml", "has no column 'lr'"),
         ("suggest --space space.yaml -n 0", "n must be an integer of at least 1, got 0"),
         ("suggest --space space.yaml --seed -1", "seed must be an integer"),
+        ("report --data none.csv --out r.html", "No such file or directory: 'none.csv'"),
+        ("report --data runs.csv --out r.html", "must have at least two complete trials, it has 1"),
+        ("report --data runs.csv --space runs.csv --out r.html", "must map names to parameters"),
+        (
+            "report --data runs.csv --out r.html -n -1",
+            "num_suggestions must be an integer of at le",
+        ),
         ("demo --trials -1", "n_trials must be an integer of at least 0, got -1"),
     ],
 )
@@ -62,8 +72,45 @@ def test_an_error_is_one_line_and_the_exit_code_1(
     command: str, message: str, capsys: pytest.CaptureFixture[str]
 ):
     assert run(command) == 1
-    line = capsys.readouterr().err
-    assert line.startswith("structbo: error: ") and message in line and line.count("\n") == 1
+    warned, line = capsys.readouterr().err.rpartition("structbo: error: ")[::2]
+    assert message in line and line.count("\n") == 1
+    assert all(text.startswith("structbo: warning: ") for text in warned.splitlines())
+
+
+def test_a_report_is_that_of_an_optimizer_that_was_told_the_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    found = {}
+
+    def write(search: Optimizer, path: Path, **settings: Any) -> Path:
+        found.update(settings, search=search, path=path)
+        return path
+
+    monkeypatch.setattr("structbo.command_line.entry_point.write_report", write)
+    command = "report --space space.yaml --data runs.csv --out r.html -n 2 --seed 3"
+    assert run(f"{command} --direction maximize --value loss") == 0
+    assert capsys.readouterr().out == "wrote r.html\n"
+    search = found["search"]
+    told = [(trial.params, trial.value, trial.state) for trial in search.trials]
+    assert told == [
+        ({"lr": pytest.approx(0.1), "k": 3}, 0.5, "complete"),
+        ({"lr": pytest.approx(0.01), "k": 4}, None, "failed"),
+    ]
+    assert search.space == SPACE and search.direction == "maximize" and search.method.seed == 3
+    assert found["pending"] == [{"lr": 0.001, "k": 2}] and found["num_suggestions"] == 2
+    assert found["title"] == "Report on runs.csv"
+
+
+@pytest.mark.nightly
+def test_the_demonstration_ends_with_importances_and_a_report(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert run("demo --trials 30 --out demo.html") == 0
+    lines = capsys.readouterr().out.splitlines()
+    shares = [re.fullmatch(r"  (\w+) +(\d+) %  \(\d+ to \d+\)", line) for line in lines]
+    named = [match[1] for match in shares if match]
+    assert len(named) == 5 and set(named[:2]) == {"lr", "momentum"}
+    assert lines[-1] == "wrote demo.html" and "momentum" in (folder / "demo.html").read_text()
 
 
 def test_wrong_options_exit_with_2(capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,67 @@
+"""Spaces guessed from tables."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from structbo import Categorical, Integer, Real, Space
+from structbo.command_line.guessed_space import guess_space
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "runs.csv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_ranges_and_choices_are_those_of_the_table(tmp_path: Path):
+    rows = ["1e-4,1,16,relu,3,0.5", "0.1,8,32,gelu,4,failed", "0.5,2,64,3,5,"]
+    text = "\n".join(["lr,depth,width,act, note,loss", *rows])
+    space, column = guess_space(table(tmp_path, text), None)
+    assert column == "loss"
+    assert space == Space(
+        {
+            "lr": Real(1e-4, 0.5, log=True),
+            "depth": Integer(1, 8),
+            "width": Integer(16, 64),
+            "act": Categorical(["3", "gelu", "relu"]),
+            " note": Integer(3, 5),
+        }
+    )
+
+
+def test_a_table_of_trials_as_results_write_it(tmp_path: Path):
+    text = ",number,x,value,state\n0,0,0.5,1.0,complete\n1,1,-1,,pending\n"
+    assert guess_space(table(tmp_path, text), None) == (Space({"x": Real(-1.0, 0.5)}), "value")
+
+
+def test_columns_that_are_no_parameters(tmp_path: Path):
+    """A constant, and one of very many texts; the value may be in any column."""
+    lines = [f"{k},1,run {k},{k / 2}" for k in range(30)]
+    path = table(tmp_path, "\n".join(["score,seed,name,x", *lines]))
+    with (
+        pytest.warns(UserWarning, match="column seed has one value"),
+        pytest.warns(UserWarning, match="column name has 30 different texts"),
+    ):
+        assert guess_space(path, "score") == (Space({"x": Real(0.0, 14.5)}), "score")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "message"),
+    [
+        ("", None, "is empty"),
+        ("a,b\n1,2\n2,3\n", "c", "has no column 'c'"),
+        ("a,loss\n1,2\n2,3\n", "los", "did you mean 'loss'?"),
+        ("loss\n1\n2\n", None, "has no column that could be a parameter"),
+        ('a,loss\n"1,2', None, "is no CSV file"),
+    ],
+)
+def test_what_has_no_parameters(text: str, value: str | None, message: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        guess_space(table(tmp_path, text), value)
+
+
+def test_the_only_texts_of_a_cell_are_choices_never_code(tmp_path: Path):
+    space, _ = guess_space(table(tmp_path, "a,y\n=cmd(),1\n__import__('os'),2\n"), None)
+    assert space == Space({"a": Categorical(["=cmd()", "__import__('os')"])})

@@ -1,0 +1,194 @@
+"""What a report says, how it says it, and that nothing from others becomes part of the page."""
+
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from searches import LABELS, NAMES, given_search
+
+from structbo import Optimizer, Result, write_report
+from structbo.models import AdditiveGP, NearIdentity, main_effects, projections
+from structbo.posterior import Posterior
+from structbo.report.evidence import Evidence
+from structbo.report.pictures import picture_style
+from structbo.report.search import next_steps, progress
+from structbo.report.trust import convergence
+
+
+class Reader(HTMLParser):
+    """Reads a page as a browser does: its elements, and its texts without markup."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def search() -> Iterator[Optimizer]:
+    with given_search() as optimizer:
+        yield optimizer
+
+
+def written(search: Optimizer, path: Path) -> str:
+    assert write_report(Result(search), path, title="A & <B>", num_suggestions=3) == path
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def source(search: Optimizer, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return written(search, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(source: str) -> Reader:
+    return Reader(source)
+
+
+def test_nothing_from_others_becomes_markup(page: Reader):
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"script", "b", "iframe", "link", "form", "object", "a onclick"}
+    assert not any(key.startswith("on") for _, attributes in page.elements for key in attributes)
+    assert "<script>alert(1)</script>" in page.text and "A & <B>" in page.text
+    for text in (*NAMES, *LABELS):
+        assert text in page.text, "what is escaped reads as it was written"
+
+
+def test_nothing_is_loaded(page: Reader):
+    sources = [
+        value
+        for _, attributes in page.elements
+        for key, value in attributes.items()
+        if key in ("src", "href")
+    ]
+    assert sources and all(source.startswith(("data:image/svg+xml;", "#")) for source in sources)
+    (policy,) = [m["content"] for m in page.all("meta") if "http-equiv" in m]
+    assert policy.startswith("default-src 'none'; img-src data:; style-src 'sha256-")
+
+
+def test_links_lead_to_sections(page: Reader):
+    anchors = [section["id"] for section in page.all("section")]
+    links = [link["href"].removeprefix("#") for link in page.all("a")]
+    assert len(set(anchors)) == len(anchors) == 9 and set(links) <= set(anchors)
+
+
+def test_every_picture_has_a_description(page: Reader):
+    descriptions = [image["alt"] for image in page.all("img")]
+    assert len(set(descriptions)) == len(descriptions) > 10
+    assert min(map(len, descriptions)) > 30
+
+
+def test_numbers_are_those_of_the_search(page: Reader, search: Optimizer):
+    best = search.best
+    assert (
+        f"The best of 26 evaluations, 1 of them failed, is {best.value:.4g} (minimized)"
+        in page.text
+    )
+    total = search.posterior.importances().total
+    top = int(total.mean.argmax())
+    share = f"{100 * total.mean[top]:.0f}\N{NO-BREAK SPACE}% ({100 * total.lower[top]:.0f} to"
+    assert f"What matters most is {NAMES[top]}, in {share}" in page.text
+    calibration = search.posterior.calibration()
+    known = np.array([trial.state == "complete" for trial in search.trials])
+    inside = (np.abs(calibration.level[known] - 0.5) <= 0.45).sum()
+    assert f"{inside} of 25 values are in their 90" in page.text
+
+
+def test_interactions_are_those_that_the_data_made_more_probable(page: Reader):
+    """One pair is certain, against 0.25 before; the others stay where they were."""
+    assert (
+        f"The data speak for interactions of {NAMES[0]} and {NAMES[1]} (probability 1.00)."
+        in page.text
+    )
+    assert "1 of 6 pairs clearly more probable" in page.text
+
+
+def test_chains_that_disagree_are_not_to_be_trusted():
+    with given_search(disagree=True) as optimizer, picture_style():
+        section = convergence(Evidence(optimizer, 0))
+    assert section.finding.startswith("The chains have not converged: R-hat of Z[")
+
+
+def test_the_best_point_at_an_end_of_a_range(page: Reader):
+    """The least value is at the upper end of the second parameter."""
+    assert f"The best point is at the upper end of {NAMES[1]}: widen its range" in page.text
+
+
+def test_points_that_are_under_way_count(search: Optimizer):
+    pending = [{**search.trials[0].params, NAMES[1]: 0.123}]
+    before = search.trials
+    evidence = Evidence(search, 2, pending)
+    with picture_style():
+        assert "1 more is under way" in progress(evidence).finding
+    assert len(evidence.next_points) == 2 and search.trials == before
+    assert next_steps(Evidence(search, 0)).finding.startswith("No new points were asked for")
+
+
+@pytest.mark.nightly
+def test_the_same_search_gives_the_same_page(search: Optimizer, source: str, tmp_path: Path):
+    assert written(search, tmp_path / "again.html") == source
+
+
+def test_a_model_with_a_projection_has_a_report_without_shares(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    rng = np.random.default_rng(0)
+    draws = {
+        "W": np.eye(2) + 0.01 * rng.standard_normal((2, 10, 2, 2)),
+        "lengthscale": rng.uniform(0.4, 0.6, (2, 10, 2)),
+        "noise": rng.uniform(0.01, 0.02, (2, 10)),
+        "outputscale": rng.uniform(1.0, 2.0, (2, 10)),
+    }
+    optimizer = Optimizer({"x0": (0.0, 1.0), "x1": (0.0, 1.0)}, num_initial=100)
+    X, y = rng.random((6, 2)), rng.standard_normal(6)
+    for point, value in zip(X, y, strict=True):
+        optimizer.tell({"x0": point[0], "x1": point[1]}, value)
+    posterior = Posterior(AdditiveGP(projections(NearIdentity, main_effects())), X, y, draws)
+    monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
+    text = Reader(write_report(optimizer, tmp_path / "r.html").read_text()).text
+    assert "The model looks at combinations of parameters" in text
+    assert "Effects" not in text and "Can the model be trusted?" in text
+
+
+def test_one_parameter_has_no_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    rng = np.random.default_rng(0)
+    optimizer = Optimizer({"x": (0.0, 1.0)}, "maximize", num_initial=100)
+    for x in rng.random(6):
+        optimizer.tell({"x": x}, np.sin(5 * x))
+    draws = {
+        "Z": np.zeros((2, 10, 1, 1), int),
+        "lengthscale": rng.uniform(0.4, 0.6, (2, 10, 1)),
+        "noise": rng.uniform(0.01, 0.02, (2, 10)),
+        "outputscale": rng.uniform(1.0, 2.0, (2, 10)),
+    }
+    told = [trial.params["x"] for trial in optimizer.trials]
+    values = [trial.value for trial in optimizer.trials]
+    posterior = Posterior(AdditiveGP(), np.reshape(told, (-1, 1)), values, draws, names=("x",))
+    monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
+    text = Reader(write_report(optimizer, tmp_path / "r.html").read_text()).text
+    assert "Interactions" not in text and "What matters most is x" in text
+
+
+def test_errors(search: Optimizer, tmp_path: Path):
+    with pytest.raises(TypeError, match="search must be an Optimizer or a Result, got 3"):
+        write_report(3, tmp_path / "r.html")  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match="num_suggestions must be an integer of at least 0, got -1"
+    ):
+        write_report(search, tmp_path / "r.html", num_suggestions=-1)
+    with pytest.raises(ValueError, match="at least two complete trials, it has 0"):
+        write_report(Optimizer({"x": (0.0, 1.0)}), tmp_path / "r.html")
+    with pytest.raises(FileNotFoundError):
+        write_report(search, tmp_path / "none" / "r.html", num_suggestions=0)
