@@ -84,9 +84,5 @@ def _draw_coverage(ax: "Axes", calibration: Calibration) -> None:
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     ax.set(xlabel="probability of the interval", ylabel="observations inside of it")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(_percent)
+        axis.set_major_formatter("{x:.0%}")
     bare(ax)
-
-
-def _percent(share: float, position: int) -> str:
-    return f"{share:.0%}"

@@ -100,13 +100,13 @@ class Evidence:
         return self.posterior.summary()
 
     @cached_property
-    def next_points(self) -> Sequence[Any]:
+    def next_points(self) -> list[Any]:
         """Points to evaluate next, as many as there are."""
         if not self.num_suggestions:
             return []
         optimizer, told = self.optimizer, self.told
         try:
-            return suggest(
+            points = suggest(
                 optimizer.space,
                 [trial.params for trial in told],
                 [np.nan if trial.value is None else trial.value for trial in told],
@@ -117,6 +117,7 @@ class Evidence:
             )
         except SpaceExhausted:
             return []
+        return list(points)
 
     def cells(self, params: Any) -> list[str]:
         """The values of a point, in the order of the names, as texts."""

@@ -5,7 +5,7 @@ import io
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from structbo.report.html import Html, tag
 
@@ -30,7 +30,7 @@ def picture_style() -> Iterator[None]:
             'a report needs Matplotlib, which is missing: pip install "structbo[plots]"'
         ) from error
     # Letters stay text: browsers have fonts for all scripts, Matplotlib has not.
-    fixed = {"svg.fonttype": "none", "svg.hashsalt": "structbo", "font.size": 10.0}
+    fixed: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "structbo", "font.size": 10.0}
     with warnings.catch_warnings(), matplotlib.rc_context(fixed):
         warnings.filterwarnings("ignore", message="Glyph", category=UserWarning)
         yield
@@ -51,7 +51,8 @@ def picture(axes: "Axes", description: str) -> Html:
         axes: some of its axes.
         description: for those who cannot see it.
     """
-    figure, file = axes.figure, io.BytesIO()
+    figure: Any = axes.figure
+    file = io.BytesIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
     return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=description)

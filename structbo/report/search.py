@@ -67,7 +67,7 @@ def best_points(evidence: Evidence) -> Section:
 
 def next_steps(evidence: Evidence) -> Section:
     """Points to evaluate next, and what to change about the search."""
-    points = list(evidence.next_points)
+    points = evidence.next_points
     parts: list[Html] = []
     finding = "No new points were asked for, or none are left."
     if points:

@@ -50,8 +50,8 @@ def _importances(importances: Importances) -> Section:
     explained = tag(
         "p",
         "In total counts all that a parameter takes part in; alone is what it does whatever the "
-        "others are. Intervals are about what is not known of the function. What is left are "
-        "interactions.",
+        "others are: the difference is due to interactions. Intervals are about what is not "
+        "known of the function.",
         class_="remark",
     )
     chart = drawn(

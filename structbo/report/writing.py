@@ -54,7 +54,7 @@ def write_report(
     optimizer = search.optimizer if isinstance(search, Result) else search
     count = checked_count("num_suggestions", num_suggestions, least=0)
     waiting = optimizer.space.from_unit(unit_points(optimizer.space, pending, "pending"))
-    evidence = Evidence(optimizer, count, waiting)
+    evidence = Evidence(optimizer, count, list(waiting))
     if (complete := len(evidence.best_first)) < 2:
         raise ValueError(
             f"search must have at least two complete trials, it has {complete}; tell more values."
