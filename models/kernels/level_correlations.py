@@ -25,7 +25,7 @@ class LevelCorrelations(Kernel):
         num_levels: how many choices there are, at equally spaced coordinates as `Space` puts them.
         concentration: of the LKJ prior; uniform over correlation matrices at one, the larger the
             closer to the identity.
-        site: name of the site, by default "level_correlations_" and the number of levels. Kernels
+        site: name of the site, by default ``level_correlations_`` and the number of levels. Kernels
             with different concentrations need different names.
 
     References:

@@ -159,7 +159,7 @@ class BoundedTreewidth(EdgeBernoulli):
             sample_shape: the shape of the array of draws.
 
         Returns:
-            Edge matrices, int32, shape (*sample_shape, D, D).
+            Edge matrices, int32, shape ``(*sample_shape, D, D)``.
         """
         keys = jax.random.split(key, math.prod(sample_shape))
         return jax.vmap(self._draw)(keys).reshape(*sample_shape, *self.event_shape)

@@ -90,10 +90,10 @@ class GroupLog:
 
 @dataclass(frozen=True)
 class FiniteDomain:
-    """Theory: ``beta_t = 2 log(|X| t^2 pi^2 / (6 delta))`` on a domain of finitely many points.
+    """Theory: ``beta_t = 2 log(N t^2 pi^2 / (6 delta))`` on a domain of N points.
 
     Args:
-        num_points: the number of points |X|, of a component's domain for an additive criterion.
+        num_points: N, the number of points of a component's domain for an additive criterion.
         delta: the bound holds with probability ``1 - delta``.
 
     References:

@@ -99,20 +99,19 @@ def _interactions(evidence: Evidence, importances: Importances) -> Section:
     if not rows:
         return Section("Interactions", finding, explained)
     header = ["pair", "probability", "before the data", "share of the variance"]
-    parts = [
-        drawn(
-            5.0,
-            lambda ax: plot_interactions(
-                np.where(raised, after.mean, 0.0),
-                evidence.names,
-                importances=_only(importances, raised),
-                max_names=MAX_NODES,
-                ax=ax,
-            ),
-            f"The graph of the pairs in the table. {finding}",
-        ),
+    axes = blank_axes(4.8)
+    plot_interactions(
+        np.where(raised, after.mean, 0.0),
+        evidence.names,
+        importances=_only(importances, raised),
+        max_names=MAX_NODES,
+        ax=axes,
+    )
+    axes[0].set_title("")
+    parts = (
+        picture(axes[0], f"The graph of the pairs in the table. {finding}"),
         table("Pairs, with Monte Carlo errors and 90 % intervals", header, rows),
-    ]
+    )
     pictures = tag("div", *parts, class_="pictures")
     return Section("Interactions", finding, joined([explained, pictures]))
 
