@@ -1,9 +1,11 @@
 """How Sphinx builds the site; `.ci/docs` does so."""
 
 from importlib.metadata import version as version_of
+from typing import Any
 
 project = "structbo"
-author = "the structbo authors"
+author = "The structbo developers"
+copyright = f"2026, {author}"
 version = release = version_of("structbo")
 
 extensions = [
@@ -27,3 +29,12 @@ napoleon_use_rtype = False
 
 html_theme = "furo"
 html_title = "structbo"
+
+
+def is_field(app: Any, kind: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leaves out fields of named tuples, which the text of their class describes."""
+    return True if type(value).__name__ == "_tuplegetter" else None
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-skip-member", is_field)

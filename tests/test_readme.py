@@ -1,4 +1,4 @@
-"""The code in README runs, block after block, as one session of a reader with a table of runs."""
+"""The code in README and in docs/ runs: of a page, block after block, as a reader with data."""
 
 import ast
 import importlib
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import numpyro.infer
 import optuna
@@ -15,23 +16,36 @@ import pytest
 
 import structbo as sb
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[1]
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+}
+BLOCKS = {
+    name: re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    for name, text in PAGES.items()
+}
+WITH_CODE = [name for name in PAGES if BLOCKS[name]]
 
 
-def test_every_name_in_readme_exists() -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_every_name_exists(page: str) -> None:
     """Also those in the text, such as `sb.plot_effects`."""
-    trees = [ast.parse(textwrap.dedent(block)) for block in BLOCKS]
-    assert len(trees) == README.count("```python") > 0
+    trees = [ast.parse(textwrap.dedent(block)) for block in BLOCKS[page]]
+    assert len(trees) == PAGES[page].count("```python")
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.ImportFrom):
             module = importlib.import_module(str(node.module))
             assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
-    for dotted in set(re.findall(r"\b(?:sb|structbo)((?:\.[A-Za-z_]\w*)+)", README)):
+    for dotted in set(re.findall(r"\b(?:sb|structbo)((?:\.[A-Za-z_]\w*)+)", PAGES[page])):
         found: Any = sb
         for name in dotted[1:].split("."):
-            assert hasattr(found, name), f"README speaks of structbo{dotted}"
+            assert hasattr(found, name), f"{page} speaks of structbo{dotted}"
             found = getattr(found, name)
+
+
+def test_readme_and_every_tutorial_have_code() -> None:
+    assert {"README.md", "docs/tutorials/diagnose.md", "docs/papers/batches.md"} <= {*WITH_CODE}
 
 
 def fewer(function: Callable[..., Any], **limits: int) -> Callable[..., Any]:
@@ -43,6 +57,9 @@ def fewer(function: Callable[..., Any], **limits: int) -> Callable[..., Any]:
     return limited
 
 
+SPACE = {"learning_rate": (1e-5, 1e-1, "log"), "dropout": (0.0, 0.5)}
+
+
 def train(params: dict[str, Any]) -> float:
     return float(np.log10(params["learning_rate"] / 1e-3) ** 2 + params["dropout"])
 
@@ -52,8 +69,9 @@ def objective(trial: optuna.Trial) -> float:
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("page", WITH_CODE)
 @pytest.mark.filterwarnings("ignore:leave-one-out of:UserWarning")
-def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_code_runs(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With fewer evaluations and draws than it asks for, too few for `compare`."""
     monkeypatch.chdir(tmp_path)
     draws = {"num_warmup": 5, "num_samples": 5}
@@ -67,12 +85,14 @@ def test_code_in_readme_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     X = np.column_stack([10.0 ** rng.uniform(-5, -1, 12), rng.uniform(0, 0.5, 12)]).tolist()
     X = [[*row, 1 + i % 8, ["relu", "gelu"][i % 2]] for i, row in enumerate(X)]
     X_unit, y = rng.random((12, 3)), rng.random(12)
-    reader: dict[str, Any] = {"train": train, "objective": objective}
+    reader: dict[str, Any] = {"train": train, "objective": objective, "space": SPACE}
     reader |= {"X": X, "X_unit": X_unit, "y": y}
-    for block in BLOCKS:
-        if "another" in block:
+    for block in BLOCKS[page]:
+        if page == "README.md" and "another" in block:
             reader["another"] = sb.fit(sb.default_model(), X_unit, y)
-        exec(compile(block, "README.md", "exec"), reader)
-    assert reader["result"].best_value < 10.0
-    assert len(reader["points"]) == 4
-    assert reader["posterior"].edge_probabilities().mean.shape == (3, 3)
+        exec(compile(block, page, "exec"), reader)
+    plt.close("all")
+    if page == "README.md":
+        assert reader["result"].best_value < 10.0
+        assert len(reader["points"]) == 4
+        assert reader["posterior"].edge_probabilities().mean.shape == (3, 3)
