@@ -1,9 +1,13 @@
 """A warning where chains have not converged."""
 
 import warnings
+from typing import TYPE_CHECKING
 
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.summary import summary_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_RHAT, MIN_EFFECTIVE_DRAWS = 1.05, 50.0
 """Chains are trusted up to this R-hat, and from this effective sample size."""
@@ -13,12 +17,16 @@ class ConvergenceWarning(UserWarning):
     """Chains have not converged, or have too few effective draws."""
 
 
-def convergence_problems(posterior: PosteriorDraws) -> list[str]:
-    """The worst R-hat and effective sample size of the summary, in words, if they are not good.
+def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
+    """The worst R-hat and effective sample size, in words, if they are not good.
 
     With one chain, or too few draws for ArviZ to judge, nothing is known of what is NaN.
+
+    Args:
+        summary: `Posterior.summary`.
+        num_draws: how many draws there are in all chains together.
     """
-    table = summary_table(posterior).dropna(subset="ess_bulk")
+    table = summary.dropna(subset="ess_bulk")
     problems = []
     if (table["r_hat"] > MAX_RHAT).any():
         worst = table["r_hat"].idxmax()
@@ -26,15 +34,14 @@ def convergence_problems(posterior: PosteriorDraws) -> list[str]:
     if (table["ess_bulk"] < MIN_EFFECTIVE_DRAWS).any():
         worst = table["ess_bulk"].idxmin()
         problems.append(
-            f"{worst} has {table.loc[worst, 'ess_bulk']:.0f} effective draws of "
-            f"{posterior.num_draws}"
+            f"{worst} has {table.loc[worst, 'ess_bulk']:.0f} effective draws of {num_draws}"
         )
     return problems
 
 
 def warn_unless_converged(posterior: PosteriorDraws) -> None:
     """Warns of `convergence_problems`."""
-    if problems := convergence_problems(posterior):
+    if problems := convergence_problems(summary_table(posterior), posterior.num_draws):
         warnings.warn(
             f"the chains have not converged: {', and '.join(problems)}; see `summary`. Raise "
             "num_warmup and num_samples. Where R-hat stays high there may be several modes: pass "

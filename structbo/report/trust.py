@@ -60,7 +60,7 @@ def calibration(evidence: Evidence) -> Section:
 def convergence(evidence: Evidence) -> Section:
     """Whether the chains agree."""
     posterior = evidence.posterior
-    problems = convergence_problems(posterior)
+    problems = convergence_problems(evidence.summary, posterior.num_draws)
     finding = (
         f"The chains have not converged: {listed(problems)}. Do not trust probabilities and "
         "intervals before they have."
