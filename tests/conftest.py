@@ -3,9 +3,9 @@
 Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cholesky of 200 rows
 then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
 pytest's cache folder, for other processes and for the next run, and the fast tests compile quickly
-rather than well. Nightly tests run long, on programs as users have them. XLA computes in one thread:
-the processes of pytest share the cores, and threads of its pool may wait for each other forever. The
-variables must be set before SciPy is imported and JAX compiles.
+rather than well. Nightly tests run long, on programs as users have them. XLA computes in one
+thread: the processes of pytest share the cores, and threads of its pool may wait for each other
+forever. The variables must be set before SciPy is imported and JAX compiles.
 """
 
 import os
