@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from structbo.command_line.table_file import read_rows
-from structbo.space import Categorical, Integer, Real, Space
-from structbo.space.parameters import Parameter, did_you_mean
+from structbo.space import Categorical, Integer, Parameter, Real, Space
+from structbo.space.spelling import did_you_mean
 
 VALUE = "value"
 """The column of the values, if there is one of this name; else it is the last."""
