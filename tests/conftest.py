@@ -4,8 +4,9 @@ Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cho
 then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
 pytest's cache folder, for other processes and for the next run, and the fast tests compile quickly
 rather than well. Nightly tests run long, on programs as users have them. XLA computes in one
-thread: the processes of pytest share the cores, and threads of its pool may wait for each other
-forever. The variables must be set before SciPy is imported and JAX compiles.
+thread, NPROC: the processes of pytest share the cores, and with two threads jaxlib 0.10 sometimes
+loses the end of a loop inside of a loop, and waits forever. The variables must be set before SciPy
+is imported and JAX compiles.
 """
 
 import os
@@ -16,7 +17,7 @@ os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_multi_thread_eigen=false"
+os.environ["NPROC"] = "1"
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -36,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
         jax.config.update("jax_disable_most_optimizations", True)
         os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # for processes that tests start
         if jax.__version_info__ < (0, 11):  # half the time again; XLA dropped the flag after
-            os.environ["XLA_FLAGS"] += " --xla_cpu_use_fusion_emitters=false"
+            flags = os.environ.get("XLA_FLAGS", "")
+            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
     numpyro.enable_x64()
 
 
