@@ -5,9 +5,8 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from structbo.command_line.table_file import read_rows
+from structbo.command_line.table_file import check_columns, read_rows
 from structbo.space import Categorical, Integer, Parameter, Real, Space
-from structbo.space.spelling import did_you_mean
 
 VALUE = "value"
 """The column of the values, if there is one of this name; else it is the last."""
@@ -41,11 +40,7 @@ def guess_space(path: Path, value: str | None) -> tuple[Space, str]:
     if not columns:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.")
     column = value or (VALUE if VALUE in columns else columns[-1])
-    if column not in columns:
-        raise ValueError(
-            f"{path} has no column {column!r}{did_you_mean(column, columns)}; its columns are "
-            f"{', '.join(columns)}."
-        )
+    check_columns(path, columns, [column])
     found: dict[str, Parameter] = {}
     for name, texts in zip(columns, zip(*rows, strict=False), strict=False):
         if name == column or name in BOOKKEEPING:

@@ -82,12 +82,17 @@ def read_rows(path: Path) -> list[list[str]]:
         raise ValueError(f"{path} is no CSV file: {error}.") from None
 
 
-def _value_column(path: Path, columns: Sequence[str], space: Space, value: str | None) -> str:
-    if missing := [name for name in space.names if name not in columns]:
+def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Raises ValueError if a file lacks a column that is needed."""
+    if missing := [name for name in needed if name not in columns]:
         raise ValueError(
             f"{path} has no column {missing[0]!r}{did_you_mean(missing[0], columns)}; its columns "
             f"are {', '.join(columns)}."
         )
+
+
+def _value_column(path: Path, columns: Sequence[str], space: Space, value: str | None) -> str:
+    check_columns(path, columns, space.names)
     others = [name for name in columns if name not in space.columns]
     if value is None and len(others) == 1:
         return others[0]

@@ -4,7 +4,7 @@ from structbo.data.checks import checked_data, checked_points
 from structbo.data.data import Data, Standardized, padded, padded_size
 from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
-from structbo.data.trial import State, Trial
+from structbo.data.trial import State, Trial, trial_values
 from structbo.data.values import one_number
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "padded",
     "padded_size",
     "trial_frame",
+    "trial_values",
     "trials_in",
     "unit_points",
 ]

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from structbo.data.trial import State, Trial
+from structbo.data.trial import State, Trial, trial_values
 from structbo.data.values import real_numbers
 from structbo.space import Space
 
@@ -73,11 +73,11 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
         import pandas as pd
     except ImportError as error:
         raise ImportError("to_frame needs pandas: pip install pandas.", name="pandas") from error
-    points = [_by_name(trial.params, space) for trial in trials]
+    points = [space.by_name(trial.params) for trial in trials]
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in trials]}
     for name, column in _columns_of(space).items():
         columns[column] = [point.get(name) for point in points]
-    columns["value"] = [np.nan if trial.value is None else trial.value for trial in trials]
+    columns["value"] = trial_values(trials).tolist()
     columns["state"] = [trial.state for trial in trials]
     return pd.DataFrame(columns)
 
@@ -129,10 +129,3 @@ def _trial(number: int, params: Any, state: State, value: float) -> Trial:
 def _columns_of(space: Space) -> dict[str, str]:
     """The columns of parameters and fixed values, by their names."""
     return {name: f"params_{name}" if name in COLUMNS else name for name in space.columns}
-
-
-def _by_name(params: Any, space: Space) -> dict[str, Any]:
-    named: dict[str, Any] = (
-        params if isinstance(params, dict) else dict(zip(space.names, params, strict=True))
-    )
-    return named

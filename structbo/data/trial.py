@@ -1,10 +1,13 @@
 """A trial: one point, and what is known of the objective there."""
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+
+from structbo.models.arrays import FloatArray
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 """What has become of a trial, see `Trial`."""
@@ -50,8 +53,18 @@ class Trial:
         same_point = np.array_equal(self.params, other.params)
         return same_point and known == (other.number, other.state, other.value)
 
+    @property
+    def is_told(self) -> bool:
+        """Whether its value is known, or that it failed."""
+        return self.state in ("complete", "failed")
+
     def told(self, value: float) -> "Trial":
         """The trial with its value; NaN and infinite values are failures."""
         if np.isfinite(value):
             return replace(self, state="complete", value=value)
         return replace(self, state="failed", value=None)
+
+
+def trial_values(trials: Iterable[Trial]) -> FloatArray:
+    """The values of trials; NaN where there is none."""
+    return np.array([np.nan if trial.value is None else trial.value for trial in trials], float)

@@ -9,13 +9,13 @@ from optuna import Study, create_trial
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from structbo.data import Trial, one_number, unit_points
+from structbo.data import Trial, unit_points
 from structbo.integrations.distributions import distribution_of
 from structbo.integrations.history import ENQUEUED, FAILED, counts, known_params, known_value
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer, Settings
-from structbo.optimizer.lookup import number_of
+from structbo.optimizer.lookup import number_of, told_value
 from structbo.space import SpaceLike
 
 
@@ -77,9 +77,7 @@ class StudyOptimizer(Optimizer):
         return trials[0] if n is None else trials
 
     def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
-        known = one_number(
-            "value", value, hint="; tell(trial, value) takes one trial, and its value second"
-        )
+        known = told_value(value)
         self.read()
         is_lost = self._is_lost(trial)
         number = None if is_lost else number_of(trial, self._trials, self.space)
@@ -146,10 +144,7 @@ class StudyOptimizer(Optimizer):
         )
 
     def _by_name(self, point: Any, name: str) -> dict[str, Any]:
-        row = self.space.as_legal([point], name=name)[0]
-        if isinstance(row, dict):
-            return row
-        return dict(zip(self.space.names, row.tolist(), strict=True))
+        return self.space.by_name(self.space.as_legal([point], name=name)[0])
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
         """A trial of the study. One whose point nobody knows is as good as withdrawn."""

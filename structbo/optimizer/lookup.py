@@ -1,11 +1,11 @@
-"""Which trial is meant: by itself, by its number, or by its point."""
+"""Which trial is told, by itself, by its number, or by its point; and its value."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from structbo.data import State, Trial, unit_points
+from structbo.data import State, Trial, one_number, unit_points
 from structbo.models.arguments import is_integer
 from structbo.space import Space
 
@@ -15,6 +15,17 @@ PAST: dict[State, str] = {
     "failed": "was already told",
     "withdrawn": "was already withdrawn",
 }
+
+
+def told_value(value: Any) -> float:
+    """The value of a trial as a float; NaN for None.
+
+    Raises:
+        ValueError: if it is not a number.
+    """
+    return one_number(
+        "value", value, hint="; tell(trial, value) takes one trial, and its value second"
+    )
 
 
 def number_of(

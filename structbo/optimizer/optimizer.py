@@ -9,7 +9,6 @@ from structbo.data import (
     Direction,
     Standardized,
     Trial,
-    one_number,
     trials_in,
     unit_points,
 )
@@ -18,7 +17,7 @@ from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
-from structbo.optimizer.lookup import number_of
+from structbo.optimizer.lookup import number_of, told_value
 from structbo.optimizer.ranking import Estimate, ranked
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
@@ -161,9 +160,7 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if the trial is unknown or already told, the point is outside the space, or
                 the value is not a number. Nothing told before is lost.
         """
-        known = one_number(
-            "value", value, hint="; tell(trial, value) takes one trial, and its value second"
-        )
+        known = told_value(value)
         number = number_of(trial, self._trials, self.space)
         if number is None:
             params = self.space.as_legal([trial], name="trial")[0]
@@ -190,12 +187,9 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if a column is missing or unknown, a point is outside the space, or a value
                 or a state is none. Then none of the trials is told.
         """
-        trials = [t for t in trials_in(frame, self.space) if t.state != "withdrawn"]
         return [
-            self.enqueue(t.params)
-            if t.state in ("pending", "waiting")
-            else self.tell(t.params, t.value)
-            for t in trials
+            self.tell(t.params, t.value) if t.is_told else self.enqueue(t.params)
+            for t in trials_in(frame, self.space)
         ]
 
     def withdraw(self, trial: Trial | int) -> Trial:
@@ -268,8 +262,7 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if fewer than two trials are complete.
         """
         n = checked_count("n", n)
-        complete = [t for t in self._trials if t.state == "complete"]
-        return ranked(complete, self.posterior, self._sign)[:n]
+        return ranked(self._complete, self.posterior, self._sign)[:n]
 
     @property
     def posterior(self) -> Posterior:
@@ -284,7 +277,7 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if fewer than two trials are complete.
         """
         told = self._told
-        if sum(t.state == "complete" for t in told) < 2:
+        if len(self._complete) < 2:
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
             x, y = self._table(told)

@@ -3,9 +3,14 @@
 import logging
 from typing import Any
 
-import numpy as np
-
-from structbo.data import Direction, Trial, direction_sign, trial_frame, unit_points
+from structbo.data import (
+    Direction,
+    Trial,
+    direction_sign,
+    trial_frame,
+    trial_values,
+    unit_points,
+)
 from structbo.models.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
@@ -27,8 +32,7 @@ class Record:
         self._trials: list[Trial] = []
 
     def __repr__(self) -> str:
-        complete = [t for t in self._trials if t.state == "complete"]
-        best = f", best {self.best.value:.6g} at {self.best.params}" if complete else ""
+        best = f", best {self.best.value:.6g} at {self.best.params}" if self._complete else ""
         return f"{type(self).__name__}({self.direction}, {len(self._trials)} trials{best})"
 
     @property
@@ -45,7 +49,7 @@ class Record:
         Raises:
             ValueError: if no trial is complete.
         """
-        complete = [t for t in self._trials if t.state == "complete"]
+        complete = self._complete
         if not complete:
             raise ValueError(
                 f"there is no best trial yet: none of {len(self._trials)} trials is complete."
@@ -74,10 +78,13 @@ class Record:
 
     @property
     def _told(self) -> list[Trial]:
-        return [t for t in self._trials if t.state in ("complete", "failed")]
+        return [t for t in self._trials if t.is_told]
+
+    @property
+    def _complete(self) -> list[Trial]:
+        return [t for t in self._trials if t.state == "complete"]
 
     def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
         """Points of the unit cube, and values to be maximized."""
         x = unit_points(self.space, [t.params for t in told], "params")
-        y = np.array([np.nan if t.value is None else t.value for t in told], float)
-        return x, self._sign * y
+        return x, self._sign * trial_values(told)

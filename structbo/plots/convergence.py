@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.data import Direction
+from structbo.data import Direction, trial_values
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer, Result
 from structbo.plots.figure import BLUE, GRAY, axes_for, bare
@@ -61,5 +61,4 @@ def plot_convergence(
 
 
 def _values_of(optimizer: Optimizer) -> FloatArray:
-    done = (trial for trial in optimizer.trials if trial.state in ("complete", "failed"))
-    return np.array([np.nan if trial.value is None else trial.value for trial in done])
+    return trial_values(trial for trial in optimizer.trials if trial.is_told)

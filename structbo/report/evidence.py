@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structbo.data import Trial
+from structbo.data import Trial, direction_sign, trial_values
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Probabilities
@@ -44,17 +44,21 @@ class Evidence:
         """Of the parameters."""
         return self.optimizer.space.names
 
+    @property
+    def sign(self) -> float:
+        """1 if large values are good, -1 if small ones are."""
+        return direction_sign(self.optimizer.direction)
+
     @cached_property
     def told(self) -> list[Trial]:
         """Complete and failed trials, in the order of the posterior's observations."""
-        return [t for t in self.optimizer.trials if t.state in ("complete", "failed")]
+        return [t for t in self.optimizer.trials if t.is_told]
 
     @cached_property
     def best_first(self) -> list[Trial]:
         """Complete trials, the best value first."""
-        sign = 1.0 if self.optimizer.direction == "minimize" else -1.0
         complete = [t for t in self.told if t.value is not None]
-        return sorted(complete, key=lambda t: sign * (t.value or 0.0))
+        return sorted(complete, key=lambda t: -self.sign * (t.value or 0.0))
 
     @property
     def num_failed(self) -> int:
@@ -109,7 +113,7 @@ class Evidence:
             points = suggest(
                 optimizer.space,
                 [trial.params for trial in told],
-                [np.nan if trial.value is None else trial.value for trial in told],
+                trial_values(told),
                 self.num_suggestions,
                 direction=optimizer.direction,
                 pending=self.pending,
@@ -121,8 +125,8 @@ class Evidence:
 
     def cells(self, params: Any) -> list[str]:
         """The values of a point, in the order of the names, as texts."""
-        values = [params[name] for name in self.names] if hasattr(params, "keys") else params
-        return [value_text(value) for value in values]
+        named = self.optimizer.space.by_name(params)
+        return [value_text(named[name]) for name in self.names]
 
     def predicted(self, points: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of the function at points."""

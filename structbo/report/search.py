@@ -42,8 +42,7 @@ def best_points(evidence: Evidence) -> Section:
     cells = evidence.cells(best[0].params)
     at = listed([f"{name} = {cell}" for name, cell in zip(evidence.names, cells, strict=True)][:8])
     more = f", and {len(cells) - 8} more" if len(cells) > 8 else ""
-    sign = 1.0 if evidence.optimizer.direction == "minimize" else -1.0
-    favorite = best[int(np.argmin(sign * mean))]
+    favorite = best[int(np.argmax(evidence.sign * mean))]
     remark = (
         "The model agrees that it is the best of them without noise."
         if favorite is best[0]

@@ -201,6 +201,12 @@ class Space:
         points = [self.fixed | dict(zip(self.names, row, strict=True)) for row in rows]
         return [{name: point[name] for name in self.columns} for point in points]
 
+    def by_name(self, point: Any) -> dict[str, Any]:
+        """One point of `from_unit` as a dict, also of a box."""
+        if isinstance(point, dict):
+            return point
+        return dict(zip(self.names, point.tolist(), strict=True))
+
     def snap(self, unit: ArrayLike) -> FloatArray:
         """Move to the nearest legal points of the unit cube.
 
