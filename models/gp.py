@@ -282,11 +282,14 @@ class SamplePath(NamedTuple):
         if not covariance.kernel_groups:
             return waves
 
-        def own(dim: Array, coordinates: Array) -> Array:
+        def own(column: tuple[Array, Array]) -> Array:
+            dim, coordinates = column
             x = jnp.broadcast_to(coordinates[:, None], (len(coordinates), covariance.num_dims))
             return self._own(x, jnp.arange(covariance.num_dims) == dim)
 
-        return waves * jax.vmap(own)(dims, coordinates)
+        # One after the other: batches of factorizations can wait for each other forever, see
+        # `structbo.models.outer_box.each_matrix`.
+        return waves * jax.lax.map(own, (dims, coordinates))
 
     def component(self, component: Array | int, x: Array) -> Array:
         """One component at points, shape (m, D): shape (m,)."""

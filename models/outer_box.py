@@ -80,7 +80,8 @@ class OuterBox(NamedTuple):
 def each_matrix(function: Callable[[Array], Array], matrices: Array) -> Array:
     """A function of every matrix of a batch, shape (..., D, D), one after the other.
 
-    Batched factorizations inside compiled loops can wait for each other forever on a CPU.
+    Before JAX 0.11 a batched factorization on a CPU waits, in a thread of XLA's pool, for its parts
+    to be computed by the same pool. As many of them at a time as there are threads wait forever.
     """
     values = jax.lax.map(function, matrices.reshape(-1, *matrices.shape[-2:]))
     return values.reshape(*matrices.shape[:-2], *values.shape[1:])

@@ -168,7 +168,8 @@ class ParallelTempering(MCMCKernel):
                 replica,
             )
 
-        # One after the other: a batch of factorizations inside a compiled loop may hang.
+        # One after the other: batches of factorizations can wait for each other forever, see
+        # `structbo.models.outer_box.each_matrix`.
         stacked = jax.tree.map(_stack, *state.replicas)
         stacked, heights = jax.lax.map(sweep, (stacked, betas))
         source, probs, is_tried = swaps(key_swap, betas, heights, state.step)

@@ -4,9 +4,9 @@ Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cho
 then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
 pytest's cache folder, for other processes and for the next run, and the fast tests compile quickly
 rather than well. Nightly tests run long, on programs as users have them. XLA computes in one
-thread, NPROC: the processes of pytest share the cores, and with two threads jaxlib 0.10 sometimes
-loses the end of a loop inside of a loop, and waits forever. The variables must be set before SciPy
-is imported and JAX compiles.
+thread, NPROC: the processes of pytest share the cores, and before JAX 0.11 batched factorizations,
+as in vectorized chains of tests, wait forever if as many run at a time as there are threads.
+The variables must be set before SciPy is imported and JAX compiles.
 """
 
 import os

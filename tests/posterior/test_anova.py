@@ -1,5 +1,6 @@
 """The analysis of variance of a drawn function is that of its values on a product grid."""
 
+import re
 from typing import Any
 
 import jax
@@ -101,6 +102,15 @@ def test_variances_are_those_on_the_grid(case: Any):
     for d in range(NUM_DIMS):
         with_dim = sum(variance for dims, variance in higher.items() if d in dims)
         np.testing.assert_allclose(found.higher_order_with[d], with_dim, rtol=0.06, atol=1e-12)
+
+
+def test_no_factorization_is_batched(case: Any):
+    """Two batches at a time, on two cores, waited for each other forever."""
+    path, quadrature, _ = case
+    program = str(jax.make_jaxpr(term_variances)(path, quadrature, np.zeros((8, NUM_DIMS))))
+    shapes = re.findall(r"f64\[([\d,]+)\] = (?:cholesky|triangular_solve)", program)
+    assert bool(shapes) == bool(path.own_functions)
+    assert all(shape.count(",") == 1 for shape in shapes)
 
 
 def test_terms_beyond_pairs_are_those_on_the_grid(case: Any):
