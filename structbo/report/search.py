@@ -91,7 +91,7 @@ def next_steps(evidence: Evidence) -> Section:
 def settings(evidence: Evidence) -> Section:
     """The space and the method."""
     space, method = evidence.optimizer.space, evidence.optimizer.method
-    rows = [[n, repr(p)] for n, p in zip(space.names, space.parameters, strict=True)]
+    rows = [[name, repr(parameter)] for name, parameter in space.spec.items()]
     lines = [
         f"criterion {method.criterion!r}, batches by {method.batch!r}, seed {method.seed}",
         f"model {method.model!r}",

@@ -1,4 +1,4 @@
-"""Counting what is compiled."""
+"""An optimizer that needs no model, and counting what is compiled."""
 
 import logging
 import re
@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import jax
 import pytest
+from short_runs import BOX, MANY
+
+from structbo import Optimizer
 
 
 @pytest.fixture
@@ -21,3 +24,8 @@ def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]
         return [match[1] for match in found if match]
 
     return names
+
+
+@pytest.fixture
+def optimizer() -> Optimizer:
+    return Optimizer(BOX, num_initial=MANY)
