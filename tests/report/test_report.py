@@ -13,7 +13,7 @@ from structbo.models import AdditiveGP, NearIdentity, main_effects, projections
 from structbo.posterior import Posterior
 from structbo.report.evidence import Evidence
 from structbo.report.pictures import picture_style
-from structbo.report.search import next_steps, progress
+from structbo.report.search import next_steps, progress, settings
 from structbo.report.trust import convergence
 
 
@@ -164,10 +164,9 @@ def test_a_model_with_a_projection_has_a_report_without_shares(
 
 def test_one_parameter_has_no_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     rng = np.random.default_rng(0)
-    space = {"x": (0.0, 1.0), "batch_size": Fixed(32)}
-    optimizer = Optimizer(space, "maximize", num_initial=100)
+    optimizer = Optimizer({"x": (0.0, 1.0)}, "maximize", num_initial=100)
     for x in rng.random(6):
-        optimizer.tell({"x": x, "batch_size": 32}, np.sin(5 * x))
+        optimizer.tell({"x": x}, np.sin(5 * x))
     draws = {
         "Z": np.zeros((2, 10, 1, 1), int),
         "lengthscale": rng.uniform(0.4, 0.6, (2, 10, 1)),
@@ -180,7 +179,12 @@ def test_one_parameter_has_no_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
     text = Reader(write_report(optimizer, tmp_path / "r.html").read_text()).text
     assert "Interactions" not in text and "What matters most is x" in text
-    assert "Fixed(32)" in text
+
+
+def test_the_space_is_shown_with_what_is_fixed():
+    optimizer = Optimizer({"x": (0.0, 1.0), "batch_size": Fixed(32)})
+    text = Reader(str(settings(Evidence(optimizer, 0)).body)).text
+    assert "xReal(low=0.0, high=1.0" in text and "batch_sizeFixed(value=32)" in text
 
 
 def test_errors(search: Optimizer, tmp_path: Path):
