@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import Acquisition, LogEI
-from structbo.data import Data, Standardized
+from structbo.data import Data, Standardized, padded_size
 from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
@@ -40,6 +40,7 @@ class Engine:
         self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
         self._maximum: tuple[FloatArray, float] | None = None
+        self._sizes: set[int] = set()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, NUM_DRAWS, seed, self.method.sampler)
@@ -109,7 +110,13 @@ class Engine:
             others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
         self._maximum = points[:1], standardized.scale
+        self._sizes.add(padded_size(len(x)))
         return points
+
+    def will_compile(self, y: FloatArray) -> bool:
+        """Whether a proposal given values y (m,) is by the model, the first of its padded size."""
+        is_modeled = np.isfinite(y).sum() >= self._num_needed
+        return bool(is_modeled) and padded_size(len(y)) not in self._sizes
 
     @property
     def expected_gain(self) -> float | None:

@@ -94,7 +94,10 @@ def _run(
         while True:
             free = min(n_trials - asked, n_jobs - len(evaluations))
             if free and time.monotonic() < stop_at:
+                if optimizer.will_compile:
+                    progress.set_description_str(f"{direction}, compiling")
                 started = evaluations.start(free)
+                progress.set_description_str(direction, refresh=False)
                 if started < free:
                     warnings.warn("every point of the space is evaluated: stopping.", stacklevel=3)
                     n_trials = asked + started

@@ -9,6 +9,7 @@ from structbo.data import (
     Direction,
     Standardized,
     Trial,
+    trial_values,
     trials_in,
     unit_points,
 )
@@ -263,6 +264,17 @@ class Optimizer(Record, KeepsPrecision):
         """
         n = checked_count("n", n)
         return ranked(self._complete, self.posterior, self._sign)[:n]
+
+    @property
+    def will_compile(self) -> bool:
+        """Whether the next point that is proposed takes long, as programs are compiled for it.
+
+        That is so for the first point that the model proposes, and where the table of what is told
+        grows beyond one of a few sizes. It takes seconds, or a minute on a busy machine; programs
+        that this process compiled before, and those of `keep_programs`, are not compiled again.
+        """
+        is_first_stage = self._first_stage.screening is not None
+        return not is_first_stage and self._engine.will_compile(trial_values(self._told))
 
     @property
     def posterior(self) -> Posterior:

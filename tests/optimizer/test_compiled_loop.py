@@ -1,9 +1,11 @@
 """A whole run compiles at its first suggestion of the model, and where the padding grows."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from structbo import Optimizer, Settings, Space, minimize
 from structbo.data import padded_size
@@ -44,17 +46,22 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_per_padded_size(compi
         for params in optimizer.space.from_unit(points):
             optimizer.tell(params, objective(params))
 
-    steps(NUM_INITIAL + 1)
-    assert steps(5) == []
+    steps(NUM_INITIAL)
+    assert optimizer.will_compile and steps(1)
+    assert not optimizer.will_compile and steps(5) == []
     tell_up_to(SMALLEST)
-    assert steps(1) == [], "the last one of the smallest size"
+    assert not optimizer.will_compile, "the last one of the smallest size"
+    assert steps(1) == []
+    assert optimizer.will_compile
     assert steps(1) == ["sweep", "search_starts", "_value_and_gradient"]
     assert steps(2) == []
 
 
-def test_a_second_run_compiles_nothing(compiled: Compiled):
+def test_a_second_run_compiles_nothing(compiled: Compiled, capsys: pytest.CaptureFixture[str]):
     def run(seed: int) -> None:
-        minimize(objective, space(), NUM_INITIAL + 3, show_progress_bar=False, **settings(seed))
+        minimize(objective, space(), NUM_INITIAL + 3, **settings(seed))
 
     run(seed=0)
+    compiling_at = re.findall(r"minimize, compiling: [^\r]* (\d)/7", capsys.readouterr().err)
+    assert compiling_at == [str(NUM_INITIAL)], "said before the first point of the model, only"
     assert compiled(lambda: run(seed=1)) == []
