@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 40
 """Of the name of a pair in one line."""
+VISIBLE = 0.004
+"""Points that differ by less than this look the same, and are drawn once."""
 
 
 def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
@@ -44,11 +46,14 @@ def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
     found = [indicator_probabilities(chain[None]) for chain in together]
     axes.plot([0, 1], [0, 1], color=GRAY, linewidth=1, zorder=0)
     for chain, other in enumerate(found[1:], start=1):
+        points = np.stack([found[0].mean, other.mean, 2.0 * found[0].mcse, 2.0 * other.mcse], 1)
+        _, different = np.unique((points / VISIBLE).round(), axis=0, return_index=True)
+        x, y, error_of_x, error_of_y = points[np.sort(different)].T
         axes.errorbar(
-            found[0].mean,
-            other.mean,
-            xerr=2.0 * found[0].mcse,
-            yerr=2.0 * other.mcse,
+            x,
+            y,
+            xerr=error_of_x,
+            yerr=error_of_y,
             fmt="o",
             markersize=4,
             elinewidth=0.8,

@@ -68,6 +68,24 @@ def test_agreement_names_the_pair_that_did_not_mix(posterior: Posterior):
         plots.plot_agreement(Posterior(posterior.model, posterior.X, posterior.y, alone))
 
 
+def test_pairs_that_look_the_same_are_drawn_once():
+    """Of 45 pairs all but two have the same probability; a page about them stays small."""
+    num_dims, rng = 10, np.random.default_rng(0)
+    Z = np.zeros((CHAINS, DRAWS, num_dims, num_dims), int)
+    Z[..., 0, 1] = Z[..., 1, 0] = 1
+    Z[0, :10, 2, 3] = Z[0, :10, 3, 2] = 1
+    draws = {
+        "Z": Z,
+        "lengthscale": np.full((CHAINS, DRAWS, num_dims), 0.5),
+        "noise": np.full((CHAINS, DRAWS), 1e-3),
+        "outputscale": np.ones((CHAINS, DRAWS)),
+    }
+    model = AdditiveGP(edges(0.1, pairs))
+    ax = plots.plot_agreement(Posterior(model, rng.random((5, 10)), rng.random(5), draws))
+    points = np.column_stack(ax.containers[0].lines[0].get_data())
+    np.testing.assert_allclose(points, [[1.0, 1.0], [0.0, 0.0], [1.0 / 3.0, 0.0]])
+
+
 def test_rhat_of_events_that_do_not_move():
     happened = np.zeros((2, 40, 3), bool)
     happened[1, :, 1] = True
