@@ -3,9 +3,7 @@
 import importlib
 import math
 import sys
-from concurrent.futures import (
-    ThreadPoolExecutor,
-)
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +14,7 @@ from short_runs import BOX, MANY, bowl, failing_at, maximize, minimize
 
 import structbo
 from structbo import Categorical, Integer, Optimizer, Space, Trial
+from structbo.models import AdditiveGP, main_effects
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 
@@ -135,8 +134,9 @@ def test_a_finite_space_ends_the_run_with_a_warning() -> None:
 
 def test_a_run_is_continued_with_its_optimizer() -> None:
     """Two runs of one optimizer are one run."""
-    whole = minimize(bowl, BOX, 6)
-    half = minimize(bowl, BOX, 3)
+    model = AdditiveGP(main_effects())
+    whole = minimize(bowl, BOX, 6, model=model)
+    half = minimize(bowl, BOX, 3, model=model)
     rest = minimize(bowl, n_trials=3, optimizer=half.optimizer)
     assert rest.optimizer is half.optimizer
     assert [t.value for t in rest.trials] == [t.value for t in whole.trials]
