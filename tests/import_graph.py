@@ -26,8 +26,8 @@ ROOMS = (
     "plots",
     "report",
     "recipes",
-    "command_line",
     "integrations",
+    "command_line",
     "structbo",
 )
 """In this order; a room imports itself and rooms before it."""

@@ -13,6 +13,7 @@ from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
+from structbo.integrations import read_study
 from structbo.models.kept_programs import keep_programs
 from structbo.optimizer import Optimizer, suggest
 from structbo.report import write_report
@@ -83,6 +84,27 @@ def _suggest(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
+    pending: Sequence[Any] = ()
+    if options.storage is None:
+        optimizer, pending = _of_table(options)
+        subject = options.data.name
+    else:
+        optimizer = _of_study(options)
+        subject = f"study {optimizer.study.study_name}"
+    path = write_report(
+        optimizer,
+        options.out,
+        title=options.title or f"Report on {subject}",
+        num_suggestions=options.n,
+        pending=pending,
+    )
+    print(f"wrote {path}")
+
+
+def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
+    """An optimizer that was told a table, and the points still being evaluated."""
+    if options.study is not None:
+        raise ValueError("--study is for --storage; a table has one run.")
     if options.space is None:
         space, column = guess_space(options.data, options.value)
         warnings.warn(
@@ -93,17 +115,17 @@ def _report(options: argparse.Namespace) -> None:
     else:
         space, column = read_space(options.space), options.value
     known = read_evaluations(options.data, space, column)
-    optimizer = Optimizer(space, options.direction, seed=options.seed)
+    optimizer = Optimizer(space, options.direction or "minimize", seed=options.seed)
     for point, value in zip(known.points, known.values, strict=True):
         optimizer.tell(point, value)
-    path = write_report(
-        optimizer,
-        options.out,
-        title=options.title or f"Report on {options.data.name}",
-        num_suggestions=options.n,
-        pending=known.pending,
-    )
-    print(f"wrote {path}")
+    return optimizer, known.pending
+
+
+def _of_study(options: argparse.Namespace) -> Any:
+    if options.value is not None or options.direction is not None:
+        raise ValueError("--value and --direction are for tables; a study has its own.")
+    space = None if options.space is None else read_space(options.space)
+    return read_study(options.storage, options.study, space, seed=options.seed)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,14 +153,18 @@ def _parser() -> argparse.ArgumentParser:
 
     report = commands.add_parser(
         "report",
-        help="write a page about a table of evaluations",
-        description="Writes a page for the browser about a table of evaluations: progress, best "
-        "points,\nwhich parameters matter and interact, effects in units, whether the model can "
-        "be\ntrusted, and what to try next. The page is one file that loads nothing.",
+        help="write a page about a table of evaluations, or an Optuna study",
+        description="Writes a page for the browser about a table of evaluations, or an Optuna "
+        "study of any\nsampler: progress, best points, which parameters matter and interact, "
+        "effects in units,\nwhether the model can be trusted, and what to try next. The page is "
+        "one file that loads\nnothing.",
         epilog=SPACE_HELP,
         formatter_class=wide,
     )
-    report.add_argument("--data", type=Path, required=True, help="CSV file")
+    source = report.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="CSV file")
+    source.add_argument("--storage", metavar="URL", help="of studies, such as sqlite:///runs.db")
+    report.add_argument("--study", metavar="NAME", help="if the storage has several")
     report.add_argument("--space", type=Path, help="YAML or JSON file; by default a guess")
     report.add_argument("--out", type=Path, required=True, help="HTML file")
     report.add_argument("--title", help="of the page")
@@ -157,6 +183,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (next_points, report):
         _add_options_of_tables(command)
+    report.set_defaults(direction=None)
     for command in (next_points, report, demo):
         command.add_argument("--seed", type=int, default=0, help="for all random choices")
         command.add_argument(

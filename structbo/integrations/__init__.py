@@ -3,6 +3,6 @@
 `structbo.integrations.optuna` has `StructboSampler`, and needs ``pip install "structbo[optuna]"``.
 """
 
-from structbo.integrations.storage import open_storage
+from structbo.integrations.storage import open_storage, read_study
 
-__all__ = ["open_storage"]
+__all__ = ["open_storage", "read_study"]

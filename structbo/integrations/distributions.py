@@ -101,3 +101,28 @@ def internal_space(
             for name, distribution in distributions.items()
         }
     )
+
+
+def space_of(distributions: Mapping[str, BaseDistribution]) -> Space:
+    """The space of distributions, in the values that objectives see.
+
+    Args:
+        distributions: by name; those with a single value become fixed.
+
+    Example:
+        >>> from optuna.distributions import CategoricalDistribution, IntDistribution
+        >>> space_of({"k": IntDistribution(1, 8), "act": CategoricalDistribution(["tanh"])}).spec
+        {'k': Integer(low=1, high=8, log=False), 'act': Fixed(value='tanh')}
+    """
+    return Space({name: _as_seen(distribution) for name, distribution in distributions.items()})
+
+
+def _as_seen(distribution: BaseDistribution) -> Parameter | Fixed:
+    match distribution:
+        case CategoricalDistribution(choices=[only]):
+            return Fixed(only)
+        case CategoricalDistribution(choices=choices):
+            return Categorical(choices)
+        case FloatDistribution(low=low) | IntDistribution(low=low) if distribution.single():
+            return Fixed(low)
+    return parameter_of(distribution)

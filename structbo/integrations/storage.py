@@ -1,12 +1,18 @@
-"""Runs of `minimize` and `maximize` that are Optuna studies."""
+"""Optuna studies: runs of `minimize` and `maximize` that are kept, and any study to read."""
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
 from structbo.data import Direction
 from structbo.optimizer import Optimizer, Settings
 from structbo.optimizer.storage import opens_storages
 from structbo.space import SpaceLike
+
+if TYPE_CHECKING:
+    from structbo.integrations.study_optimizer import StudyOptimizer
 
 PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 
@@ -38,36 +44,105 @@ def open_storage(
         ValueError: if the storage cannot be opened, or the study has another direction or
             other parameters.
     """
-    try:
-        import optuna
-    except ImportError as error:
-        raise ImportError(
-            'storage needs Optuna: pip install "structbo[optuna]".', name="optuna"
-        ) from error
+    optuna = _optuna()
     from structbo.integrations.optuna import StructboSampler
     from structbo.integrations.study_optimizer import StudyOptimizer
 
     sampler = StructboSampler(space, **settings)  # a setting that is wrong leaves no empty study
     try:
-        study = optuna.create_study(
-            storage=storage,
-            sampler=sampler,
-            study_name=study_name,
-            direction=direction,
-            load_if_exists=load_if_exists,
-        )
+        with _opening(storage):
+            study = optuna.create_study(
+                storage=storage,
+                sampler=sampler,
+                study_name=study_name,
+                direction=direction,
+                load_if_exists=load_if_exists,
+            )
     except optuna.exceptions.DuplicatedStudyError:
         raise ValueError(
             f"study_name={study_name!r} exists in the storage: pass load_if_exists=True to "
             "continue it, or another name."
         ) from None
-    except Exception as error:
-        reason = PASSWORD.sub(r"\1:***@", str(error))
-        given = PASSWORD.sub(r"\1:***@", repr(storage))
-        raise ValueError(f"storage {given} cannot be opened: {reason}") from None
     directions = [one.name.lower() for one in study.directions]
     if directions != [direction]:
         raise ValueError(f"study {study.study_name!r} is to {directions}, not to {direction}.")
     optimizer = StudyOptimizer(study, space, **settings)
     optimizer.withdraw_running()
     return optimizer
+
+
+def read_study(
+    storage: str,
+    study_name: str | None = None,
+    space: SpaceLike | None = None,
+    **settings: Unpack[Settings],
+) -> "StudyOptimizer":
+    """An optimizer with the trials of a study, whatever sampler they are of.
+
+    Args:
+        storage: the URL of a database.
+        study_name: may be missing if there is only one.
+        space: the search space; by default that of the study's own distributions.
+        settings: how points are found.
+
+    Raises:
+        ImportError: if Optuna is not installed.
+        FileNotFoundError: if the database is a file that does not exist.
+        ValueError: if the storage cannot be opened, has no such study, or its trials have several
+            objectives or different parameters.
+    """
+    optuna = _optuna()
+    from sqlalchemy.engine import make_url
+
+    from structbo.integrations.distributions import space_of
+    from structbo.integrations.study_optimizer import StudyOptimizer
+
+    with _opening(storage):
+        file = make_url(storage).database if storage.startswith("sqlite") else None
+        if file and not Path(file).exists():
+            raise FileNotFoundError(f"storage: there is no file {file}.")
+        names = optuna.get_all_study_names(storage)
+    if study_name is None and len(names) == 1:
+        (study_name,) = names
+    if study_name not in names:
+        told = "give the name of a study" if study_name is None else f"no study {study_name!r}"
+        raise ValueError(f"{told}: the storage has {', '.join(map(repr, names)) or 'none'}.")
+    study = optuna.load_study(storage=storage, study_name=study_name)
+    if len(study.directions) > 1:
+        raise ValueError(f"study {study_name!r} has {len(study.directions)} objectives, not one.")
+    if space is None:
+        complete = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
+        common = optuna.search_space.intersection_search_space(complete)
+        others = {name for trial in complete for name in trial.params if name not in common}
+        if others or not common:
+            reason = f"not all have {', '.join(sorted(others))}" if others else "there are none"
+            raise ValueError(
+                f"the complete trials of study {study_name!r} must have the same parameters with "
+                f"the same ranges: {reason}."
+            )
+        space = space_of(common)
+    return StudyOptimizer(study, space, **settings)
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise ImportError(
+            'storage needs Optuna: pip install "structbo[optuna]".', name="optuna"
+        ) from error
+    return optuna
+
+
+@contextmanager
+def _opening(storage: Any) -> Iterator[None]:
+    """Hides the password of a storage from the errors of those who open it."""
+    duplicated = _optuna().exceptions.DuplicatedStudyError
+    try:
+        yield
+    except (duplicated, FileNotFoundError):
+        raise
+    except Exception as error:
+        reason = PASSWORD.sub(r"\1:***@", str(error))
+        given = PASSWORD.sub(r"\1:***@", repr(storage))
+        raise ValueError(f"storage {given} cannot be opened: {reason}") from None

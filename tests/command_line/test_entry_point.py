@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from structbo import Integer, Optimizer, Space, suggest
+from structbo import Integer, Optimizer, Space, maximize, suggest
 from structbo.command_line import main
 
 SPACE = Space({"lr": (1e-4, 1.0, "log"), "k": Integer(1, 8)})
@@ -99,6 +99,33 @@ def test_a_report_is_that_of_an_optimizer_that_was_told_the_table(
     assert search.space == SPACE and search.direction == "maximize" and search.method.seed == 3
     assert found["pending"] == [{"lr": 0.001, "k": 2}] and found["num_suggestions"] == 2
     assert found["title"] == "Report on runs.csv"
+
+
+def test_a_report_is_also_of_a_study(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    found = {}
+
+    def write(search: Optimizer, path: Path, **settings: Any) -> Path:
+        found.update(settings, search=search)
+        return path
+
+    monkeypatch.setattr("structbo.command_line.entry_point.write_report", write)
+    command = "report --storage sqlite:///runs.db --out r.html"
+    assert run(command) == 1
+    assert capsys.readouterr().err.endswith("there is no file runs.db.\n")
+    given = {"storage": "sqlite:///runs.db", "study_name": "mine", "show_progress_bar": False}
+    result = maximize(lambda p: p["x"], {"x": (0.0, 1.0)}, 3, num_initial=9, **given)
+    assert run(f"{command} --study mine --seed 3") == 0
+    assert found["search"].direction == "maximize" and found["search"].method.seed == 3
+    assert found["search"].best.value == result.best_value
+    assert found["title"] == "Report on study mine"
+    capsys.readouterr()
+    for option in ("--direction minimize", "--value loss"):
+        assert run(f"{command} {option}") == 1
+        assert "--value and --direction are for tables" in capsys.readouterr().err
+    assert run("report --data runs.csv --out r.html --study mine") == 1
+    assert "--study is for --storage" in capsys.readouterr().err
 
 
 @pytest.mark.nightly

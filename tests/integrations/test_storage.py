@@ -16,6 +16,7 @@ from optuna.trial import TrialState
 
 import structbo
 from structbo import Categorical, Fixed, Integer, Optimizer, Real, Space, SpaceExhausted, Trial
+from structbo.integrations import read_study
 from structbo.integrations.optuna import StructboSampler
 from structbo.integrations.study_optimizer import StudyOptimizer
 
@@ -317,6 +318,69 @@ def test_without_optuna_the_error_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(ImportError, match=r'pip install "structbo\[optuna\]"'):
         minimize(cost, SPACE, 1, **kept)
+
+
+def suggested(trial: optuna.Trial) -> float:
+    """An objective whose parameters are of all kinds."""
+    x = trial.suggest_float("x", 1e-3, 1.0, log=True)
+    k = trial.suggest_int("k", 0, 8, step=2)
+    act = trial.suggest_categorical("act", ["relu", "gelu"])
+    trial.suggest_categorical("device", ["cpu"])
+    return float(np.log10(x) + k + (act == "relu"))
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    """A storage with a run of a random sampler."""
+    storage = f"sqlite:///{tmp_path}/optuna.db"
+    sampler = optuna.samplers.RandomSampler(seed=0)
+    study = optuna.create_study(storage=storage, study_name="random", sampler=sampler)
+    study.optimize(suggested, n_trials=5)
+    study.ask()
+    return storage
+
+
+def test_a_study_of_any_sampler_is_read(url: str) -> None:
+    optimizer = read_study(url)
+    assert optimizer.space == Space(
+        {
+            "act": Categorical(["relu", "gelu"]),
+            "device": Fixed("cpu"),
+            "k": Real(0, 8, step=2),
+            "x": Real(1e-3, 1.0, log=True),
+        }
+    )
+    trials = optuna.load_study(storage=url, study_name="random").trials
+    assert [t.value for t in optimizer.trials] == [t.value for t in trials]
+    assert [t.params for t in optimizer.trials[:5]] == [t.params for t in trials[:5]]
+    assert (optimizer.direction, optimizer.trials[5].state) == ("minimize", "withdrawn")
+    assert optimizer.best.value == min(t.value for t in trials[:5])
+
+
+def test_a_space_of_ones_own_goes_before_that_of_the_study(url: str) -> None:
+    wide = Space({**read_study(url).space.spec, "x": Real(1e-4, 10.0, log=True)})
+    assert read_study(url, "random", wide).space == wide
+
+
+def test_studies_that_cannot_be_read_are_named(url: str, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.db"):
+        read_study(f"sqlite:///{tmp_path}/none.db")
+    assert not (tmp_path / "none.db").exists()
+    with pytest.raises(ValueError, match="no study 'mine': the storage has 'random'"):
+        read_study(url, "mine")
+    optuna.create_study(storage=url, study_name="two", directions=["minimize", "maximize"])
+    with pytest.raises(ValueError, match=r"give the name of a study: .* 'random', 'two'"):
+        read_study(url)
+    with pytest.raises(ValueError, match="study 'two' has 2 objectives, not one"):
+        read_study(url, "two")
+    study = optuna.create_study(storage=url, study_name="conditional")
+    with pytest.raises(ValueError, match=r"'conditional' must have the same .*: there are none"):
+        read_study(url, "conditional")
+    study.optimize(lambda trial: trial.suggest_float(f"x{trial.number % 2}", 0.0, 1.0), n_trials=4)
+    with pytest.raises(ValueError, match=r"'conditional' must have .*: not all have x0, x1"):
+        read_study(url, "conditional")
+    with pytest.raises(ValueError, match=r"storage 'none://me:\*\*\*@host/db' cannot be opened"):
+        read_study("none://me:secret@host/db")
 
 
 KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
