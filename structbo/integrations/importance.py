@@ -1,0 +1,108 @@
+"""Optuna's importances, by functions that are drawn from the posterior."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from optuna import Study
+from optuna.importance import BaseImportanceEvaluator
+from optuna.search_space import intersection_search_space
+from optuna.trial import FrozenTrial, TrialState
+
+from structbo.integrations.distributions import space_of
+from structbo.models import AdditiveGP
+from structbo.optimizer import Optimizer
+from structbo.posterior import Importances
+
+
+class StructboImportanceEvaluator(BaseImportanceEvaluator):
+    """Sobol's total indices: shares of the variance that a parameter takes part in.
+
+    They are averages over functions drawn from the posterior given the complete trials, so they
+    are of the whole range of every parameter, wherever the sampler went. `importances` has them
+    with intervals, and those of pairs.
+
+    Args:
+        model: a NumPyro model; by default that of `structbo.Optimizer`.
+        seed: for all random choices.
+
+    Example:
+        >>> import optuna
+        >>> evaluator = StructboImportanceEvaluator(seed=0)
+        >>> study = optuna.create_study()
+        >>> optuna.importance.get_param_importances(study, evaluator=evaluator, params=[])
+        {}
+    """
+
+    def __init__(self, model: AdditiveGP | None = None, *, seed: int = 0) -> None:
+        self._model = model
+        self._seed = seed
+
+    def evaluate(
+        self,
+        study: Study,
+        params: list[str] | None = None,
+        *,
+        target: Callable[[FrozenTrial], float] | None = None,
+    ) -> dict[str, float]:
+        if params is not None and not params:
+            return {}
+        trials, names = _common(study, params)
+        found = self._importances(study, trials, names, target)
+        shares = dict.fromkeys(names, 0.0)
+        shares |= dict(zip(found.names, found.total.mean.tolist(), strict=True))
+        return dict(sorted(shares.items(), key=lambda item: -item[1]))
+
+    def importances(
+        self,
+        study: Study,
+        params: list[str] | None = None,
+        *,
+        target: Callable[[FrozenTrial], float] | None = None,
+    ) -> Importances:
+        """Shares of single parameters, of pairs and in total, with intervals.
+
+        Args:
+            study: with two or more complete trials.
+            params: names of parameters; by default those that all complete trials have.
+            target: the value of a trial; by default its objective.
+
+        Raises:
+            ValueError: if no parameter varies, fewer than two trials have all of them, or the
+                study has several objectives and no target is given.
+        """
+        return self._importances(study, *_common(study, params), target)
+
+    def _importances(
+        self,
+        study: Study,
+        trials: list[FrozenTrial],
+        names: Sequence[str],
+        target: Callable[[FrozenTrial], float] | None,
+    ) -> Importances:
+        if target is None and len(study.directions) > 1:
+            raise ValueError(
+                f"the study has {len(study.directions)} objectives: give a target, such as "
+                "target=lambda trial: trial.values[0]."
+            )
+        distributions = intersection_search_space(trials)
+        space = space_of({name: distributions[name] for name in names})
+        optimizer = Optimizer(space, model=self._model, seed=self._seed)
+        for trial in trials:
+            point = {name: trial.params[name] for name in names}
+            optimizer.tell(point, trial.value if target is None else target(trial))
+        return optimizer.posterior.importances()
+
+
+def _common(study: Study, params: list[str] | None) -> tuple[list[FrozenTrial], list[str]]:
+    """The complete trials that have some parameters, and the names of these."""
+    complete: Any = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    trials = [t for t in complete if params is None or set(params) <= set(t.params)]
+    names = list(intersection_search_space(trials))
+    if params is not None and not set(params) <= set(names):
+        raise ValueError(
+            f"no complete trials have all of {', '.join(params)} with the same ranges: leave out "
+            "those of some trials only."
+        )
+    if not names:
+        raise ValueError("there is no parameter that all complete trials have.")
+    return trials, names if params is None else params

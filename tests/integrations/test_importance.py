@@ -1,0 +1,76 @@
+"""Importances of studies are those of the posterior, whatever sampler made the trials."""
+
+from functools import partial
+
+import optuna
+import pytest
+from optuna.importance import get_param_importances
+
+import structbo
+from structbo.integrations.importance import StructboImportanceEvaluator
+from structbo.models import AdditiveGP, main_effects
+
+NUM_TRIALS = 30
+
+
+def linear(trial: optuna.Trial) -> float:
+    """Its variance is that of 3 a to nine tenths, and that of k to one tenth, but for its steps."""
+    a, k = trial.suggest_float("a", 0.0, 1.0), trial.suggest_int("k", 0, 100)
+    trial.suggest_categorical("idle", ["u", "v"])
+    trial.suggest_categorical("fixed", ["cpu"])
+    if trial.number % 2:
+        trial.suggest_float("sometimes", 0.0, 1.0)
+    return 3.0 * a + k / 100.0
+
+
+@pytest.fixture(scope="module")
+def study() -> optuna.Study:
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.optimize(linear, n_trials=NUM_TRIALS)
+    return study
+
+
+@pytest.fixture
+def evaluator(monkeypatch: pytest.MonkeyPatch) -> StructboImportanceEvaluator:
+    """With few draws."""
+    few = partial(structbo.fit, num_warmup=100, num_samples=40)
+
+    def fit(*args: object, **settings: object) -> object:
+        settings |= few.keywords
+        return structbo.fit(*args, **settings)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", fit)
+    return StructboImportanceEvaluator(AdditiveGP(main_effects()))
+
+
+@pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
+def test_shares_are_those_of_the_function(
+    study: optuna.Study, evaluator: StructboImportanceEvaluator
+) -> None:
+    shares = get_param_importances(study, evaluator=evaluator)
+    assert list(shares) == ["a", "k", "idle", "fixed"]
+    assert list(shares.values()) == pytest.approx([0.9, 0.1, 0.0, 0.0], abs=0.03)
+    cost = get_param_importances(study, evaluator=evaluator, target=lambda t: t.params["k"])
+    assert cost["k"] == pytest.approx(1.0, abs=0.03)
+    found = evaluator.importances(study, ["a", "k", "sometimes"])
+    assert found.names == ("a", "k", "sometimes")
+    assert found.total.upper[2] < 0.1
+
+
+def test_studies_without_importances_are_named(
+    study: optuna.Study, evaluator: StructboImportanceEvaluator
+) -> None:
+    with pytest.raises(
+        ValueError, match="no complete trials have all of a, b with the same"
+    ):
+        get_param_importances(study, evaluator=evaluator, params=["a", "b"])
+    with pytest.raises(ValueError, match="no parameter that all complete trials have"):
+        get_param_importances(optuna.create_study(), evaluator=evaluator)
+    two = optuna.create_study(directions=["minimize", "minimize"])
+    two.optimize(lambda trial: (trial.suggest_float("x", 0.0, 1.0), 0.0), n_trials=2)
+    with pytest.raises(ValueError, match=r"the study has 2 objectives: give a target"):
+        get_param_importances(two, evaluator=evaluator)
+    one = optuna.create_study()
+    one.optimize(lambda trial: trial.suggest_float("x", 0.0, 1.0), n_trials=1)
+    with pytest.raises(ValueError, match="at least two complete trials"):
+        get_param_importances(one, evaluator=evaluator)
