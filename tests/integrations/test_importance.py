@@ -60,9 +60,7 @@ def test_shares_are_those_of_the_function(
 def test_studies_without_importances_are_named(
     study: optuna.Study, evaluator: StructboImportanceEvaluator
 ) -> None:
-    with pytest.raises(
-        ValueError, match="no complete trials have all of a, b with the same"
-    ):
+    with pytest.raises(ValueError, match="no complete trials have all of a, b with the same"):
         get_param_importances(study, evaluator=evaluator, params=["a", "b"])
     with pytest.raises(ValueError, match="no parameter that all complete trials have"):
         get_param_importances(optuna.create_study(), evaluator=evaluator)
