@@ -1,9 +1,10 @@
 """Optuna's importances, by functions that are drawn from the posterior."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from optuna import Study
+from optuna.distributions import BaseDistribution
 from optuna.importance import BaseImportanceEvaluator
 from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
@@ -46,9 +47,9 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
     ) -> dict[str, float]:
         if params is not None and not params:
             return {}
-        trials, names = _common(study, params)
-        found = self._importances(study, trials, names, target)
-        shares = dict.fromkeys(names, 0.0)
+        trials, common = _common(study, params)
+        found = self._importances(study, trials, common, target)
+        shares = dict.fromkeys(common, 0.0)
         shares |= dict(zip(found.names, found.total.mean.tolist(), strict=True))
         return dict(sorted(shares.items(), key=lambda item: -item[1]))
 
@@ -76,7 +77,7 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
         self,
         study: Study,
         trials: list[FrozenTrial],
-        names: Sequence[str],
+        common: dict[str, BaseDistribution],
         target: Callable[[FrozenTrial], float] | None,
     ) -> Importances:
         if target is None and len(study.directions) > 1:
@@ -84,25 +85,25 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
                 f"the study has {len(study.directions)} objectives: give a target, such as "
                 "target=lambda trial: trial.values[0]."
             )
-        distributions = intersection_search_space(trials)
-        space = space_of({name: distributions[name] for name in names})
-        optimizer = Optimizer(space, model=self._model, seed=self._seed)
+        optimizer = Optimizer(space_of(common), model=self._model, seed=self._seed)
         for trial in trials:
-            point = {name: trial.params[name] for name in names}
+            point = {name: trial.params[name] for name in common}
             optimizer.tell(point, trial.value if target is None else target(trial))
         return optimizer.posterior.importances()
 
 
-def _common(study: Study, params: list[str] | None) -> tuple[list[FrozenTrial], list[str]]:
-    """The complete trials that have some parameters, and the names of these."""
+def _common(
+    study: Study, params: list[str] | None
+) -> tuple[list[FrozenTrial], dict[str, BaseDistribution]]:
+    """The complete trials that have some parameters, and the distributions of these."""
     complete: Any = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     trials = [t for t in complete if params is None or set(params) <= set(t.params)]
-    names = list(intersection_search_space(trials))
-    if params is not None and not set(params) <= set(names):
+    shared = intersection_search_space(trials)
+    if params is not None and not set(params) <= set(shared):
         raise ValueError(
             f"no complete trials have all of {', '.join(params)} with the same ranges: leave out "
             "those of some trials only."
         )
-    if not names:
+    if not shared:
         raise ValueError("there is no parameter that all complete trials have.")
-    return trials, names if params is None else params
+    return trials, {name: shared[name] for name in params or shared}

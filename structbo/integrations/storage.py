@@ -99,8 +99,9 @@ def read_study(
 
     with _opening(storage):
         file = make_url(storage).database if storage.startswith("sqlite") else None
-        if file and not Path(file).exists():
-            raise FileNotFoundError(f"storage: there is no file {file}.")
+    if file and not Path(file).exists():
+        raise FileNotFoundError(f"storage: there is no file {file}.")
+    with _opening(storage):
         names = optuna.get_all_study_names(storage)
     if study_name is None and len(names) == 1:
         (study_name,) = names
@@ -111,7 +112,7 @@ def read_study(
     if len(study.directions) > 1:
         raise ValueError(f"study {study_name!r} has {len(study.directions)} objectives, not one.")
     if space is None:
-        complete = [t for t in study.trials if t.state == optuna.trial.TrialState.COMPLETE]
+        complete = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
         common = optuna.search_space.intersection_search_space(complete)
         others = {name for trial in complete for name in trial.params if name not in common}
         if others or not common:
@@ -137,10 +138,9 @@ def _optuna() -> Any:
 @contextmanager
 def _opening(storage: Any) -> Iterator[None]:
     """Hides the password of a storage from the errors of those who open it."""
-    duplicated = _optuna().exceptions.DuplicatedStudyError
     try:
         yield
-    except (duplicated, FileNotFoundError):
+    except _optuna().exceptions.DuplicatedStudyError:
         raise
     except Exception as error:
         reason = PASSWORD.sub(r"\1:***@", str(error))

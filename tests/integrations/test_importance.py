@@ -34,12 +34,7 @@ def study() -> optuna.Study:
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> StructboImportanceEvaluator:
     """With few draws."""
     few = partial(structbo.fit, num_warmup=100, num_samples=40)
-
-    def fit(*args: object, **settings: object) -> object:
-        settings |= few.keywords
-        return structbo.fit(*args, **settings)  # type: ignore[arg-type]
-
-    monkeypatch.setattr("structbo.optimizer.optimizer.fit", fit)
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", few)
     return StructboImportanceEvaluator(AdditiveGP(main_effects()))
 
 

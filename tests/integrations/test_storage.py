@@ -13,6 +13,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna.trial import TrialState
+from short_runs import BOX, MANY, bowl
 
 import structbo
 from structbo import Categorical, Fixed, Integer, Optimizer, Real, Space, SpaceExhausted, Trial
@@ -20,10 +21,7 @@ from structbo.integrations import read_study
 from structbo.integrations.optuna import StructboSampler
 from structbo.integrations.study_optimizer import StudyOptimizer
 
-MANY = 100
-"""More quasi-random points than any test here evaluates: no model, hence fast."""
 SPACE = Space({"b": (1e-3, 1.0, "log"), "a": (0.0, 1.0), "c": Categorical(["u", "v"])})
-BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
 FAST_OR_MODEL = pytest.mark.parametrize(
     "num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)]
 )
@@ -39,10 +37,6 @@ def kept(tmp_path: Path) -> dict[str, Any]:
 
 def cost(params: dict[str, Any]) -> float:
     return float((params["a"] - 0.3) ** 2 + np.log10(params["b"]) ** 2 + (params["c"] == "u"))
-
-
-def bowl(point: np.ndarray) -> float:
-    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
 
 
 def breaking_at(number: int, error: type[BaseException]) -> Callable[[Any], float]:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from short_runs import BOX, bowl
 
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
 from structbo.data import Data
@@ -16,17 +17,12 @@ from structbo.proposal.union import MAX_WIDTH
 from structbo.samplers import default_sampler
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
-BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
 POINT = {"lr": 0.1, "k": 3, "act": "b"}
 
 
 @pytest.fixture
 def optimizer() -> Optimizer:
     return Optimizer(SPACE)
-
-
-def bowl(point: np.ndarray) -> float:
-    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
 
 
 def keys(trials: Any) -> list[tuple[Any, ...]]:

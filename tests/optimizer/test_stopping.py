@@ -11,17 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from short_runs import BOX, MANY, bowl, minimize
 
-import structbo
 from structbo import Optimizer, StopBelowGain, StopSearch, Trial
-
-BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
-MANY = 100
-minimize = partial(structbo.minimize, show_progress_bar=False)
-
-
-def bowl(point: np.ndarray) -> float:
-    return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
 
 
 def stop_after(number: int) -> Any:
