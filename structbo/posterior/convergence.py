@@ -1,5 +1,6 @@
 """A warning where chains have not converged."""
 
+import inspect
 import warnings
 from typing import TYPE_CHECKING
 
@@ -40,12 +41,19 @@ def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
 
 
 def warn_unless_converged(posterior: PosteriorDraws) -> None:
-    """Warns of `convergence_problems`."""
+    """Warns of `convergence_problems`, at the caller's line outside of this package."""
     if problems := convergence_problems(summary_table(posterior), posterior.num_draws):
         warnings.warn(
             f"the chains have not converged: {', and '.join(problems)}; see `summary`. Raise "
             "num_warmup and num_samples. Where R-hat stays high there may be several modes: pass "
             "sampler=structbo.samplers.ParallelTempering.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=_level_of_caller(),
         )
+
+
+def _level_of_caller() -> int:
+    """For `warnings.warn` in the calling function: how far up the stack the package is left."""
+    names = [frame.frame.f_globals.get("__name__", "") for frame in inspect.stack(context=0)[1:]]
+    inside = [name.partition(".")[0] == "structbo" for name in names]
+    return inside.index(False) + 1 if False in inside else len(inside)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from structbo.models import AdditiveGP
+from structbo.models import AdditiveGP, main_effects
 from structbo.posterior import ConvergenceWarning, Posterior, fit
 from structbo.posterior.convergence import warn_unless_converged
 
@@ -65,7 +65,18 @@ def test_slow_chains_are_named_with_their_effective_draws():
 def test_fit_warns():
     rng = np.random.default_rng(2)
     with pytest.warns(ConvergenceWarning, match="effective draws of 40") as record:
-        fit(AdditiveGP(), rng.random((5, 2)), rng.normal(size=5), num_warmup=5, num_samples=20)
+        model = AdditiveGP(main_effects())
+        fit(model, rng.random((5, 2)), rng.normal(size=5), num_warmup=5, num_samples=20)
+    assert record[0].filename == __file__
+
+
+def test_the_line_outside_of_the_package_is_named():
+    """Also where other functions of the package are in between, as for `Optimizer.posterior`."""
+    between = {"__name__": "structbo.optimizer"}
+    exec("def relayed(warn, posterior): warn(posterior)", between)
+    apart = np.add(walk(step=1.0), [[0.0], [1.0]])
+    with pytest.warns(ConvergenceWarning) as record:
+        between["relayed"](warn_unless_converged, with_noise(apart))
     assert record[0].filename == __file__
 
 
