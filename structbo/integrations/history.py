@@ -12,6 +12,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from structbo.data import Direction, direction_sign
 from structbo.models.arrays import FloatArray
 from structbo.space import Space
 
@@ -23,6 +24,11 @@ ENQUEUED = "fixed_params"
 """Optuna's system attribute: the parameters of a trial that was enqueued."""
 MAX_CHARACTERS = 60_000
 """MySQL's TEXT holds so many. The state of a chain is longer only for thousands of parameters."""
+
+
+def direction_of(study: Study) -> Direction:
+    """The direction of a study with one objective, as this package names it."""
+    return "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class History:
         """
         trials = study.get_trials(deepcopy=False)
         others = [t for t in trials if counts(t) and t.number != trial.number]
-        sign = 1.0 if study.direction == StudyDirection.MAXIMIZE else -1.0
+        sign = direction_sign(direction_of(study))
         told: list[tuple[FloatArray, float]] = []
         pending: list[FloatArray] = []
         for other in others:

@@ -6,12 +6,18 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 from optuna import Study, create_trial
-from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Trial, unit_points
 from structbo.integrations.distributions import distribution_of
-from structbo.integrations.history import ENQUEUED, FAILED, counts, known_params, known_value
+from structbo.integrations.history import (
+    ENQUEUED,
+    FAILED,
+    counts,
+    direction_of,
+    known_params,
+    known_value,
+)
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer, Settings
@@ -39,8 +45,7 @@ class StudyOptimizer(Optimizer):
     """
 
     def __init__(self, study: Study, space: SpaceLike, **settings: Unpack[Settings]) -> None:
-        maximizes = study.direction == StudyDirection.MAXIMIZE
-        super().__init__(space, "maximize" if maximizes else "minimize", **settings)
+        super().__init__(space, direction_of(study), **settings)
         self._distributions = {n: distribution_of(n, p) for n, p in self.space.spec.items()}
         self._sampler = StructboSampler(self.space, **settings)
         self.study = study
