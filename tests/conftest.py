@@ -36,9 +36,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.markexpr == "not nightly":
         jax.config.update("jax_disable_most_optimizations", True)
         os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"  # for processes that tests start
+        flags = ["--xla_cpu_parallel_codegen_split_count=1"]  # a program is one module for LLVM
         if jax.__version_info__ < (0, 11):  # half the time again; XLA dropped the flag after
-            flags = os.environ.get("XLA_FLAGS", "")
-            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_use_fusion_emitters=false"
+            flags.append("--xla_cpu_use_fusion_emitters=false")
+        os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags])
     numpyro.enable_x64()
 
 

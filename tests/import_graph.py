@@ -5,6 +5,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -56,6 +57,7 @@ def imported_names(path: Path) -> Iterator[str]:
             yield from (f"{start}.{alias.name}" for alias in node.names)
 
 
+@cache
 def module_graph() -> Graph:
     """From every module of the library to those that it imports."""
     modules = {module_name(path): path for path in files()}

@@ -89,11 +89,10 @@ def test_moments_are_those_of_the_mixture(posteriors: Posteriors):
     points = candidates()
     ground = GroundSet.of(mixture, points)
     rng, samples = np.random.default_rng(0), []
-    for draw in range(NUM_DRAWS):
-        one = jax.tree.map(lambda leaf, draw=draw: leaf[draw], mixture)
-        covariance = one.covariance_between(points, points)
-        normal = rng.multivariate_normal(one.predict(points)[0], covariance, 10_000)
-        samples.append(normal)
+    means = jax.jit(jax.vmap(lambda one: one.predict(points)[0]))(mixture)
+    covariances = jax.jit(jax.vmap(lambda one: one.covariance_between(points, points)))(mixture)
+    for mean, covariance in zip(means, covariances, strict=True):
+        samples.append(rng.multivariate_normal(mean, covariance, 10_000))
     samples = np.concatenate(samples)
     np.testing.assert_allclose(ground.mean, samples.mean(0), atol=0.03)
     np.testing.assert_allclose(ground.covariance, np.cov(samples.T), atol=0.04)

@@ -47,6 +47,13 @@ def test_shares_are_those_of_the_function(
     assert list(shares.values()) == pytest.approx([0.9, 0.1, 0.0, 0.0], abs=0.03)
     cost = get_param_importances(study, evaluator=evaluator, target=lambda t: t.params["k"])
     assert cost["k"] == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
+def test_a_parameter_of_some_trials_only(
+    study: optuna.Study, evaluator: StructboImportanceEvaluator
+) -> None:
     found = evaluator.importances(study, ["a", "k", "sometimes"])
     assert found.names == ("a", "k", "sometimes")
     assert found.total.upper[2] < 0.1

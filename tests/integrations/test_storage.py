@@ -383,7 +383,7 @@ KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
 @pytest.mark.parametrize(
     "options",
     [
-        "--runs 1 --kills 2 --n-trials 6 --num-initial 100",
+        "--runs 1 --kills 1 --n-trials 6 --num-initial 100",
         pytest.param("--runs 10 --kills 5 --n-trials 30", marks=pytest.mark.nightly),
     ],
 )

@@ -29,7 +29,9 @@ def brute_force(function) -> float:
     return float(function(jnp.array(list(product(FINE, LEVELS[1], FINE)))).max())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2, 3))]
+)
 def test_direct_finds_the_maximum(seed: int) -> None:
     function = rugged(seed)
     x, value = direct(function, LEVELS, max_evaluations=3000)

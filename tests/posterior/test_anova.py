@@ -76,7 +76,7 @@ def drawn(name: str) -> tuple[SamplePath, Quadrature, np.ndarray]:
     scope="module",
     params=[
         pytest.param("cliques", marks=pytest.mark.nightly),
-        "pairs and residual",
+        pytest.param("pairs and residual", marks=pytest.mark.nightly),
         "own kernels",
     ],
 )

@@ -41,7 +41,7 @@ EDGE = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
 @pytest.mark.parametrize(
     ("kept", "model", "sites"),
     [
-        ((0,), AdditiveGP(edges(0.5)), {}),
+        pytest.param((0,), AdditiveGP(edges(0.5)), {}, marks=pytest.mark.nightly),
         (
             (2, 0),
             AdditiveGP(edges(0.5, pairs), matern52, residual=Residual()),

@@ -278,6 +278,7 @@ def coverage(number: int, num_draws: int) -> np.ndarray:
     return np.mean(hits, 0)
 
 
+@pytest.mark.nightly
 def test_intervals_hold_the_truth():
     """Of 12 functions 7 at least for each share, which chance alone misses once in 2000 times."""
     assert (coverage(12, 20) >= 7 / 12).all()

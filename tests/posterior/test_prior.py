@@ -9,6 +9,7 @@ from given_draws import PROBS, edge_draws, with_edges
 from structbo.models import AdditiveGP, cliques, edges
 
 
+@pytest.mark.nightly
 def test_prior_draws_respect_hard_bounds():
     structure = edges(0.6, partial(cliques, max_size=2))
     posterior = with_edges(edge_draws(0.0)[:, :2], AdditiveGP(structure))

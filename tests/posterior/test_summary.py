@@ -77,21 +77,28 @@ def test_summary_of_a_partition_lists_pairs_and_no_labels():
     np.testing.assert_allclose(table.loc["together[x0,x1]", "mean"], same)
 
 
-def test_mixture_is_summarized_by_its_families():
+FAMILY = np.random.default_rng(3).choice(3, (NUM_CHAINS, NUM_DRAWS), p=[0.5, 0.3, 0.2])
+
+
+@pytest.fixture
+def of_families() -> Posterior:
     X, y = observations()
     structure = mixture({"edges": edges(0.5), "partition": partitions(), "all": fully_dependent()})
     rng = np.random.default_rng(3)
-    family = rng.choice(3, (NUM_CHAINS, NUM_DRAWS), p=[0.5, 0.3, 0.2])
     shape = (NUM_CHAINS, NUM_DRAWS)
     draws = {
-        "family": family,
+        "family": FAMILY,
         "edges.Z": np.zeros((*shape, 3, 3), int),
         "partition.labels": np.broadcast_to([0, 1, 1], (*shape, 3)),
         "lengthscale": rng.uniform(0.3, 0.6, (*shape, 3)),
         "outputscale": rng.uniform(0.8, 1.2, shape),
         "noise": rng.uniform(0.01, 0.02, shape),
     }
-    posterior = Posterior(AdditiveGP(structure), X, y, draws, names=NAMES)
+    return Posterior(AdditiveGP(structure), X, y, draws, names=NAMES)
+
+
+def test_mixture_is_summarized_by_its_families(of_families: Posterior):
+    posterior, family = of_families, FAMILY
     found = posterior.family_probabilities()
     assert posterior.family_names == ("edges", "partition", "all")
     np.testing.assert_array_equal(found.mean, [(family == k).mean() for k in range(3)])
@@ -105,6 +112,10 @@ def test_mixture_is_summarized_by_its_families():
     assert not any(row.startswith(("edges.Z", "partition.labels")) for row in table.index)
     with pytest.raises(ValueError, match=r"one family of a mixture.*together_probabilities"):
         posterior.edge_probabilities()
-    exported = posterior.to_arviz(num_prior_draws=10)["posterior"]
+
+
+@pytest.mark.nightly
+def test_edges_of_a_family_keep_their_name(of_families: Posterior):
+    exported = of_families.to_arviz(num_prior_draws=10)["posterior"]
     assert exported["edges.Z"].dims == ("chain", "draw", "pair")
     assert "edge" not in exported, "the edges of one family are not those of the function"

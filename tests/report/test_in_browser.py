@@ -40,7 +40,8 @@ Browse = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with given_search() as search:
-        return write_report(search, tmp_path_factory.mktemp("report") / "report.html")
+        path = tmp_path_factory.mktemp("report") / "report.html"
+        return write_report(search, path, num_suggestions=1)
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_a_script_in_the_page_would_not_run(page: Path, browse: Browse, tmp_path
     assert "CONSOLE" in done.stderr and "Content Security Policy" in done.stderr
 
 
-@pytest.mark.parametrize("width", [400, 1200])
+@pytest.mark.parametrize("width", [400, pytest.param(1200, marks=pytest.mark.nightly)])
 def test_all_is_on_the_screen(page: Path, browse: Browse, tmp_path: Path, width: int):
     """The page does not scroll sideways, every picture is there, letters are large enough."""
     copy = tmp_path / "copy.html"

@@ -162,6 +162,7 @@ def test_a_model_with_a_projection_has_a_report_without_shares(
     assert "Effects" not in text and "Can the model be trusted?" in text
 
 
+@pytest.mark.nightly
 def test_one_parameter_has_no_pairs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     rng = np.random.default_rng(0)
     optimizer = Optimizer({"x": (0.0, 1.0)}, "maximize", num_initial=100)
