@@ -12,6 +12,7 @@ from jax.typing import ArrayLike
 from structbo.models.upstream import Tracer
 
 Choice = TypeVar("Choice")
+MAX_SEED = 2**63 - 1
 
 
 def is_concrete(value: ArrayLike) -> bool:
@@ -39,6 +40,22 @@ def checked_count(name: str, value: object, *, least: int = 1) -> int:
     return int(value)
 
 
+def checked_seed(seed: object) -> int:
+    """A seed, which JAX holds in 64 bits.
+
+    Raises:
+        ValueError: if it is not an integer, negative, or too large.
+
+    Example:
+        >>> checked_seed(np.int64(3))
+        3
+    """
+    known = checked_count("seed", seed, least=0)
+    if known > MAX_SEED:
+        raise ValueError(f"seed must be at most {MAX_SEED}, got {known}.")
+    return known
+
+
 def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(float).max) -> None:
     """Checks numbers where they are known, and not random and traced.
 
@@ -47,7 +64,10 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
     """
     if not is_concrete(value):
         return
-    numbers = np.asarray(value, float)
+    try:
+        numbers = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {value!r}.") from None
     if not ((numbers > 0.0) & (numbers <= largest)).all():
         kind = "positive" if largest == np.inf else "positive and finite"
         raise ValueError(f"{name} must be {kind}, got {value}.")

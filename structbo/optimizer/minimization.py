@@ -6,7 +6,7 @@ import logging
 import numbers
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, Unpack
 
@@ -196,8 +196,11 @@ def _check_arguments(
             "catch must be a class of exceptions such as ValueError, or a tuple of them, got "
             f"{catch!r}; catch=Exception is for all."
         )
-    if callable(callbacks):
-        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got a function.")
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got no sequence.")
+    for callback in callbacks:
+        if not callable(callback):
+            raise TypeError(f"callbacks must be functions, got {callback!r}.")
     if checked_count("n_jobs", n_jobs) > 1 and executor is None:
         raise ValueError(
             f"n_jobs={n_jobs} needs an executor, such as "

@@ -12,12 +12,11 @@ from structbo.batches import BatchStrategy, as_strategy
 from structbo.draws import Inference, check_run, default_model
 from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
-from structbo.models.arguments import check_model, checked_count
+from structbo.models.arguments import check_model, checked_count, checked_seed
 from structbo.samplers import Sampler, default_sampler
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean
 
-MAX_SEED = 2**63 - 1
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -103,8 +102,6 @@ def resolved(space: Space, settings: Settings) -> Method:
         if not (is_default or callable(function)):
             raise TypeError(f"{name} must be a function, got {function!r}.")
     seed, model, num_initial = given["seed"], given["model"], given["num_initial"]
-    if checked_count("seed", seed, least=0) > MAX_SEED:
-        raise ValueError(f"seed must be at most {MAX_SEED}, got {seed}.")
     if model is None:
         model = default_model(space.categorical)
     else:
@@ -113,7 +110,7 @@ def resolved(space: Space, settings: Settings) -> Method:
     if num_initial is None:
         num_initial = int(np.clip(2 * space.num_dims, 4, 20))
     return Method(
-        seed=int(seed),
+        seed=checked_seed(seed),
         model=model,
         num_initial=checked_count("num_initial", num_initial, least=0),
         criterion=as_criterion(given["criterion"]),

@@ -1,6 +1,6 @@
 """Draws of a model's sites, the data that they are conditioned on, and maps over them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -15,6 +15,7 @@ from numpyro.infer.util import log_density
 from structbo.data import Data, checked_data, column_names
 from structbo.draws import Draws, condition
 from structbo.models import AdditiveCovariance, ConditionedGP, Model
+from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled, remembered
 from structbo.models.likelihood import likelihood_site
@@ -48,14 +49,15 @@ class PosteriorDraws(KeepsPrecision):
 
     def __post_init__(self) -> None:
         X, y = checked_data(self.X, self.y)
-        given = self.names if len(self.names) else column_names(self.X)
-        names = checked_names(given, X.shape[1])
+        names = checked_names(self.names, X.shape[1], column_names(self.X))
         units = Units.of_unit_cube(names) if self.units is UNIT_CUBE else self.units
         if units.space.names != names:
             raise ValueError(
                 f"units must be of a space with the names {list(names)}, its own are "
                 f"{list(units.space.names)}."
             )
+        if not isinstance(self.draws, Mapping):
+            raise TypeError(f"draws must be a dict of arrays by site, got {self.draws!r}.")
         draws = {name: np.asarray(value) for name, value in self.draws.items()}
         if len({value.shape[:2] for value in draws.values()}) != 1:
             shapes = {name: value.shape for name, value in draws.items()}
@@ -120,9 +122,12 @@ class PosteriorDraws(KeepsPrecision):
 
         Args:
             max_draws: how many; there is at least one of every chain.
+
+        Raises:
+            ValueError: if it is no integer from 1 up.
         """
         length = self.num_draws // self.num_chains
-        size = min(length, max(1, max_draws // self.num_chains))
+        size = min(length, max(1, checked_count("max_draws", max_draws) // self.num_chains))
         kept = np.linspace(0, length - 1, size).astype(int)
         stats = {name: value[:, kept] for name, value in self.sample_stats.items()}
         draws = {name: value[:, kept] for name, value in self.draws.items()}
@@ -226,13 +231,16 @@ class PosteriorDraws(KeepsPrecision):
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
 
 
-def checked_names(names: Sequence[str], num_dims: int) -> tuple[str, ...]:
-    """The names of the dimensions, by default x0, x1, ...
+def checked_names(
+    names: Iterable[str], num_dims: int, columns: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The names of the dimensions, by default those of columns, or x0, x1, ...
 
     Raises:
         ValueError: if there are more or fewer, some are the same, or one is empty or no string.
     """
-    known = tuple(names) or tuple(f"x{d}" for d in range(num_dims))
+    given = tuple(names) if isinstance(names, Iterable) else (names,)
+    known = given or tuple(columns) or tuple(f"x{d}" for d in range(num_dims))
     are_strings = not isinstance(names, str) and all(
         isinstance(name, str) and name for name in known
     )

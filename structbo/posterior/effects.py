@@ -15,6 +15,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from structbo.models import ConditionedGP
+from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.gram import component_product
 from structbo.posterior.draws import PosteriorDraws
@@ -62,6 +63,7 @@ def posterior_effects(
     posterior: PosteriorDraws, which: Sequence[Sequence[str]], num_points: int, max_draws: int
 ) -> tuple[Effect, ...]:
     """The effects of several parameters or pairs of them; see `Posterior.effect`."""
+    checked_count("num_points", num_points)
     axes = Axis.all_of(posterior)
     all_dims, grids, points, is_kept = [], [], [], []
     for names in which:

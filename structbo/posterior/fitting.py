@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import checked_data, column_names
-from structbo.draws import run_chains
+from structbo.draws import check_run, run_chains
 from structbo.models import Model
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import check_model, checked_count, checked_seed
 from structbo.models.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import checked_names
@@ -57,23 +57,26 @@ def fit(
     Raises:
         ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
             finite, a number of steps or chains is out of range, or names do not fit.
+        TypeError: if the model is none of NumPyro, or its structure returns no decomposition.
 
     Warns:
         ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
             effective sample size below 50.
     """
-    names = names if len(names) else column_names(X)
+    check_model(model)
+    columns = column_names(X)
     X, y = checked_data(X, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
-    names = checked_names(names, X.shape[1])
+    names = checked_names(names, X.shape[1], columns)
+    check_run(model, X.shape[1])
     with double_precision():
         draws, statistics = run_chains(
             model,
             sampler,
             X,
             y,
-            jax.random.key(seed),
+            jax.random.key(checked_seed(seed)),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),
             num_chains=checked_count("num_chains", num_chains),

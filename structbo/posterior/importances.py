@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from structbo.models import ConditionedGP
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import checked_seed
 from structbo.models.arrays import FloatArray
 from structbo.posterior.anova import Variances, term_variances
 from structbo.posterior.draws import PosteriorDraws
@@ -90,11 +90,11 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
     """The importances of all parameters and pairs; see `Posterior.importances`."""
     from scipy.stats import qmc
 
-    checked_count("max_draws", max_draws)
+    key = jax.random.key(checked_seed(seed))
     quadrature = quadrature_of(posterior, NUM_NODES)
     kept = posterior.thinned(max_draws)
     uniforms = qmc.Sobol(len(posterior.names), scramble=False).random(NUM_POINTS)
-    found = kept.map_draws(_drawn_variances, quadrature, uniforms, key=jax.random.key(seed))
+    found = kept.map_draws(_drawn_variances, quadrature, uniforms, key=key)
     first, pairs, higher, higher_with = (np.asarray(value) for value in found)
     upper = np.triu_indices(len(posterior.names), 1)
     interactions = pairs[:, *upper]

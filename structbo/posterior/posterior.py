@@ -1,6 +1,6 @@
 """The posterior: probabilities, predictions, effects, tables, exports to ArviZ and NetworkX."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -179,9 +179,12 @@ class Posterior(PosteriorDraws):
 
         Raises:
             ValueError: if a name is unknown or the model has a projection.
+            TypeError: if names are none.
         """
-        which = (names,) if isinstance(names, str) else tuple(names)
-        return posterior_effects(self, (which,), num_points, max_draws)[0]
+        which = (names,) if isinstance(names, str) else names
+        if not isinstance(which, Iterable):
+            raise TypeError(f"names must be one or two names of parameters, got {names!r}.")
+        return posterior_effects(self, (tuple(which),), num_points, max_draws)[0]
 
     def main_effects(self, *, num_points: int = 33, max_draws: int = 64) -> tuple[Effect, ...]:
         """The `effect` of every parameter, all in one pass over the draws."""

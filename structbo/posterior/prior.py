@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from numpyro import handlers
 
 from structbo.data import Data
+from structbo.models.arguments import checked_count, checked_seed
 from structbo.models.compilation import compiled
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
@@ -29,7 +30,7 @@ class Keys(NamedTuple):
     @classmethod
     def of(cls, seed: int) -> "Keys":
         """The keys of a seed; those for the prior are the same whatever else is drawn."""
-        return cls(*jax.random.split(jax.random.key(seed)))
+        return cls(*jax.random.split(jax.random.key(checked_seed(seed))))
 
 
 def prior_draws(
@@ -47,10 +48,11 @@ def prior_draws(
         Values of all latent sites, each of shape (1, draws, ...), and observations, (1, draws, n).
 
     Raises:
-        ValueError: if the model has no `MarginalGP`, or several.
+        ValueError: if the model has no `MarginalGP`, or several, or there are no draws to try.
     """
+    keys = jax.random.split(key, checked_count("num_draws", num_draws))
     with double_precision():
-        values, y, is_inside = _drawn(model, data, jax.random.split(key, num_draws))
+        values, y, is_inside = _drawn(model, data, keys)
         latent, replicated, kept = jax.tree.map(np.asarray, (values, y, is_inside))
     return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
 

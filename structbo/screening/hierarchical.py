@@ -1,11 +1,13 @@
 """Hierarchical Diagonal Sampling: which of very many parameters matter, by halving groups."""
 
+import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
+from structbo.models.arguments import check_positive
 from structbo.models.arrays import FloatArray
 from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening.screening import Screening
@@ -132,12 +134,19 @@ class HierarchicalDiagonalSampling(Screening):
         super().__init__(space, budget, seed)
         if test not in ("GPT", "FDT"):
             raise ValueError(f'test must be "GPT" or "FDT", got {test!r}.')
-        if not thresholds[0] < 0.0 < thresholds[1]:
-            raise ValueError(f"thresholds must be below and above zero, got {thresholds!r}.")
+        try:
+            below, above = thresholds
+            are_around_zero = below < 0.0 < above
+        except (TypeError, ValueError):
+            are_around_zero = False
+        if not are_around_zero:
+            raise ValueError(f"thresholds must be two, below and above zero, got {thresholds!r}.")
         known = {"outputscale": outputscale, "noise": noise, "bandwidth": bandwidth}
         for name, number in known.items():
-            if number is not None and not number > 0.0:
-                raise ValueError(f"{name} must be positive, got {number!r}.")
+            if number is not None:
+                check_positive(name, number)
+        if not (mean is None or (isinstance(mean, numbers.Real) and np.isfinite(mean))):
+            raise ValueError(f"mean must be a finite number, got {mean!r}.")
         self.test = test
         self.thresholds = thresholds
         self.hypotheses: Hypotheses | None = None

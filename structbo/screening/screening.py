@@ -8,7 +8,7 @@ import numpy as np
 
 from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
-from structbo.models.arguments import checked_count, is_integer
+from structbo.models.arguments import checked_count, checked_seed, is_integer
 from structbo.models.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
@@ -32,8 +32,8 @@ class Screening(ABC):
     ) -> None:
         self.space = Space(space)
         self.budget = checked_count("budget", budget)
-        self.background: FloatArray = np.random.default_rng(seed).random(self.space.num_dims)
-        self._seed = seed
+        self._seed = checked_seed(seed)
+        self.background: FloatArray = np.random.default_rng(self._seed).random(self.space.num_dims)
         self._trials: list[Trial] = []
 
     @property

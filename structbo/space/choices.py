@@ -1,7 +1,7 @@
 """Parameters that are one of several values, and values that are fixed."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ class _Choices(Discrete):
     choices: Sequence[Any]
 
     def __post_init__(self) -> None:
-        unordered = isinstance(self.choices, str | bytes | set | frozenset)
+        unordered = isinstance(self.choices, str | bytes | set | frozenset | Mapping)
         if unordered or not isinstance(self.choices, Iterable):
             raise TypeError(f"choices must be a list, got {self.choices!r}")
         object.__setattr__(self, "choices", tuple(_uneditable(choice) for choice in self.choices))

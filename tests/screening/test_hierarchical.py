@@ -302,10 +302,10 @@ def test_discrete_parameters_take_the_nearest_level() -> None:
     [
         ({"test": "gpt"}, 'test must be "GPT" or "FDT", got \'gpt\''),
         ({"budget": 0}, "budget must be an integer of at least 1, got 0"),
-        ({"thresholds": (1.0, 5.0)}, r"thresholds must be below and above zero, got \(1.0, 5.0\)"),
-        ({"noise": 0.0}, "noise must be positive, got 0.0"),
-        ({"bandwidth": -1.0}, "bandwidth must be positive, got -1.0"),
-        ({"outputscale": np.nan}, "outputscale must be positive, got nan"),
+        ({"thresholds": (1.0, 5.0)}, r"must be two, below and above zero, got \(1.0, 5.0\)"),
+        ({"noise": 0.0}, "noise must be positive and finite, got 0.0"),
+        ({"bandwidth": -1.0}, "bandwidth must be positive and finite, got -1.0"),
+        ({"outputscale": np.nan}, "outputscale must be positive and finite, got nan"),
     ],
 )
 def test_errors_name_the_argument(options: dict[str, Any], message: str) -> None:
