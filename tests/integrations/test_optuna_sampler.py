@@ -2,9 +2,6 @@
 
 import logging
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,30 +207,3 @@ def test_settings_are_checked_before_the_first_trial() -> None:
         StructboSampler(sede=1)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="criterion"):
         StructboSampler(PLANE, criterion="best")
-
-
-PROCESS = """
-import sys
-import optuna
-from structbo.integrations.optuna import StructboSampler
-
-sampler = StructboSampler({"x": (0.0, 1.0), "y": (0.0, 1.0)}, num_initial=NUM_INITIAL)
-study = optuna.load_study(study_name="shared", storage=sys.argv[1], sampler=sampler)
-study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), n_trials=8)
-"""
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("num_initial", [MANY, 4])
-def test_processes_share_a_study(num_initial: int, tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/shared.db"
-    optuna.create_study(storage=url, study_name="shared")
-    command = [sys.executable, "-c", PROCESS.replace("NUM_INITIAL", str(num_initial)), url]
-    processes = [subprocess.Popen(command) for _ in range(2)]
-    assert [process.wait() for process in processes] == [0, 0]
-    trials = optuna.load_study(study_name="shared", storage=url).trials
-    points = [(t.params["x"], t.params["y"]) for t in trials]
-    assert len(set(points)) == 16
-    num_design = min(num_initial, 16)
-    design = Optimizer(PLANE, num_initial=MANY).ask(num_design)
-    assert points[:num_design] == [tuple(t.params.values()) for t in design]
