@@ -1,5 +1,7 @@
 """Stationary kernels: textbook formulas, written-out gradients, spectral densities."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -47,7 +49,7 @@ def dense(kernel: Stationary, categorical: tuple[int, ...], x, other, lengthscal
 @each_kernel
 def test_correlation_is_the_textbook_formula(kernel: Stationary):
     r = np.linspace(0, 6, 50)
-    np.testing.assert_allclose(kernel.at_distance(jnp.array(r)), textbook(kernel, r), atol=1e-15)
+    np.testing.assert_allclose(jax.jit(kernel.at_distance)(r), textbook(kernel, r), atol=1e-15)
 
 
 @each_kernel
@@ -55,18 +57,25 @@ def test_correlation_is_the_textbook_formula(kernel: Stationary):
 def test_factors_and_their_gradients(kernel: Stationary, categorical: tuple[int, ...], points):
     x, other = points
     arguments = (x, other, LENGTHSCALE)
-    got, pull = jax.vjp(lambda *a: correlation_factors(kernel, categorical, *a), *arguments)
-    expected, dense_pull = jax.vjp(lambda *a: dense(kernel, categorical, *a), *arguments)
+    cotangent = np.random.default_rng(0).normal(size=(3, len(x), len(other)))
+
+    @partial(jax.jit, static_argnums=0)
+    def pulled(factors, *arguments):
+        found, pull = jax.vjp(partial(factors, kernel, categorical), *arguments)
+        return found, pull(cotangent)
+
+    got, gradients = pulled(correlation_factors, *arguments)
+    expected, dense_gradients = pulled(dense, *arguments)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
-    cotangent = jax.random.normal(jax.random.key(0), got.shape)
-    for one, two in zip(pull(cotangent), dense_pull(cotangent), strict=True):
+    for one, two in zip(gradients, dense_gradients, strict=True):
         if categorical:  # the plain formula leaves it undefined where levels are equal
-            two = jnp.nan_to_num(two)
+            two = np.nan_to_num(two)
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
 
 @each_kernel
 def test_gradients_against_finite_differences(kernel: Stationary, points):
+    @jax.jit
     def function(*arguments):
         return correlation_factors(kernel, (), *arguments)
 
@@ -79,8 +88,8 @@ def test_gradients_against_finite_differences(kernel: Stationary, points):
 def test_gradient_where_points_coincide(kernel: Stationary):
     """Every kernel is smooth at zero distance, so the gradient there is zero and not NaN."""
     x = jnp.full((2, 3), 0.4)
-    by_x, by_lengthscale = jax.grad(
-        lambda a, s: correlation_factors(kernel, (), a, x, s).sum(), (0, 1)
+    by_x, by_lengthscale = jax.jit(
+        jax.grad(lambda a, s: correlation_factors(kernel, (), a, x, s).sum(), (0, 1))
     )(x, LENGTHSCALE)
     assert not by_x.any()
     assert not by_lengthscale.any()
@@ -88,16 +97,20 @@ def test_gradient_where_points_coincide(kernel: Stationary):
 
 @each_kernel
 def test_categorical_factor_is_exchangeable(kernel: Stationary):
-    levels = jnp.linspace(0, 1, 5)[:, None]
-    lengthscale = jnp.array([0.8])
-    factor = correlation_factors(kernel, (0,), levels, levels, lengthscale)[0]
+    levels, lengthscale = jnp.array(np.linspace(0, 1, 5)[:, None]), jnp.array([0.8])
+
+    @jax.jit
+    def factor_and_gradient(x):
+        factor, pull = jax.vjp(
+            lambda x: correlation_factors(kernel, (0,), x, levels, lengthscale)[0], x
+        )
+        return factor, pull(2 * factor)[0]
+
+    factor, gradient = map(np.asarray, factor_and_gradient(levels))
     off_diagonal = factor[~np.eye(5, dtype=bool)]
     np.testing.assert_allclose(factor.diagonal(), 1.0)
     np.testing.assert_allclose(off_diagonal, textbook(kernel, np.array(1 / 0.8)), rtol=1e-12)
     assert np.linalg.eigvalsh(factor).min() > 0
-    gradient = jax.grad(
-        lambda x: (correlation_factors(kernel, (0,), x, levels, lengthscale) ** 2).sum()
-    )(levels)
     assert not gradient.any()
 
 
@@ -109,11 +122,12 @@ def test_frequencies_reproduce_the_product_kernel(
     """The mean cosine has standard deviation at most sqrt(1 / (2 F)); the bound is 5.6 of them."""
     num_features = 20_000
     x, other = points
-    frequencies = spectral_frequencies(
-        kernel, jax.random.key(2), num_features, LENGTHSCALE, categorical
+    frequencies = np.asarray(
+        spectral_frequencies(kernel, jax.random.key(2), num_features, LENGTHSCALE, categorical)
     )
+    factors_of = jax.jit(partial(correlation_factors, kernel, categorical))
+    expected = np.asarray(factors_of(x, other, LENGTHSCALE)).prod(0)
     assert frequencies.shape == (num_features, 3)
-    gap = x[:, None] - other[None]
-    estimate = jnp.cos(gap @ frequencies.T).mean(-1)
-    expected = correlation_factors(kernel, categorical, x, other, LENGTHSCALE).prod(0)
-    assert jnp.abs(estimate - expected).max() < 4 / np.sqrt(num_features)
+    gap = np.asarray(x)[:, None] - np.asarray(other)[None]
+    estimate = np.cos(gap @ frequencies.T).mean(-1)
+    assert np.abs(estimate - expected).max() < 4 / np.sqrt(num_features)

@@ -31,15 +31,16 @@ def as_sets(members: np.ndarray) -> list[frozenset[int]]:
 @pytest.mark.parametrize("seed", range(100))
 def test_cliques_of_random_graphs(listed, random_edges, seed: int):
     edges = random_edges(NUM_DIMS, seed, density=(seed % 10) / 9)
-    members, count = listed(jnp.array(edges))
-    cliques = as_sets(np.asarray(members)[: int(count)])
+    members, count = map(np.asarray, listed(edges))
+    cliques = as_sets(members[: int(count)])
     assert len(set(cliques)) == len(cliques)
     assert set(cliques) == expected_cliques(edges)
     assert not members[int(count) :].any()
 
 
 def test_cliques_beyond_the_capacity_are_counted():
-    members, count = maximal_cliques(jnp.zeros((5, 5), bool), capacity=3)
+    listed = jax.jit(maximal_cliques, static_argnums=1)
+    members, count = listed(np.zeros((5, 5), bool), 3)
     assert int(count) == 5
     assert members.sum() == 3
 
@@ -60,7 +61,7 @@ def test_induced_subgraph(random_edges, seed: int):
     """Cliques are maximal inside the subgraph, whatever lies outside."""
     edges = random_edges(NUM_DIMS, seed, density=0.6)
     vertices = np.random.default_rng(seed).random(NUM_DIMS) < 0.6
-    counts = clique_counts(jnp.array(edges), jnp.array(vertices))
+    counts = clique_counts(edges, vertices)
     graph = nx.from_numpy_array(edges).subgraph(np.flatnonzero(vertices).tolist())
     expected = np.zeros(2**NUM_DIMS, int)
     for clique in nx.find_cliques(graph):
@@ -69,5 +70,5 @@ def test_induced_subgraph(random_edges, seed: int):
 
 
 def test_no_vertices_have_one_empty_clique():
-    counts = clique_counts(~jnp.eye(NUM_DIMS, dtype=bool), jnp.zeros(NUM_DIMS, bool))
+    counts = np.asarray(clique_counts(~np.eye(NUM_DIMS, dtype=bool), np.zeros(NUM_DIMS, bool)))
     assert int(counts[0]) == int(counts.sum()) == 1

@@ -12,10 +12,12 @@ from structbo import keep_programs
 
 PROGRAM = """
 import json, sys
-import jax, numpy as np
+import jax, numpy as np, numpyro
 import structbo as sb
-from structbo.models import AdditiveGP
 from structbo.models.prototype import prior_trace
+
+def model(X, y=None):
+    numpyro.sample("noise", numpyro.distributions.HalfNormal())
 
 jax.jit(lambda x: x - 1.0)(np.ones(2))  # before: JAX has decided that there is no cache
 hits = []
@@ -23,7 +25,7 @@ jax.monitoring.register_event_listener(
     lambda event, **_: hits.append(event) if event.endswith("compilation_cache/cache_hits") else 0
 )
 sb.keep_programs(sys.argv[1])
-prior_trace(AdditiveGP(), 2)
+prior_trace(model, 2)
 print(json.dumps(len(hits)))
 """
 

@@ -1,6 +1,8 @@
 """Every kernel of the registry, and the example, as the kernel of some of the dimensions."""
 
 import pickle
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import jax
@@ -34,6 +36,9 @@ MEMBERS = [[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 NUM_COMPONENTS = 4
 NOISE = 0.05
 
+LIKE_ANOTHER = ("matern32", "matern52")
+"""They differ from the squared exponential by their formulas alone, which `test_factors` tests."""
+
 each_kernel = pytest.mark.parametrize("kernel", ALL.values(), ids=ALL.keys())
 
 
@@ -50,15 +55,21 @@ class Case(NamedTuple):
         return self.covariance.kernel_groups[0]
 
 
-@pytest.fixture(params=ALL.values(), ids=ALL.keys())
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(kernel, id=name, marks=[pytest.mark.nightly] * (name in LIKE_ANOTHER))
+        for name, kernel in ALL.items()
+    ],
+)
 def case(request) -> Case:
     """Seven observations on thirds of the cube's edge where dimensions are categories."""
     rng = np.random.default_rng(4)
     x, new = rng.random((7, 4)), rng.random((3, 4))
     is_level = [3, *(OWN if request.param.is_categorical else ())]
     x[:, is_level], new[:, is_level] = (np.rint(2 * v[:, is_level]) / 2 for v in (x, new))
-    with handlers.seed(rng_seed=1):
-        group = KernelGroup(request.param, OWN, request.param.parameters(len(OWN)))
+    draw = handlers.seed(request.param.parameters, jax.random.key(1))
+    group = KernelGroup(request.param, OWN, jax.jit(draw, static_argnums=0)(len(OWN)))
     covariance = AdditiveCovariance(
         decomposition=Decomposition.of(jnp.array(MEMBERS, bool)),
         lengthscale=jnp.array([0.6, 0.5, 0.9, 0.8]),
@@ -73,57 +84,51 @@ def case(request) -> Case:
     return Case(covariance, jnp.array(x), jnp.array(rng.normal(size=7)), jnp.array(new))
 
 
-def dense_correlations(k: AdditiveCovariance, x, other, stretch) -> list[jax.Array]:
+def dense_correlations(k: AdditiveCovariance, x, other, stretch) -> jax.Array:
     """One matrix per dimension, from the formula of two numbers; JAX can differentiate it."""
     (group,) = k.kernel_groups
-    grams = []
-    for dim, scale in enumerate(stretch * k.lengthscale):
-        if dim in group.dims:
-            place = group.dims.index(dim)
-            own = jax.tree.map(lambda leaf, e=place: leaf[e], group.parameters)
-            rows = [
-                [group.kernel.correlation(a, b, scale, own) for b in other[:, dim]]
-                for a in x[:, dim]
-            ]
-            grams.append(jnp.array(rows))
-        else:
-            gap = jnp.abs(x[:, dim, None] - other[:, dim])
-            gap = jnp.where(gap > 0, 1.0, 0.0) if dim in k.categorical else gap
-            s = jnp.sqrt(5.0) * gap / scale
-            grams.append((1 + s + s**2 / 3) * jnp.exp(-s))
-    return grams
+    scales = stretch * k.lengthscale
+    gaps = jnp.abs(x.T[:, :, None] - other.T[:, None])
+    is_category = np.isin(np.arange(4), k.categorical)[:, None, None]
+    s = jnp.sqrt(5.0) * jnp.where(is_category, gaps > 0, gaps) / scales[:, None, None]
+    grams = (1 + s + s**2 / 3) * jnp.exp(-s)
+    row = jax.vmap(group.kernel.correlation, (None, 0, None, None))
+    gram = jax.vmap(row, (0, None, None, None))
+    dims = np.array(group.dims)
+    own = jax.vmap(gram)(x.T[dims], other.T[dims], scales[dims], group.parameters)
+    return grams.at[dims].set(own)
 
 
 def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
     """Prior covariance of every component and, last, of the residual."""
     members = np.array(MEMBERS[:NUM_COMPONENTS], bool)
-    weights = jnp.array([k.relevance[row].sum() for row in members])
+    weights = members @ k.relevance
     shares = k.outputscale * (1 - k.rho) * weights / weights.sum()
-    single = dense_correlations(k, x, other, 1.0)
-    parts = [
-        share * jnp.stack([single[d] for d in np.flatnonzero(row)]).prod(0)
-        for share, row in zip(shares, members, strict=True)
-    ]
-    stretched = jnp.stack(dense_correlations(k, x, other, k.kappa)).prod(0)
-    return jnp.stack([*parts, k.outputscale * k.rho * stretched])
+    stretches = jnp.stack([jnp.ones_like(k.kappa), k.kappa])
+    single, stretched = jax.vmap(partial(dense_correlations, k, x, other))(stretches)
+    by_dim = jnp.where(members.T[:, :, None, None], single[:, None], 1.0)
+    parts = shares[:, None, None] * reduce(jnp.multiply, by_dim)
+    residual = k.outputscale * k.rho * reduce(jnp.multiply, stretched)
+    return jnp.concatenate([parts, residual[None]])
 
 
 def test_correlations_of_a_dimension(case: Case):
     """A positive semi-definite matrix with ones on its diagonal, whatever the lengthscale."""
-    coordinates = jnp.linspace(0.0, 1.0, 3 if case.group.kernel.is_categorical else 25)
-    points = jnp.tile(coordinates[:, None], (1, 4))
-    grams = jax.jit(jax.vmap(lambda s: case.group.correlations(points, points, s)))(
-        jnp.array([[0.05], [0.5], [5.0]]) * jnp.ones(4)
-    )
+    coordinates = np.linspace(0.0, 1.0, 3 if case.group.kernel.is_categorical else 25)
+    points = np.tile(coordinates[:, None], (1, 4))
+    correlations = jax.jit(jax.vmap(KernelGroup.correlations, (None, None, None, 0)))
+    lengthscales = np.array([[0.05], [0.5], [5.0]]) * np.ones(4)
+    grams = np.asarray(correlations(case.group, points, points, lengthscales))
     assert grams.shape == (3, len(OWN), len(points), len(points))
     np.testing.assert_allclose(grams, grams.swapaxes(2, 3), atol=1e-14)
-    np.testing.assert_allclose(jnp.diagonal(grams, axis1=2, axis2=3), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(np.diagonal(grams, axis1=2, axis2=3), 1.0, rtol=1e-12)
     assert np.linalg.eigvalsh(grams).min() > -1e-10
 
 
 def test_gradients_of_a_dimension(case: Case):
     """Against finite differences, by the coordinates where they are continuous."""
 
+    @jax.jit
     def correlations(x, lengthscale, parameters):
         group = KernelGroup(case.group.kernel, OWN, parameters)
         x = case.x if group.kernel.is_categorical else x
@@ -135,37 +140,47 @@ def test_gradients_of_a_dimension(case: Case):
 
 def test_covariance_is_the_dense_sum(case: Case):
     """Gram matrices, components, residual, factors; and gradients by all that is not discrete."""
+    k, x = case.covariance, case.x
+    numbers = (k.lengthscale, k.outputscale, k.relevance, k.rho, k.kappa, case.group.parameters)
+    cotangent = np.random.default_rng(0).normal(size=(len(case.new), len(x)))
 
-    @jax.jit
-    def got(k, x, new):
-        parts = [k.component_gram(c, new, x) for c in range(NUM_COMPONENTS)]
-        return k(new, x), jnp.stack([*parts, k.residual_gram(new, x)]), k.factors(new, x, 2.0)
+    def parts(k: AdditiveCovariance, new: jax.Array) -> jax.Array:
+        each = jax.lax.map(lambda c: k.component_gram(c, new, x), jnp.arange(NUM_COMPONENTS))
+        return jnp.concatenate([each, k.residual_gram(new, x)[None]])
 
-    total, parts, factors = got(case.covariance, case.x, case.new)
-    expected = dense_parts(case.covariance, case.new, case.x)
-    np.testing.assert_allclose(parts, expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(total, expected.sum(0), rtol=1e-9, atol=1e-12)
-    stretched = dense_correlations(case.covariance, case.new, case.x, 2.0)
-    np.testing.assert_allclose(factors, stretched, rtol=1e-9, atol=1e-12)
-
-    cotangent = jax.random.normal(jax.random.key(0), total.shape)
-
-    def loss(covariance_of):
-        def weighted(numbers, new):
+    def evaluated(total: Callable, parts: Callable, factors: Callable):
+        def covariance(numbers) -> AdditiveCovariance:
             lengthscale, outputscale, relevance, rho, kappa, parameters = numbers
-            k = AdditiveCovariance(
-                case.covariance.decomposition, lengthscale, outputscale, relevance, rho, kappa,
+            return AdditiveCovariance(
+                k.decomposition, lengthscale, outputscale, relevance, rho, kappa,
                 matern52, (3,), (KernelGroup(case.group.kernel, OWN, parameters),),
             )  # fmt: skip
-            return (covariance_of(k, new) * cotangent).sum()
 
-        return jax.jit(jax.grad(weighted, (0, 1)))
+        def weighted(numbers, new):
+            found = total(covariance(numbers), new)
+            return (found * cotangent).sum(), found
 
-    k = case.covariance
-    numbers = (k.lengthscale, k.outputscale, k.relevance, k.rho, k.kappa, case.group.parameters)
-    one = loss(lambda k, new: k(new, case.x))(numbers, case.new)
-    two = loss(lambda k, new: dense_parts(k, new, case.x).sum(0))(numbers, case.new)
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-10), one, two)
+        @jax.jit
+        def everything(numbers, new):
+            gradients, found = jax.grad(weighted, (0, 1), has_aux=True)(numbers, new)
+            k = covariance(numbers)
+            return found, parts(k, new), factors(k, new), gradients
+
+        return everything(numbers, case.new)
+
+    total, components, factors, gradients = evaluated(
+        lambda k, new: k(new, x), parts, lambda k, new: k.factors(new, x, 2.0)
+    )
+    expected = evaluated(
+        lambda k, new: dense_parts(k, new, x).sum(0),
+        lambda k, new: dense_parts(k, new, x),
+        lambda k, new: dense_correlations(k, new, x, 2.0),
+    )
+    np.testing.assert_allclose(components, expected[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(total, expected[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(factors, expected[2], rtol=1e-9, atol=1e-12)
+    compare = partial(np.testing.assert_allclose, rtol=1e-7, atol=1e-10)
+    jax.tree.map(compare, gradients, expected[3])
 
 
 def test_tiles_of_many_points():
@@ -199,7 +214,7 @@ def test_tiles_of_many_points():
 def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
     """With unit weights they are a basis, whose inner products are the correlations."""
     group, lengthscale = case.group, case.covariance.lengthscale
-    points = jnp.concatenate([case.x, case.new])
+    points = jnp.array(np.concatenate([case.x, case.new]))
 
     @jax.jit
     def covariance(group: KernelGroup, members: jax.Array) -> jax.Array:
@@ -208,9 +223,9 @@ def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
         basis = group.functions(unit, points, lengthscale, members)
         return basis @ basis.T
 
-    correlations = group.correlations(points, points, lengthscale)
+    correlations = jax.jit(KernelGroup.correlations)(group, points, points, lengthscale)
     for place, dim in enumerate(OWN):
-        got = covariance(group, jnp.arange(4) == dim)
+        got = covariance(group, np.arange(4) == dim)
         np.testing.assert_allclose(got, correlations[place], atol=2e-3)
 
 
@@ -284,14 +299,19 @@ def test_kernels_are_values(kernel: Kernel):
 
 def test_levels_without_learned_correlations_are_exchangeable():
     """With the identity for R: what a categorical dimension has without a kernel of its own."""
-    levels = jnp.linspace(0.0, 1.0, 4)[:, None]
+    levels = jnp.array(np.linspace(0.0, 1.0, 4)[:, None])
     group = KernelGroup(LevelCorrelations(4), (0,), jnp.eye(4)[None])
     shared = AdditiveCovariance(
         Decomposition.of(jnp.ones((1, 1), bool)), jnp.array([0.8]), jnp.array(1.0), None, None,
         None, squared_exponential, (0,),
     )  # fmt: skip
-    own = group.correlations(levels, levels, shared.lengthscale)[0]
-    np.testing.assert_allclose(own, shared(levels, levels), rtol=1e-12)
+
+    @jax.jit
+    def both(group: KernelGroup, shared: AdditiveCovariance):
+        own = group.correlations(levels, levels, shared.lengthscale)[0]
+        return own, shared(levels, levels)
+
+    np.testing.assert_allclose(*both(group, shared), rtol=1e-12)
 
 
 def test_periodic_functions_repeat_themselves():
@@ -302,24 +322,29 @@ def test_periodic_functions_repeat_themselves():
     np.testing.assert_allclose(again, 1.0)
 
 
-def traced(model: AdditiveGP, num_dims: int) -> dict[str, Any]:
-    x, y = jnp.full((3, num_dims), 0.5), jnp.zeros(3)
-    return handlers.trace(handlers.seed(model, 0)).get_trace(x, y)
+def traced(model: AdditiveGP, num_dims: int) -> tuple[dict[str, Any], AdditiveCovariance]:
+    """The sites, which have shapes and no values, and the covariance; nothing is compiled."""
+
+    def run(x, y):
+        trace = handlers.trace(handlers.seed(model, jax.random.key(0))).get_trace(x, y)
+        values = {name: site["value"] for name, site in trace.items()}
+        return values, trace["y"]["fn"].covariance
+
+    return jax.eval_shape(run, np.full((3, num_dims), 0.5), np.zeros(3))
 
 
 def test_dimensions_by_kernel():
     """Equal kernels share a site; categories keep the exchangeable factor unless told otherwise."""
     own = {0: Periodic(), 3: LevelCorrelations(3), 4: Periodic()}
-    trace = traced(AdditiveGP(kernels=own, categorical=(1,)), 5)
-    covariance = trace["y"]["fn"].covariance
-    assert trace["period"]["value"].shape == (2,)
-    assert trace["level_correlations_3"]["value"].shape == (1, 3, 3)
+    sites, covariance = traced(AdditiveGP(kernels=own, categorical=(1,)), 5)
+    assert sites["period"].shape == (2,)
+    assert sites["level_correlations_3"].shape == (1, 3, 3)
     assert covariance.own_dims == (0, 4, 3)
     assert covariance.categorical == (1, 3)
-    everywhere = traced(AdditiveGP(kernel=Periodic(), categorical=(1,)), 3)["y"]["fn"].covariance
+    everywhere = traced(AdditiveGP(kernel=Periodic(), categorical=(1,)), 3)[1]
     assert everywhere.own_dims == (0, 2)
     smooth = AdditiveGP(kernels={1: squared_exponential})
-    assert traced(smooth, 2)["y"]["fn"].covariance.kernel_groups == ()
+    assert traced(smooth, 2)[1].kernel_groups == ()
 
 
 def test_arguments_are_checked():

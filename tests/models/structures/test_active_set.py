@@ -116,9 +116,13 @@ def test_random_probability_makes_variables_exchangeable():
 
 @pytest.mark.parametrize("num_dims", [1, 6, 10, 100])
 def test_default_probability_expects_at_most_five(num_dims: int):
-    with handlers.seed(rng_seed=0), handlers.trace() as trace:
-        active_sets()(num_dims)
-    probs = trace["active"]["fn"].probs
+    @jax.jit
+    def probability(key):
+        with handlers.seed(rng_seed=key), handlers.trace() as trace:
+            active_sets()(num_dims)
+        return trace["active"]["fn"].probs
+
+    probs = probability(jax.random.key(0))
     assert probs <= 0.5
     assert probs * num_dims == pytest.approx(min(num_dims / 2, 5.0))
 
@@ -142,7 +146,8 @@ def traced(active, X, y, **options) -> MarginalGP:
         "kappa": jnp.array(2.0),
         "relevance": jnp.array([0.5, 1.0, 2.0, 0.1]),
     }
-    run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=data))
+    seeded = handlers.seed(model, jax.random.key(0))
+    run = handlers.trace(handlers.substitute(seeded, data=data))
     return run.get_trace(X, y)["y"]["fn"]
 
 
@@ -156,33 +161,50 @@ def points() -> tuple[jax.Array, jax.Array]:
 def test_nothing_active_is_a_constant_with_the_whole_variance(points, options):
     """Its posterior in closed form: a normal mean with a normal prior."""
     X, y = points
-    gp = traced(NONE, X, y, **options)
+
+    @jax.jit
+    def run(X, y):
+        gp = traced(NONE, X, y, **options)
+        posterior, new = gp.condition(y), X[:2]
+        moments = posterior.predict(new), posterior.predict_component(0, new)
+        return gp.covariance_matrix, moments
+
+    found, moments = run(X, y)
     covariance = 1.7 * np.ones((6, 6)) + 0.1 * np.eye(6)
-    np.testing.assert_allclose(gp.covariance_matrix, covariance, rtol=1e-12)
-    posterior = gp.condition(y)
+    np.testing.assert_allclose(found, covariance, rtol=1e-12)
     shrunk = 1.7 / (1.7 + 0.1 / 6)
-    for mean, variance in (posterior.predict(X[:2]), posterior.predict_component(0, X[:2])):
+    for mean, variance in moments:
         np.testing.assert_allclose(mean, shrunk * y.mean(), rtol=1e-9)
         np.testing.assert_allclose(variance, 1.7 * (1 - shrunk), rtol=1e-9)
 
 
 def test_paths_with_nothing_active_are_constant(points):
     X, y = points
-    posterior = traced(NONE, X, y).condition(y)
-    draw = jax.jit(jax.vmap(lambda key: posterior.sample_path(key, 16)(X[:2])))
-    paths = draw(jax.random.split(jax.random.key(0), 2000))
+
+    @jax.jit
+    def run(X, y, keys):
+        posterior = traced(NONE, X, y).condition(y)
+        paths = jax.vmap(lambda key: posterior.sample_path(key, 16)(X[:2]))(keys)
+        return paths, *posterior.predict(X[:1])
+
+    found = run(X, y, jax.random.split(jax.random.key(0), 2000))
+    paths, (mean,), (variance,) = map(np.asarray, found)
     np.testing.assert_allclose(paths[:, 0], paths[:, 1], atol=1e-9)
-    mean, variance = (moment[0] for moment in posterior.predict(X[:1]))
     assert abs(paths[:, 0].mean() - mean) < 4 * np.sqrt(variance / 2000)
     assert abs(paths[:, 0].var() / variance - 1) < 4 * np.sqrt(2 / 2000)
 
 
 def test_nothing_active_beside_a_residual(points):
     X, y = points
-    gp = traced(NONE, X, y, residual=Residual())
-    rest = gp.covariance.residual_gram(X, X)
-    np.testing.assert_allclose(jnp.diagonal(gp.covariance(X, X)), 1.7, rtol=1e-12)
-    np.testing.assert_allclose(gp.covariance(X, X), 0.75 * 1.7 + rest, rtol=1e-12)
+
+    @jax.jit
+    def run(X, y):
+        covariance = traced(NONE, X, y, residual=Residual()).covariance
+        return covariance(X, X), covariance.residual_gram(X, X)
+
+    gram, rest = run(X, y)
+    np.testing.assert_allclose(np.diagonal(gram), 1.7, rtol=1e-12)
+    np.testing.assert_allclose(gram, 0.75 * 1.7 + rest, rtol=1e-12)
 
 
 def test_density_and_gradient_are_finite_for_every_active_set(points):
@@ -200,27 +222,33 @@ def test_density_and_gradient_are_finite_for_every_active_set(points):
     assert np.asarray(gradients)[np.asarray(ALL) == 1].all()
 
 
-def all_graphs_within(num_dims: int) -> list[tuple[jax.Array, jax.Array]]:
+def all_graphs_within(num_dims: int) -> tuple[np.ndarray, np.ndarray]:
+    """Every edge matrix with every active set."""
     rows, columns = np.triu_indices(num_dims, 1)
     both = []
     for bits in product([0, 1], repeat=len(rows)):
         Z = np.zeros((num_dims, num_dims), int)
         Z[rows, columns] = Z[columns, rows] = bits
-        both += [(jnp.array(Z), jnp.array(a)) for a in product([0, 1], repeat=num_dims)]
-    return both
+        both += [(Z, np.array(a)) for a in product([0, 1], repeat=num_dims)]
+    matrices, active = zip(*both, strict=True)
+    return np.stack(matrices), np.stack(active)
 
 
 def test_pairs_within_an_active_set():
-    for Z, active in all_graphs_within(3):
+    def table(Z, active):
         decomposition = pairs(Z, active)
-        count = int(decomposition.count)
-        rows = [tuple(np.flatnonzero(row)) for row in np.asarray(decomposition.members[:count])]
+        return decomposition.members, decomposition.weights, decomposition.count
+
+    every = all_graphs_within(3)
+    tables = map(np.asarray, jax.jit(jax.vmap(table))(*every))
+    for Z, active, members, weights, count in zip(*every, *tables, strict=True):
+        rows = [tuple(np.flatnonzero(row)) for row in members[:count]]
         inside = [d for d in range(3) if active[d]]
         edges = [(i, j) for i in inside for j in inside if i < j and Z[i, j]]
         assert rows == ([(d,) for d in inside] + edges or [()])
-        assert decomposition.weights[:count].tolist() == [max(float(len(row)), 1.0) for row in rows]
-        assert not decomposition.weights[count:].any()
-        assert not decomposition.members[count:].any()
+        assert weights[:count].tolist() == [max(float(len(row)), 1.0) for row in rows]
+        assert not weights[count:].any()
+        assert not members[count:].any()
 
 
 @pytest.mark.parametrize("components", [pairs, lambda Z, active: subset(active)])
@@ -237,12 +265,16 @@ def test_changes_within_active_sets_give_what_recomputation_gives(components):
         nothing = (jnp.zeros((2, 2)), jnp.array(0.0), jnp.array(0.0))
         return components(Z, active).fold(visit, nothing)
 
-    def moved(old, new):
-        return components(*old).fold_changes(components(*new), visit, from_scratch(*old))
+    def moved(old, start, new):
+        return components(*old).fold_changes(components(*new), visit, start)
 
-    every = jax.tree.map(lambda *leaves: jnp.stack(leaves), *all_graphs_within(3))
-    scratch = jax.vmap(from_scratch)(*every)
-    by_moves = jax.jit(jax.vmap(jax.vmap(moved, (None, 0)), (0, None)))(every, every)
+    @jax.jit
+    def both(every):
+        scratch = jax.vmap(from_scratch)(*every)
+        to_all = jax.vmap(moved, (None, None, 0))
+        return jax.vmap(to_all, (0, 0, None))(every, scratch, every), scratch
+
+    by_moves, scratch = both(all_graphs_within(3))
     for one, two in zip(by_moves, scratch, strict=True):
         np.testing.assert_allclose(one, np.broadcast_to(two, one.shape), atol=1e-12)
     assert (scratch[2] >= 1).all()
@@ -260,7 +292,15 @@ def test_structure_returns_the_components_of_its_active_set():
 def test_shrinkage_is_half_cauchy_in_inverse_squared_lengthscales():
     """P(1 / l^2 < c tau) is (2 / pi) arctan(c), whatever tau is; and tau has its own scale."""
     model = AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned(0.2))
-    draws = Predictive(model, num_samples=4000)(jax.random.key(0), jnp.zeros((1, 5)))
+
+    @jax.jit
+    @jax.vmap
+    def draw(key):
+        run = handlers.trace(handlers.seed(model, key))
+        trace = run.get_trace(jnp.zeros((1, 5)), jnp.zeros(1))
+        return {name: trace[name]["value"] for name in ("lengthscale", "shrinkage")}
+
+    draws = jax.tree.map(np.asarray, draw(jax.random.split(jax.random.key(0), 4000)))
     assert draws["lengthscale"].shape == (4000, 5)
     for scaled in (
         draws["lengthscale"] ** -2 / draws["shrinkage"][:, None],
@@ -272,9 +312,13 @@ def test_shrinkage_is_half_cauchy_in_inverse_squared_lengthscales():
 
 
 def test_density_of_shrunk_lengthscales():
-    tau, value = 0.3, jnp.array([0.2, 1.0, 7.0])
-    with handlers.substitute(data={"shrinkage": jnp.array(tau)}), handlers.seed(rng_seed=0):
-        prior = sparse_axis_aligned()(3)
+    tau, value = 0.3, np.array([0.2, 1.0, 7.0])
+
+    @jax.jit
+    def density(tau, value):
+        with handlers.substitute(data={"shrinkage": tau}):
+            return sparse_axis_aligned()(3).log_prob(value)
+
     inverse_square = value**-2.0
-    expected = jnp.log(2 / (np.pi * tau * (1 + (inverse_square / tau) ** 2)) * 2 * value**-3.0)
-    np.testing.assert_allclose(prior.log_prob(value), expected, rtol=1e-9)
+    expected = np.log(2 / (np.pi * tau * (1 + (inverse_square / tau) ** 2)) * 2 * value**-3.0)
+    np.testing.assert_allclose(density(tau, value), expected, rtol=1e-9)

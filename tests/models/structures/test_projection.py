@@ -1,5 +1,7 @@
 """Projections: the delta-ratio constraint, the prior that keeps it, and the box around the cube."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +23,7 @@ from structbo.models import (
     edges,
     outer_box_ratio,
     projected,
+    squared_exponential,
 )
 
 RNG = np.random.default_rng(0)
@@ -35,15 +38,20 @@ def test_ratio_is_that_of_two_volumes(num_dims):
     np.testing.assert_allclose(outer_box_ratio(W), box / ConvexHull(corners).volume, rtol=1e-10)
 
 
+@partial(jax.jit, static_argnums=0)
+def ratios_of_draws(num_dims: int, delta: float) -> tuple[jax.Array, jax.Array]:
+    prior = NearIdentity(num_dims, 0.5, delta)
+    W = prior.sample(jax.random.key(1), (50,))
+    return jax.vmap(outer_box_ratio)(W), prior.support(W)
+
+
 @pytest.mark.parametrize("delta", [0.02, 5.0])
 @pytest.mark.parametrize("num_dims", [1, 3, 30])
 def test_every_draw_meets_the_constraint(num_dims, delta):
-    prior = NearIdentity(num_dims, 0.5, delta)
-    W = prior.sample(jax.random.key(1), (50,))
-    ratios = jax.vmap(outer_box_ratio)(W)
+    ratios, is_inside = ratios_of_draws(num_dims, delta)
     assert ratios.max() <= (1 + delta) * (1 + 1e-9)
     assert num_dims == 1 or ratios.max() > 1 + 0.5 * delta  # and the room is used
-    assert prior.support(W).all()
+    assert is_inside.all()
 
 
 def test_support_ends_at_the_bound():
@@ -62,27 +70,39 @@ def test_draws_lie_on_the_rays_of_the_paper():
     assert np.ptp(kept) < 1e-9 and 0 < kept[0, 0] < 1
 
 
-@pytest.mark.parametrize("delta", [0.1, 3.0, np.inf])
-def test_density_is_that_of_the_draws(delta):
-    """The change of volume against the determinant of a numerical Jacobian, and the way back."""
+@jax.jit
+def densities(delta: float) -> dict[str, jax.Array]:
     prior = NearIdentity(3, 0.4, delta)
     (transform,) = prior.transforms
     x = prior.base_dist.sample(jax.random.key(3))
-    flat = jax.jit(lambda v: transform(v.reshape(3, 3)).ravel())
-    steps = 1e-6 * np.eye(9)
-    jacobian = np.array([(flat(x.ravel() + s) - flat(x.ravel() - s)) / 2e-6 for s in steps])
+    steps = 1e-6 * jnp.eye(9).reshape(9, 3, 3)
+    # One call for all points: each of them is a program for the compiler.
+    points = transform(jnp.concatenate([x[None], x + steps, x - steps]))
+    y, forwards, backwards = points[0], points[1:10], points[10:]
+    return {
+        "x": x,
+        "forwards": forwards.reshape(9, 9),
+        "backwards": backwards.reshape(9, 9),
+        "log_det": transform.log_abs_det_jacobian(x, y),
+        "inverse": transform.inv(y),
+        "base": prior.base_dist.log_prob(x),
+        "density": prior.log_prob(y),
+    }
+
+
+@pytest.mark.parametrize("delta", [0.1, 3.0, np.inf])
+def test_density_is_that_of_the_draws(delta):
+    """The change of volume against the determinant of a numerical Jacobian, and the way back."""
+    found = densities(delta)
+    jacobian = (found["forwards"] - found["backwards"]) / 2e-6
     expected = np.linalg.slogdet(jacobian)[1]
-    y = transform(x)
-    np.testing.assert_allclose(transform.log_abs_det_jacobian(x, y), expected, atol=1e-6)
-    np.testing.assert_allclose(transform.inv(y), x, atol=1e-9)
-    log_density = prior.base_dist.log_prob(x) - expected
-    np.testing.assert_allclose(prior.log_prob(y), log_density, atol=1e-6)
+    np.testing.assert_allclose(found["log_det"], expected, atol=1e-6)
+    np.testing.assert_allclose(found["inverse"], found["x"], atol=1e-9)
+    np.testing.assert_allclose(found["density"], found["base"] - expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("delta", [0.05, np.inf])
-@pytest.mark.parametrize("num_dims", [1, 4])
-def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta):
-    """What Hamiltonian moves follow: all that the bound adds cancels."""
+@partial(jax.jit, static_argnums=0)
+def gradient_of_the_potential(num_dims: int, delta: float) -> tuple[jax.Array, jax.Array]:
     prior = NearIdentity(num_dims, 0.3, delta)
     transform = biject_to(prior.support)
     x = prior.base_dist.sample(jax.random.key(2))
@@ -91,8 +111,15 @@ def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta
         y = transform(x)
         return prior.log_prob(y) + transform.log_abs_det_jacobian(x, y)
 
-    expected = -(x - jnp.eye(num_dims)) / 0.09
-    np.testing.assert_allclose(jax.jit(jax.grad(potential))(x), expected, atol=1e-8)
+    return x, jax.grad(potential)(x)
+
+
+@pytest.mark.parametrize("delta", [0.05, np.inf])
+@pytest.mark.parametrize("num_dims", [pytest.param(1, marks=pytest.mark.nightly), 4])
+def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta):
+    """What Hamiltonian moves follow: all that the bound adds cancels."""
+    x, gradient = gradient_of_the_potential(num_dims, delta)
+    np.testing.assert_allclose(gradient, -(x - np.eye(num_dims)) / 0.09, atol=1e-8)
 
 
 @pytest.mark.nightly
@@ -147,63 +174,74 @@ PARAMETERS = {"outputscale": 1.3, "noise": 0.05}
 
 def conditioned(structure, X, y, **parameters) -> ConditionedGP:
     fixed = {name: jnp.asarray(v) for name, v in {**PARAMETERS, **parameters}.items()}
-    model = handlers.substitute(handlers.seed(AdditiveGP(structure), 0), data=fixed)
-    return handlers.trace(model).get_trace(X, y)["y"]["fn"].condition(y)
+    model = AdditiveGP(structure, squared_exponential)  # its frequencies compile quickly
+    run = handlers.substitute(handlers.seed(model, jax.random.key(0)), data=fixed)
+    return handlers.trace(run).get_trace(X, y)["y"]["fn"].condition(y)
 
 
 @pytest.fixture
 def case():
-    X = jnp.asarray(RNG.random((12, 4)))
-    return X, jnp.sin(X.sum(1)), jnp.asarray(np.eye(4) + 0.3 * RNG.normal(size=(4, 4)))
+    X = RNG.random((12, 4))
+    return X, np.sin(X.sum(1)), np.eye(4) + 0.3 * RNG.normal(size=(4, 4))
 
 
 def test_projected_model_is_the_model_of_projected_points(case):
     X, y, W = case
-    graph = jnp.zeros((4, 4), int).at[0, 1].set(1).at[1, 0].set(1)
-    lengthscale = jnp.array([0.5, 0.6, 0.7, 0.8])
-    with_w = conditioned(lambda d: projected(cliques(graph), W), X, y, lengthscale=lengthscale)
-    plain = conditioned(lambda d: cliques(graph), X @ W, y, lengthscale=lengthscale)
-    x = jnp.asarray(RNG.random((7, 4)))
-    for got, want in zip(with_w.predict(x), plain.predict(x @ W), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-10)
-    for got, want in zip(
-        with_w.predict_component(0, x), plain.predict_component(0, x @ W), strict=True
-    ):
-        np.testing.assert_allclose(got, want, atol=1e-10)
-    path, other = (p.sample_path(jax.random.key(1), 64) for p in (with_w, plain))
-    np.testing.assert_allclose(path(x), other(x @ W), atol=1e-8)
+    graph = np.zeros((4, 4), int)
+    graph[[0, 1], [1, 0]] = 1
+    lengthscale = np.array([0.5, 0.6, 0.7, 0.8])
+
+    @partial(jax.jit, static_argnums=0)
+    def ask(structure, X, y, x):
+        posterior = conditioned(structure, X, y, lengthscale=lengthscale)
+        path = posterior.sample_path(jax.random.key(1), 64)
+        return posterior.predict(x), posterior.predict_component(0, x), path(x)
+
+    x = RNG.random((7, 4))
+    got = ask(lambda d: projected(cliques(graph), W), X, y, x)
+    want = ask(lambda d: cliques(graph), X @ W, y, x @ W)
+    for one, other, atol in zip(got, want, (1e-10, 1e-10, 1e-8), strict=True):
+        np.testing.assert_allclose(one, other, atol=atol)
 
 
 def test_process_in_its_outer_box_is_the_same_process(case):
     X, y, W = case
-    posterior = conditioned(
-        lambda d: projected(edges(0.5)(3), W[:, :3]), X, y, lengthscale=jnp.array([0.5, 0.6, 0.7])
-    )
-    boxed, x = posterior.in_outer_box(), jnp.asarray(RNG.random((7, 4)))
-    assert boxed.covariance.decomposition.projection is None
-    u = OuterBox(W[:, :3]).to_unit(x)
-    for got, want in zip(boxed.predict(u), posterior.predict(x), strict=True):
-        np.testing.assert_allclose(got, want, atol=1e-10)
+
+    @jax.jit
+    def ask(X, y, x):
+        posterior = conditioned(
+            lambda d: projected(edges(0.5)(3), W[:, :3]), X, y, lengthscale=[0.5, 0.6, 0.7]
+        )
+        boxed = posterior.in_outer_box()
+        assert boxed.covariance.decomposition.projection is None
+        return boxed.predict(OuterBox(W[:, :3]).to_unit(x)), posterior.predict(x)
+
+    got, want = ask(X, y, RNG.random((7, 4)))
+    np.testing.assert_allclose(got, want, atol=1e-10)
 
 
 def test_lengthscales_belong_to_the_directions():
-    W = jnp.ones((5, 2))
-    model = AdditiveGP(lambda d: projected(Decomposition.of(jnp.eye(2, dtype=bool)), W))
-    trace = handlers.trace(handlers.seed(model, 0)).get_trace(jnp.zeros((3, 5)))
-    assert trace["lengthscale"]["value"].shape == (2,)
+    W = np.ones((5, 2))
+    model = AdditiveGP(lambda d: projected(Decomposition.of(np.eye(2, dtype=bool)), W))
+
+    def lengthscale(X):
+        run = handlers.seed(model, jax.random.key(0))
+        return handlers.trace(run).get_trace(X)["lengthscale"]["value"]
+
+    assert jax.eval_shape(lengthscale, np.zeros((3, 5))).shape == (2,)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: projected(cliques(jnp.zeros((3, 3))), jnp.ones((3, 2))), "one column for each"),
+        (lambda: projected(cliques(np.zeros((3, 3))), np.ones((3, 2))), "one column for each"),
         (lambda: NearIdentity(3, 0.0), "scale must be positive and finite, got 0.0"),
         (lambda: NearIdentity(3, delta=-0.1), r"delta must be positive, got -0\.1"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
-        call()
+        jax.eval_shape(call)
 
 
 def test_categories_are_not_projected():
@@ -217,5 +255,9 @@ def test_scale_may_be_random():
         scale = numpyro.sample("scale", dist.HalfNormal(0.3))
         numpyro.sample("W", NearIdentity(3, scale, 0.1))
 
-    trace = handlers.trace(handlers.seed(model, 0)).get_trace()
-    assert np.isfinite(trace["W"]["fn"].log_prob(trace["W"]["value"]))
+    @jax.jit
+    def density(key):
+        trace = handlers.trace(handlers.seed(model, key)).get_trace()
+        return trace["W"]["fn"].log_prob(trace["W"]["value"])
+
+    assert np.isfinite(density(jax.random.key(0)))

@@ -24,23 +24,31 @@ def test_all_trees_are_as_frequent(num_dims, count):
 
 
 def test_draws_are_trees():
-    for tree in np.asarray(UniformTree(30).sample(jax.random.key(1), (2, 5))).reshape(-1, 30, 30):
+    draw = jax.jit(lambda key: UniformTree(30).sample(key, (2, 5)))
+    for tree in np.asarray(draw(jax.random.key(1))).reshape(-1, 30, 30):
         assert nx.is_tree(nx.from_numpy_array(tree))
         assert (tree == tree.T).all()
 
 
 def test_support_is_the_trees(all_graphs):
-    graphs = all_graphs(4)
-    expected = [nx.is_tree(nx.from_numpy_array(np.asarray(graph))) for graph in graphs]
-    assert sum(expected) == 16
-    np.testing.assert_array_equal(spanning_tree(graphs), expected)
-    density = UniformTree(4, validate_args=False).log_prob(graphs)
-    np.testing.assert_allclose(np.exp(density), np.array(expected) / 16)
-    assert spanning_tree(spanning_tree.feasible_like(jnp.zeros((6, 6), int)))
+    @jax.jit
+    def known(graphs, size_9):
+        density = UniformTree(4, validate_args=False).log_prob(graphs)
+        feasible = spanning_tree.feasible_like(jnp.zeros((6, 6), int))
+        return density, *map(spanning_tree, (graphs, feasible, size_9))
+
     path, cycle = nx.path_graph(9), nx.cycle_graph(8)
     cycle.add_node(8)
-    for graph, is_tree in ((path, True), (cycle, False)):
-        assert bool(spanning_tree(nx.to_numpy_array(graph, dtype=int))) == is_tree
+    graphs = np.asarray(all_graphs(4))
+    expected = [nx.is_tree(nx.from_numpy_array(graph)) for graph in graphs]
+    assert sum(expected) == 16
+    density, is_tree, is_feasible, of_nine = known(
+        graphs, np.stack([nx.to_numpy_array(graph, dtype=int) for graph in (path, cycle)])
+    )
+    np.testing.assert_array_equal(is_tree, expected)
+    np.testing.assert_allclose(np.exp(density), np.array(expected) / 16)
+    assert is_feasible
+    assert of_nine.tolist() == [True, False]
 
 
 @pytest.mark.nightly
