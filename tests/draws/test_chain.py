@@ -1,5 +1,6 @@
 """The Markov chain behind suggestions: padding, warm starts, reproducible draws."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -17,6 +18,7 @@ from structbo.optimizer.engine import NUM_DRAWS
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 
 NUM_DIMS = 3
+RUN_IN_PASSES = chain_module.RUN_IN_PASSES
 MODEL = default_model((2,))
 SHAPES = {
     "Z": (NUM_DIMS, NUM_DIMS),
@@ -67,6 +69,19 @@ def test_few_sizes_hold_up_to_a_thousand_points() -> None:
     assert len(sizes) <= 7
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_run_in() -> Iterator[None]:
+    """Few tests here need a chain that has forgotten its start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain_module, "RUN_IN_PASSES", 1)
+        yield
+
+
+@pytest.fixture
+def full_run_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain_module, "RUN_IN_PASSES", RUN_IN_PASSES)
+
+
 @pytest.fixture(scope="module")
 def first_draws() -> dict[str, np.ndarray]:
     return advance(Chain(MODEL, NUM_DRAWS, seed=3), Data.padded(*table(60)))
@@ -98,7 +113,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
         np.concatenate([y, np.full(68, 3.0)]),
         np.arange(128) < 60,
     )
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS)
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
 
     def first(data: Data) -> dict[str, np.ndarray]:
         with jax.enable_x64(True):
@@ -110,7 +125,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
 
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run in once; each later call is one pass that starts where the last one ended."""
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS)
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
 
@@ -169,6 +184,7 @@ def test_a_chain_starts_afresh_from_nothing_and_from_states_of_other_models(
     assert other.saved() is None
 
 
+@pytest.mark.usefixtures("full_run_in")
 def test_the_chain_follows_new_observations() -> None:
     """The same points with noisier values, and no new start."""
     chain = Chain(MODEL, NUM_DRAWS, seed=0)
@@ -179,7 +195,7 @@ def test_the_chain_follows_new_observations() -> None:
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Else its first call and the later ones are compiled separately, some 10 seconds more."""
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS)
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)
@@ -197,6 +213,7 @@ def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     ],
     ids=["NUTS", "ParallelTempering"],
 )
+@pytest.mark.usefixtures("full_run_in")
 def test_any_kernel_that_can_be_moved_makes_a_chain(sampler: Sampler, model: AdditiveGP) -> None:
     """It goes on with data of another size, and learns from them that all is noise."""
     chain = Chain(model, NUM_DRAWS, seed=0, sampler=sampler)

@@ -46,7 +46,7 @@ def test_optimizers_of_recipes_pickle(name: str):
 @pytest.fixture(scope="module")
 def warm() -> Optimizer:
     """An optimizer whose chain has started."""
-    optimizer = Optimizer(SPACE, seed=0, num_initial=3)
+    optimizer = Optimizer(SPACE, model=AdditiveGP(main_effects()), seed=0, num_initial=3)
     for _ in range(4):
         trial = optimizer.ask()
         optimizer.tell(trial, trial.params["a"] ** 2 + trial.params["b"])

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,12 +13,16 @@ import pandas as pd
 import pytest
 
 from structbo import Categorical, Integer, Space, SpaceExhausted, suggest
+from structbo.draws import Fitted
+from structbo.draws import chain as chain_module
 from structbo.maximizers.ascent import gradient_ascent
+from structbo.models import Model
 from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
+RUN_IN_PASSES = chain_module.RUN_IN_PASSES
 NUM_INITIAL = 6
 """The default for three dimensions: with fewer values, points are quasi-random."""
 
@@ -38,16 +43,49 @@ def assert_legal_and_new(points: Any, known: Any = (), space: Space = SPACE) -> 
     assert len({*keys(points), *keys(known)}) == len(points) + len({*keys(known)})
 
 
+def few_draws(model: Model, seed: int) -> Fitted:
+    """In place of a Markov chain, of the same types, where a test is not about what it learns."""
+
+    def draws(*_: Any) -> list[dict[str, Any]]:
+        rng = np.random.default_rng(seed)
+        known = {"outputscale": np.ones(()), "noise": np.array(1e-3), "rho": np.array(0.5)}
+        known |= {"Z": np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], np.int32), "kappa": np.ones(())}
+        return [{"lengthscale": rng.uniform(0.3, 2.0, 3), **known} for _ in range(6)]
+
+    return Fitted(model, seed, draws)
+
+
+quick = partial(suggest, inference=few_draws)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_run_in() -> Iterator[None]:
+    """Few tests here need a chain that has forgotten its start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chain_module, "RUN_IN_PASSES", 1)
+        yield
+
+
+@pytest.fixture
+def full_run_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chain_module, "RUN_IN_PASSES", RUN_IN_PASSES)
+
+
 @pytest.fixture(scope="module")
 def proposal() -> Any:
     return suggest(SPACE, *table(10), n=3, seed=1)
 
 
-def test_the_seed_and_the_table_decide_the_points(proposal: Any) -> None:
+@pytest.fixture(scope="module")
+def quick_proposal() -> Any:
+    return quick(SPACE, *table(10), n=3, seed=1)
+
+
+def test_the_seed_and_the_table_decide_the_points(proposal: Any, quick_proposal: Any) -> None:
     assert suggest(SPACE, *table(10), n=3, seed=1) == proposal
     assert suggest(SPACE, *table(10), n=3, seed=2) != proposal
     X, y = table(10)
-    assert suggest(SPACE, X, y[::-1], n=3, seed=1) != proposal
+    assert quick(SPACE, X, y[::-1], n=3, seed=1) != quick_proposal
 
 
 def test_several_points_are_legal_new_and_distinct(proposal: Any) -> None:
@@ -79,10 +117,10 @@ def test_points_are_legal_and_not_worse_than_the_best_start(
         assert np.array_equal(SPACE.snap(legal), legal)
 
 
-def test_maximizing_is_minimizing_the_negative(proposal: Any) -> None:
+def test_maximizing_is_minimizing_the_negative(quick_proposal: Any) -> None:
     X, y = table(10)
-    assert suggest(SPACE, X, -y, n=3, seed=1, direction="maximize") == proposal
-    assert suggest(SPACE, X, y, n=3, seed=1, direction="maximize") != proposal
+    assert quick(SPACE, X, -y, n=3, seed=1, direction="maximize") == quick_proposal
+    assert quick(SPACE, X, y, n=3, seed=1, direction="maximize") != quick_proposal
 
 
 def test_numpyro_is_not_asked_to_change_the_precision(proposal: Any) -> None:
@@ -91,59 +129,73 @@ def test_numpyro_is_not_asked_to_change_the_precision(proposal: Any) -> None:
         assert not jax.config.jax_enable_x64
 
 
-def test_tables_come_in_several_formats(proposal: Any) -> None:
+def test_tables_come_in_several_formats(quick_proposal: Any) -> None:
     X, y = table(10)
     frame = pd.DataFrame(X)[["act", "lr", "k"]]
-    assert suggest(SPACE, frame, pd.Series(y), n=3, seed=1) == proposal
-    assert suggest(SPACE, [list(p.values()) for p in X], y[:, None], n=3, seed=1) == proposal
+    assert quick(SPACE, frame, pd.Series(y), n=3, seed=1) == quick_proposal
+    assert quick(SPACE, [list(p.values()) for p in X], y[:, None], n=3, seed=1) == quick_proposal
     spec = dict(zip(SPACE.names, SPACE.parameters, strict=True))
-    assert suggest(spec, X, list(y), 3, seed=1) == proposal
+    assert quick(spec, X, list(y), 3, seed=1) == quick_proposal
 
 
-def test_pending_points_are_not_proposed_again_and_matter(proposal: Any) -> None:
+def test_pending_points_are_not_proposed_again_and_matter(quick_proposal: Any) -> None:
     X, y = table(10)
-    frame = pd.DataFrame(proposal[:2])
-    others = suggest(SPACE, X, y, n=2, seed=1, pending=frame)
-    assert_legal_and_new(others, [*X, *proposal[:2]])
-    assert suggest(SPACE, X, y, n=2, seed=1, pending=proposal[:2]) == others
+    frame = pd.DataFrame(quick_proposal[:2])
+    others = quick(SPACE, X, y, n=2, seed=1, pending=frame)
+    assert_legal_and_new(others, [*X, *quick_proposal[:2]])
+    assert quick(SPACE, X, y, n=2, seed=1, pending=quick_proposal[:2]) == others
 
 
 @pytest.mark.parametrize("failure", [np.nan, np.inf, -np.inf, None])
 def test_failures_are_as_bad_as_the_worst_value(failure: float | None) -> None:
     X, y = table(10)
-    expected = suggest(SPACE, X, np.append(y[:9], y[:9].max()), seed=0)
-    assert suggest(SPACE, X, [*y[:9], failure], seed=0) == expected
+    expected = quick(SPACE, X, np.append(y[:9], y[:9].max()), seed=0)
+    assert quick(SPACE, X, [*y[:9], failure], seed=0) == expected
 
 
 @pytest.mark.parametrize("factor", [2.0**900, 2.0**-900])
-def test_the_scale_of_the_values_does_not_matter(proposal: Any, factor: float) -> None:
+def test_the_scale_of_the_values_does_not_matter(quick_proposal: Any, factor: float) -> None:
     X, y = table(10)
-    assert suggest(SPACE, X, factor * y, n=3, seed=1) == proposal
+    assert quick(SPACE, X, factor * y, n=3, seed=1) == quick_proposal
 
 
+HARD_VALUES = {
+    "zero": np.zeros(8),
+    "constant": np.full(8, 0.1),
+    "huge constant": np.full(8, -1e308),
+    "widest": 1.7e308 * np.linspace(-1.0, 1.0, 8),
+    "tiniest": np.linspace(0.0, 5e-324, 8),
+    "offset": 1e8 + np.linspace(0.0, 1e-6, 8),
+    "outlier": np.array([1e300, *range(7)]),
+    "failures": np.array([np.nan, np.inf, *range(6)]),
+}
+
+
+@pytest.mark.parametrize("y", HARD_VALUES.values(), ids=HARD_VALUES)
+def test_no_values_break_the_search(y: np.ndarray) -> None:
+    X, _ = table(8)
+    assert_legal_and_new(quick(SPACE, X, y), X)
+
+
+@pytest.mark.usefixtures("full_run_in")
 @pytest.mark.parametrize(
     "y",
     [
-        np.zeros(8),
-        np.full(8, 0.1),
-        np.full(8, -1e308),
-        1.7e308 * np.linspace(-1.0, 1.0, 8),
-        np.linspace(0.0, 5e-324, 8),
-        1e8 + np.linspace(0.0, 1e-6, 8),
-        np.array([1e300, *range(7)]),
-        np.array([np.nan, np.inf, *range(6)]),
+        pytest.param(y, marks=() if name in ("constant", "outlier") else pytest.mark.nightly)
+        for name, y in HARD_VALUES.items()
     ],
-    ids=["zero", "constant", "huge constant", "widest", "tiniest", "offset", "outlier", "failures"],
+    ids=HARD_VALUES,
 )
 def test_no_values_break_it(y: np.ndarray) -> None:
     X, _ = table(8)
-    assert_legal_and_new(suggest(SPACE, X, y), X)
+    assert_legal_and_new(suggest(SPACE, X, y, n=3), X)
 
 
+@pytest.mark.usefixtures("full_run_in")
 def test_repeated_points_are_no_problem() -> None:
     X, y = table(8)
-    assert_legal_and_new(suggest(SPACE, [*X, *X], [*y, *(y + 0.1)]), X)
-    assert_legal_and_new(suggest(SPACE, X[:1] * 8, y), X[:1])
+    assert_legal_and_new(suggest(SPACE, [*X, *X], [*y, *(y + 0.1)], n=3), X)
+    assert_legal_and_new(suggest(SPACE, X[:1] * 8, y, n=3), X[:1])
 
 
 @pytest.mark.parametrize("num_points", [0, 1, 2, NUM_INITIAL - 1])
@@ -165,10 +217,10 @@ def test_points_without_any_finite_value_are_quasi_random() -> None:
 
 def test_num_initial_says_when_the_model_takes_over() -> None:
     X, y = table(10)
-    late = suggest(SPACE, X, y, num_initial=11)
-    assert late == suggest(SPACE, X, -y, num_initial=11)
-    assert late != suggest(SPACE, X, y, num_initial=10)
-    assert_legal_and_new(suggest(SPACE, X[:1], y[:1], num_initial=1), X[:1])
+    late = quick(SPACE, X, y, num_initial=11)
+    assert late == quick(SPACE, X, -y, num_initial=11)
+    assert late != quick(SPACE, X, y, num_initial=10)
+    assert_legal_and_new(quick(SPACE, X[:1], y[:1], num_initial=1), X[:1])
 
 
 def test_first_points_fill_the_space_evenly() -> None:
@@ -195,7 +247,7 @@ def every_point() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("num_initial", [1, 100], ids=["model", "quasi-random"])
 def test_the_last_points_of_a_finite_space_are_found(num_initial: int) -> None:
     grid = every_point()
-    ask = partial(suggest, FINITE, grid[2:], np.arange(28.0), num_initial=num_initial)
+    ask = partial(quick, FINITE, grid[2:], np.arange(28.0), num_initial=num_initial)
     assert sorted(keys(ask(n=2))) == sorted(keys(grid[:2]))
     assert ask(pending=[grid[0]]) == [grid[1]]
     with pytest.raises(SpaceExhausted, match=r"3 new points .* 30 points in all and 28 of them"):
@@ -206,11 +258,11 @@ def test_the_last_points_of_a_finite_space_are_found(num_initial: int) -> None:
 
 
 def test_the_last_points_of_a_large_finite_space_are_found() -> None:
-    """They are hard to hit at random: here 2 of 200 000."""
-    space = Space([Integer(0, 199_999)])
-    X = np.delete(np.arange(200_000), [77, 123_456])[:, None]
-    points = suggest(space, X, np.full(199_998, np.nan), n=2)
-    assert sorted(point["x0"] for point in points) == [77, 123_456]
+    """They are hard to hit at random: here 2 of 20 000."""
+    space = Space([Integer(0, 19_999)])
+    X = np.delete(np.arange(20_000), [77, 12_345])[:, None]
+    points = suggest(space, X, np.full(19_998, np.nan), n=2)
+    assert sorted(point["x0"] for point in points) == [77, 12_345]
 
 
 def test_a_box_has_arrays_for_points(monkeypatch: pytest.MonkeyPatch) -> None:

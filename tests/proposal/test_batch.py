@@ -1,6 +1,7 @@
 """Batches from `suggest` and `Optimizer`, by every strategy."""
 
 import math
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -20,6 +21,7 @@ from structbo.acquisition import (
     Thompson,
 )
 from structbo.batches import BATCH_STRATEGIES, CriterionScore, GroundSet, Hallucination
+from structbo.draws import Fitted
 from structbo.models import AdditiveGP, main_effects
 
 SPACE = sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 4), "c": sb.Categorical(["u", "v"])})
@@ -31,10 +33,24 @@ OWN = ("constant_liar", "local_penalization", "thompson")
 """Strategies that do not begin with the criterion's best point when others are pending."""
 
 
+def given_draws(model: Any, seed: int) -> Fitted:
+    """In place of a Markov chain: batches are tested, not what they are based on."""
+    scales = np.random.default_rng(seed).uniform(0.3, 2.0, (6, 3))
+    others = {"outputscale": np.ones(()), "noise": np.array(1e-2)}
+    draws = [{"lengthscale": row, **others} for row in scales]
+    return Fitted(model, seed, lambda *_: draws)
+
+
+SETTINGS: Any = {"model": MODEL, "inference": given_draws}
+
+
 def batch(of: Any, n: int = 4, **kwargs: Any) -> Any:
-    return sb.suggest(
-        SPACE, KNOWN, VALUES, n, model=MODEL, num_initial=5, pending=PENDING, batch=of, **kwargs
-    )
+    kwargs |= SETTINGS | {"num_initial": 5, "pending": PENDING}
+    return sb.suggest(SPACE, KNOWN, VALUES, n, batch=of, **kwargs)
+
+
+first_batch = cache(batch)
+"""The same call once, for several tests."""
 
 
 def keys(points: Any) -> list[tuple[Any, ...]]:
@@ -50,7 +66,7 @@ def single() -> Any:
 def test_batches_are_legal_new_and_distinct(name: str, single: Any) -> None:
     """One point is pending. The first is the one that the believer would propose alone, unless the
     value of the pending point is a lie, or it has opened the batch."""
-    points = batch(name)
+    points = first_batch(name)
     assert len({*keys(points), *keys(KNOWN), *keys(PENDING)}) == len(KNOWN) + len(PENDING) + 4
     SPACE.to_unit(points)
     assert name != "constant_liar" or points[0] != single[0]
@@ -58,23 +74,28 @@ def test_batches_are_legal_new_and_distinct(name: str, single: Any) -> None:
     assert keys(batch(name)) == keys(points)
 
 
-@pytest.mark.parametrize("name", ["local_penalization", "thompson"])
-def test_points_asked_one_by_one_are_a_batch_too(name: str) -> None:
-    optimizer = sb.Optimizer(SPACE, num_initial=5, model=MODEL, batch=name)
+def asked_one_by_one(name: str) -> Any:
+    optimizer = sb.Optimizer(SPACE, num_initial=5, batch=name, **SETTINGS)
     for point, value in zip(KNOWN, VALUES, strict=True):
         optimizer.tell(point, value)
-    points = [optimizer.ask().params for _ in range(3)]
-    believer = sb.Optimizer(SPACE, num_initial=5, model=MODEL)
-    for point, value in zip(KNOWN, VALUES, strict=True):
-        believer.tell(point, value)
-    others = [believer.ask().params for _ in range(3)]
-    assert points[0] == others[0] and points[1] != others[1]
+    return [optimizer.ask().params for _ in range(3)]
+
+
+@pytest.fixture(scope="module")
+def believed() -> Any:
+    return asked_one_by_one("believer")
+
+
+@pytest.mark.parametrize("name", ["local_penalization", "thompson"])
+def test_points_asked_one_by_one_are_a_batch_too(name: str, believed: Any) -> None:
+    points = asked_one_by_one(name)
+    assert points[0] == believed[0] and points[1] != believed[1]
     assert len(set(keys(points))) == 3
 
 
 def test_pure_exploration_is_greedy_maximization_of_the_determinant() -> None:
     """Kathuria et al. 2016, section 3.2, with the same candidates and region."""
-    assert keys(batch("pure_exploration")) == keys(batch("dpp_max"))
+    assert keys(first_batch("pure_exploration")) == keys(first_batch("dpp_max"))
 
 
 def test_explored_points_are_far_apart() -> None:
@@ -103,15 +124,16 @@ def test_a_lie_is_told_what_was_observed() -> None:
 
 def test_every_point_of_a_finite_space_is_found() -> None:
     space = sb.Space(
-        {"i": sb.Integer(0, 1), "k": sb.Integer(0, 1), "c": sb.Categorical(["u", "v"])}
+        {"i": sb.Integer(0, 1), "k": sb.Integer(0, 4), "c": sb.Categorical(["u", "v"])}
     )
-    known = space.from_unit(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 1.0]]))
-    optimizer = sb.Optimizer(space, num_initial=2, model=MODEL, batch="dpp_sample")
+    grid = [{"i": i, "k": k, "c": c} for i in (0, 1) for k in range(5) for c in "uv"]
+    known = grid[3:18]
+    optimizer = sb.Optimizer(space, num_initial=2, batch="dpp_sample", **SETTINGS)
     for value, point in enumerate(known):
         optimizer.tell(point, value)
     asked = [trial.params for trial in optimizer.ask(5)]
-    assert len({*keys(asked), *keys(known)}) == 8
-    with pytest.raises(sb.SpaceExhausted, match="8 points in all and 8 of them"):
+    assert sorted(keys([*asked, *known])) == keys(grid)
+    with pytest.raises(sb.SpaceExhausted, match="20 points in all and 20 of them"):
         optimizer.ask(2)
 
 

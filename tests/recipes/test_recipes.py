@@ -26,7 +26,7 @@ from structbo import (
 )
 from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
 from structbo.data import Data
-from structbo.draws import chain, log_likelihoods, partition_search
+from structbo.draws import BestDraw, Chain, Fitted, chain, log_likelihoods, partition_search
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
 
 SPACE = Space({"a": (-1.0, 1.0), "b": (1e-3, 1.0, "log"), "c": (0.0, 5.0)})
@@ -118,6 +118,13 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     return noted
 
 
+@pytest.fixture
+def unlearned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn or fitted, where a test is about what an optimizer is given or told."""
+    for source in (BestDraw, Chain, Fitted):
+        monkeypatch.setattr(source, "advance", lambda self, data: {})
+
+
 def made(name: str, **settings: Any) -> Optimizer:
     return getattr(recipes, name)(SPACE, **CHEAP[name] | {"seed": 0} | settings)
 
@@ -161,6 +168,7 @@ def test_a_recipe_goes_on_from_its_initial_design_as_its_seed_says(
         assert not np.array_equal(run(made(name, seed=1), 1), points[:1])
 
 
+@pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", sorted({*CHEAP} - SCREENED - {"random"}))
 def test_small_and_large_values_change_sides(name: str, calls: list[Call]) -> None:
     """What the model sees of a minimum is its negative."""
@@ -212,6 +220,7 @@ SCHEDULES = {
 }
 
 
+@pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", sorted(SCHEDULES))
 def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
     """Of three parameters, in groups of two, after 50 observations."""
@@ -225,6 +234,7 @@ def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
         assert calls[0].criterion == criterion(7.0)
 
 
+@pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", ["g_add_gp_ucb", "add_gp_ucb", "rpp_gp_ucb", "rembo"])
 def test_nothing_is_learned_within_a_cycle(name: str, calls: list[Call]) -> None:
     run(made(name, cycle=2), 8)
@@ -233,11 +243,13 @@ def test_nothing_is_learned_within_a_cycle(name: str, calls: list[Call]) -> None
     assert draws[0] == draws[1] != draws[2] == draws[3] != draws[4]
 
 
-@pytest.mark.nightly
 @pytest.mark.parametrize(
     "graph, site, num_sites",
-    [("overlap", "Z", 4), ("no overlap", "labels", 4), (STAR, None, 3)],
-    ids=["overlap", "no overlap", "oracle"],
+    [
+        pytest.param("overlap", "Z", 4, id="overlap"),
+        pytest.param("no overlap", "labels", 4, marks=pytest.mark.nightly, id="no overlap"),
+        pytest.param(STAR, None, 3, marks=pytest.mark.nightly, id="oracle"),
+    ],
 )
 def test_what_is_known_of_the_graph(
     graph: Any, site: str | None, num_sites: int, calls: list[Call]
