@@ -1,6 +1,7 @@
 """Enumerated posteriors of small problems, and compiled chains to compare with them."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import jax
@@ -8,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpyro.infer.util import log_density
+from scipy.special import softmax
 
 from structbo.samplers import StructureBlock
 from structbo.samplers.conditional import Conditional
@@ -31,30 +33,43 @@ def data() -> Callable[[int, int], tuple[jax.Array, jax.Array]]:
 def posterior_over() -> Callable[..., np.ndarray]:
     """Probabilities of given values of a model's only latent site, from its full log density."""
 
+    @cache
+    def densities(model, site: str) -> Callable[..., jax.Array]:
+        def density(args, value):
+            return log_density(model, args, {}, {site: value})[0]
+
+        return jax.jit(jax.vmap(density, in_axes=(None, 0)))
+
     def enumerate_posterior(model, args: tuple[Any, ...], site: str, values) -> np.ndarray:
-        density = jax.jit(jax.vmap(lambda v: log_density(model, args, {}, {site: v})[0]))
-        return np.asarray(jax.nn.softmax(density(values)))
+        return softmax(np.asarray(densities(model, site)(args, values)))
 
     return enumerate_posterior
 
 
 @pytest.fixture(scope="session")
 def run_block() -> Callable[..., jax.Array]:
-    """Draws of one site by one block, all else fixed: shape (chains, steps, ...)."""
+    """Draws of one site by one block, all else fixed: shape (chains, steps, ...).
+
+    A block is compiled once for all arguments of the same shapes.
+    """
+
+    @cache
+    def chains(block: StructureBlock, site: str) -> Callable[..., jax.Array]:
+        def chain(args, start, key, num_steps):
+            def step(value, key):
+                conditional = Conditional(block.model, site, value, args, {})
+                value, _ = block.update(key, conditional, value)
+                return value, value
+
+            return jax.lax.scan(step, start, jax.random.split(key, num_steps))[1]
+
+        return jax.jit(jax.vmap(chain, in_axes=(None, 0, 0, None)), static_argnums=3)
 
     def run(
         block: StructureBlock, args: tuple[Any, ...], site: str, starts, num_steps: int
     ) -> jax.Array:
-        def step(value, key):
-            conditional = Conditional(block.model, site, value, args, {})
-            value, _ = block.update(key, conditional, value)
-            return value, value
-
-        def chain(start, key):
-            return jax.lax.scan(step, start, jax.random.split(key, num_steps))[1]
-
         keys = jax.random.split(jax.random.key(0), len(starts))
-        return jax.jit(jax.vmap(chain))(starts, keys)
+        return chains(block, site)(args, starts, keys, num_steps)
 
     return run
 

@@ -56,6 +56,15 @@ def active_model(options, probs=PROBS):
     return handlers.condition(AdditiveGP(active_sets(probs), **options), data=FIXED)
 
 
+def subset_model(X, y, mask, probs):
+    """The same with arguments for all that tests vary, which so share one compiled program."""
+    return active_model({}, probs)(X, y, mask)
+
+
+SUBSETS = ActiveGibbs(subset_model, 2)
+NUM_CHAINS, NUM_WARMUP, NUM_POINTS = 20, 50, 10
+
+
 def alike(num_points: int) -> tuple[jax.Array, jax.Array]:
     """Two nearly equal columns, one of which explains the observations."""
     rng = np.random.default_rng(3)
@@ -78,57 +87,79 @@ def test_moves_between_all_active_sets(options, data):
         start = conditional.start(active)
         return jax.lax.map(lambda new: conditional.move(start, new).log_density, ALL)
 
-    densities = jax.vmap(lambda active: log_density(model, args, {}, {"active": active})[0])(ALL)
+    def density(active):
+        return log_density(model, args, {}, {"active": active})[0]
+
+    densities, moved = jax.jit(lambda: (jax.vmap(density)(ALL), jax.lax.map(from_each, ALL)))()
     assert np.isfinite(densities).all()
-    moved = jax.jit(lambda: jax.lax.map(from_each, ALL))()
     np.testing.assert_allclose(moved, np.broadcast_to(densities, (32, 32)), rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "case", ["subset", "relevance", pytest.param("alike", marks=pytest.mark.nightly)]
-)
-def test_frequencies_of_active_sets(
-    case, effort, data, posterior_over, run_block, check_frequencies
-):
-    model = active_model(CASES.get(case, {}))
-    args = alike(10) if case == "alike" else data(12, NUM_DIMS)
-    posterior = posterior_over(model, args, "active", ALL)
-    assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
-    prior = np.exp(ActiveBernoulli(NUM_DIMS, PROBS).log_prob(ALL))
-    assert 0.5 * np.abs(posterior - prior).sum() > 0.2
-    starts = jnp.zeros((20, NUM_DIMS), int)
-    num_steps = 50 + int(5000 * effort)
-    draws = run_block(ActiveGibbs(model, 4), args, "active", starts, num_steps)[:, 50:]
+@pytest.fixture(scope="module")
+def subsets(effort, posterior_over, run_block):
+    """Posterior of every subset, and draws, given data and the prior."""
+
+    def posterior_and_draws(X, y, probs, start=(0,) * NUM_DIMS, has_data=True):
+        args = (X, y, jnp.full(NUM_POINTS, has_data), jnp.asarray(probs))
+        starts = jnp.tile(jnp.array(start), (NUM_CHAINS, 1))
+        num_steps = NUM_WARMUP + int(5000 * effort)
+        draws = run_block(SUBSETS, args, "active", starts, num_steps)[:, NUM_WARMUP:]
+        return posterior_over(subset_model, args, "active", ALL), draws
+
+    return posterior_and_draws
+
+
+@pytest.mark.parametrize("case", ["data", pytest.param("alike", marks=pytest.mark.nightly)])
+def test_frequencies_of_active_sets(case, data, subsets, check_frequencies):
+    X, y = alike(NUM_POINTS) if case == "alike" else data(NUM_POINTS, NUM_DIMS)
+    posterior, draws = subsets(X, y, PROBS)
+    check_is_informative(posterior)
     check_frequencies(draws, ALL, posterior)
 
 
-def test_swaps_exchange_variables_that_explain_the_same(posterior_over, run_block):
-    """Of two nearly equal columns one is active, now this and now that."""
-    model = active_model({}, probs=np.full(NUM_DIMS, 0.02))
-    args = alike(20)
-    one, other = jnp.eye(NUM_DIMS, dtype=int)[:2]
+@pytest.mark.nightly
+def test_frequencies_of_active_sets_with_relevance(
+    effort, data, posterior_over, run_block, check_frequencies
+):
+    model, args = active_model(CASES["relevance"]), data(12, NUM_DIMS)
     posterior = posterior_over(model, args, "active", ALL)
+    check_is_informative(posterior)
+    starts = jnp.zeros((NUM_CHAINS, NUM_DIMS), int)
+    num_steps = NUM_WARMUP + int(5000 * effort)
+    draws = run_block(ActiveGibbs(model, 4), args, "active", starts, num_steps)[:, NUM_WARMUP:]
+    check_frequencies(draws, ALL, posterior)
+
+
+def check_is_informative(posterior):
+    """Neither flat nor a point, and not the prior."""
+    assert 0.02 < posterior.max() < 0.9
+    prior = np.exp(ActiveBernoulli(NUM_DIMS, PROBS).log_prob(ALL))
+    assert 0.5 * np.abs(posterior - prior).sum() > 0.2
+
+
+def test_swaps_exchange_variables_that_explain_the_same(subsets):
+    """Of two nearly equal columns one is active, now this and now that."""
+    one, other = np.eye(NUM_DIMS, dtype=int)[:2]
+    posterior, draws = subsets(*alike(NUM_POINTS), np.full(NUM_DIMS, 0.02), one)
     each = [posterior[(single == ALL).all(1)][0] for single in (one, other)]
     assert min(each) > 0.1 and sum(each) > 0.8
-    draws = run_block(ActiveGibbs(model), args, "active", one[None], 2000)[0]
-    is_first = np.asarray((draws == one).all(1))
-    changes = (is_first[1:] != is_first[:-1]).mean()
+    is_first = (np.asarray(draws) == one).all(2)
+    changes = (is_first[:, 1:] != is_first[:, :-1]).mean()
     assert changes > 0.1
     assert abs(is_first.mean() - each[0]) < 0.1
 
 
-def test_without_data_the_prior_comes_back(effort, run_block, check_frequencies):
+def test_without_data_the_prior_comes_back(subsets, check_frequencies):
     """All rows are padding; and a variable that is certain or impossible stays so."""
-    args = (jnp.zeros((3, NUM_DIMS)), jnp.zeros(3), jnp.zeros(3, bool))
     probs = np.array([0.0, 1.0, 0.1, 0.5, 0.8])
-    model = active_model({}, probs=probs)
-    starts = jnp.broadcast_to(jnp.array([0, 1, 0, 0, 0]), (20, NUM_DIMS))
-    num_steps = 50 + int(5000 * effort)
-    draws = run_block(ActiveGibbs(model, 4), args, "active", starts, num_steps)[:, 50:]
+    nothing = jnp.zeros((NUM_POINTS, NUM_DIMS)), jnp.zeros(NUM_POINTS)
+    posterior, draws = subsets(*nothing, probs, (0, 1, 0, 0, 0), has_data=False)
     prior = np.exp(ActiveBernoulli(NUM_DIMS, probs).log_prob(ALL))
+    np.testing.assert_allclose(posterior, prior, atol=1e-12)
     check_frequencies(draws, ALL, prior)
 
 
+@pytest.mark.nightly
 def test_one_dimension(effort, data, posterior_over, run_block, check_frequencies):
     few = FIXED | {"lengthscale": FIXED["lengthscale"][:1]}
     model = handlers.condition(AdditiveGP(active_sets(0.4)), data=few)
@@ -152,14 +183,20 @@ def test_edges_of_inactive_variables_gain_their_prior_alone(data):
     args = data(8, 3)
     fixed = FIXED | {"lengthscale": FIXED["lengthscale"][:3], "active": jnp.array([1, 0, 1])}
     model = handlers.condition(AdditiveGP(sparse_graph), data=fixed)
-    Z = jnp.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
-    conditional = Conditional(model, "Z", Z, args, {})
-    start = conditional.start(Z)
-    gains = first_order_gains(conditional, start)
-    for i, j in ((0, 1), (1, 2)):
-        other = Z.at[i, j].set(1 - Z[i, j]).at[j, i].set(1 - Z[i, j])
-        change = conditional.move(start, other).log_density - start.log_density
-        np.testing.assert_allclose(gains[i, j], change, rtol=1e-9)
+    Z = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
+    rows, columns = np.array([0, 1]), np.array([1, 2])
+    others = np.stack([Z, Z])
+    others[[0, 1], rows, columns] = others[[0, 1], columns, rows] = 1 - Z[rows, columns]
+
+    @jax.jit
+    def gains_and_changes(Z, others):
+        conditional = Conditional(model, "Z", Z, args, {})
+        start = conditional.start(Z)
+        moved = jax.lax.map(lambda other: conditional.move(start, other).log_density, others)
+        return first_order_gains(conditional, start), moved - start.log_density
+
+    gains, changes = gains_and_changes(jnp.array(Z), jnp.array(others))
+    np.testing.assert_allclose(gains[rows, columns], changes, rtol=1e-9)
     assert abs(gains[0, 2] - np.log(0.4 / 0.6)) > 1e-3
 
 
@@ -201,14 +238,12 @@ def test_edges_within_an_active_set_jointly(
     check_frequencies(draws, values, posterior)
 
 
-def test_default_sampler_picks_it():
-    blocks = {
-        AdditiveGP(active_sets()): [ActiveGibbs, Hamiltonian],
-        AdditiveGP(active_sets(dist.Beta(1, 9))): [ActiveGibbs, Hamiltonian],
-        AdditiveGP(sparse_graph): [InformedEdges, ActiveGibbs, Hamiltonian],
-    }
-    for model, expected in blocks.items():
-        assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == expected
+@pytest.mark.parametrize(
+    "prior", [pytest.param(0.5, marks=pytest.mark.nightly), dist.Beta(1, 9)], ids=["known", "Beta"]
+)
+def test_default_sampler_picks_it(prior):
+    kernel = default_sampler(AdditiveGP(active_sets(prior)))
+    assert [type(block) for block, _ in kernel.blocks] == [ActiveGibbs, Hamiltonian]
 
 
 @pytest.mark.nightly

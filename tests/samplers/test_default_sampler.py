@@ -40,7 +40,11 @@ def all_fixed_but_edges() -> AdditiveGP:
     ("model", "blocks"),
     [
         (AdditiveGP(), [InformedEdges, Hamiltonian]),
-        (AdditiveGP(edges(dist.Beta(1, 4), components=cliques)), [InformedEdges, Hamiltonian]),
+        pytest.param(
+            AdditiveGP(edges(dist.Beta(1, 4), components=cliques)),
+            [InformedEdges, Hamiltonian],
+            marks=pytest.mark.nightly,
+        ),
         (AdditiveGP(partitions()), [PartitionMoves, Hamiltonian]),
         (AdditiveGP(lengthscale=FiniteUniform(GRID)), [InformedEdges, GridGibbs, Hamiltonian]),
         (AdditiveGP(noise=FiniteUniform([0.01, 0.1])), [InformedEdges, GridGibbs, Hamiltonian]),
@@ -61,7 +65,18 @@ def test_blocks_follow_supports(model, blocks):
     assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == blocks
 
 
-@pytest.mark.parametrize("call", STRUCTURES)
+# Slow to compile; their sites are also those of rows and tests that are quick.
+SLOW = {
+    "edges(0.2, max_width=1)",
+    "edges(Beta(1.0, 4.0), cliques)",
+    "projections(NearIdentity, main_effects())",
+}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [pytest.param(c, marks=pytest.mark.nightly if c in SLOW else []) for c in STRUCTURES],
+)
 def test_every_structure_has_blocks_for_its_sites(call: str):
     """All but the last, which moves the sites that no other block does."""
     structure = STRUCTURES[call]()
@@ -170,7 +185,16 @@ def test_other_discrete_sites_follow_their_posterior(
     args = data(7, 3)
     kernel = default_sampler(model, num_dims=3)
     assert [type(kernel) for kernel, _ in kernel.blocks] == [block]
-    draws = run(model, args, num_samples=int(4000 * effort))["kind"]
+
+    def chain(key):
+        def step(state, _):
+            state = kernel.sample(state, args, {})
+            return state, state.z["kind"]
+
+        state = kernel.init(key, 0, None, args, {})
+        return jax.lax.scan(step, state, length=25 + int(400 * effort))[1][25:]
+
+    draws = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), 20))
     values = jnp.arange(3) + first
     check_frequencies(draws, values, posterior_over(model, args, "kind", values))
 

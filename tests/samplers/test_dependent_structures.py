@@ -38,21 +38,36 @@ def weighted(num_dims: int, components) -> Decomposition:
     return replace(decomposition, weights=weights)
 
 
-@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
+@pytest.mark.parametrize(
+    ("block", "num_moves"),
+    [
+        pytest.param(EdgeGibbs, 6, id="EdgeGibbs", marks=pytest.mark.nightly),
+        pytest.param(InformedEdges, 2, id="InformedEdges"),
+    ],
+)
 @pytest.mark.parametrize("components", [pairs, pytest.param(cliques, marks=pytest.mark.nightly)])
 def test_replaced_weights(
-    block, components, effort, data, all_graphs, posterior_over, run_block, check_frequencies
+    block,
+    num_moves,
+    components,
+    effort,
+    data,
+    all_graphs,
+    posterior_over,
+    run_block,
+    check_frequencies,
 ):
     fixed = {"lengthscale": LENGTHSCALE, "outputscale": 1.0, "noise": 0.1}
     model = handlers.condition(AdditiveGP(partial(weighted, components=components)), data=fixed)
-    graphs, args = all_graphs(4), data(13, 4)
+    graphs, args = all_graphs(4), data(8, 4)
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.02 < posterior.max() < 0.9
     starts = jnp.zeros((20, 4, 4), int)
-    draws = run_block(block(model, num_moves=6), args, "Z", starts, 50 + int(3000 * effort))[:, 50:]
+    draws = run_block(block(model, num_moves), args, "Z", starts, 50 + int(3000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior, 0.02)
 
 
+@pytest.mark.nightly
 def test_directions_that_depend_on_an_active_set(
     effort, data, posterior_over, run_block, check_frequencies
 ):
@@ -73,7 +88,9 @@ def test_directions_that_depend_on_an_active_set(
     check_frequencies(draws, sets, posterior)
 
 
-@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
+@pytest.mark.parametrize(
+    "block", [EdgeGibbs, pytest.param(InformedEdges, marks=pytest.mark.nightly)]
+)
 def test_a_variance_that_depends_on_the_graph(
     block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):

@@ -34,7 +34,13 @@ def counts(row):
     return model
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+# Their moves are compared with other posteriors in tests of their own.
+SLOW = {"EdgeGibbs", "PartitionGibbs", "SplitMerge"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.nightly if n in SLOW else []) for n in BLOCKS]
+)
 def test_other_likelihoods_fall_back_to_the_full_density(
     name, effort, posterior_over, run_block, check_frequencies
 ):

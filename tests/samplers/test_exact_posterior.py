@@ -42,7 +42,7 @@ def edge_model(components, options):
 @pytest.mark.parametrize(
     ("case", "block"),
     [
-        ("pairs", partial(EdgeGibbs, num_moves=3)),
+        ("pairs", partial(EdgeGibbs, num_moves=4)),
         ("pairs", partial(InformedEdges, num_moves=2)),
         pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
         pytest.param("cliques", partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
@@ -56,7 +56,7 @@ def edge_model(components, options):
 def test_frequencies_of_graphs(
     case, block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
-    graphs, args = all_graphs(NUM_DIMS), data(12, NUM_DIMS)
+    graphs, args = all_graphs(NUM_DIMS), data(8 if case == "pairs" else 12, NUM_DIMS)
     model = edge_model(*CASES[case])
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
@@ -140,13 +140,16 @@ def test_composed_with_nuts_as_in_the_design(data):
     assert all(np.isfinite(draw).all() for draw in draws.values())
 
 
-@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
+@pytest.mark.parametrize(
+    "block", [pytest.param(EdgeGibbs, marks=pytest.mark.nightly), InformedEdges]
+)
 def test_chain_enters_the_support_from_outside(block, data, run_block):
     """The prior does not know the bounds of cliques: a chain may start where no flip is valid."""
     model = edge_model(*CASES["bounded cliques"])
     complete = jnp.ones((1, NUM_DIMS, NUM_DIMS), int) - jnp.eye(NUM_DIMS, dtype=int)
     draws = run_block(block(model), data(12, NUM_DIMS), "Z", complete, 20)
-    assert cliques(draws[0, -1], max_size=2).is_inside
+    last = np.asarray(draws[0, -1])
+    assert np.trace(last @ last @ last) == 0  # no triangles
     assert len(np.unique(draws[0, 10:].reshape(10, -1), axis=0)) > 1
 
 

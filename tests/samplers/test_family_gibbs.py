@@ -1,6 +1,7 @@
 """FamilyGibbs against the enumerated posterior over all families and all structures inside them.
 
-The 18,000 draws of a long run are correlated over a few steps; quick runs have a quarter of them.
+The draws of a long run, 18,000 and more, are correlated over a few steps; quick runs have a quarter
+of them.
 
 The tests were run once against deliberate bugs. Total variation with a bound of 0.02, as for long
 runs: increments of a path down in the order of a path up 0.026; structures taken from the wrong end
@@ -8,6 +9,7 @@ of a path 0.08. Without the families' prior their probabilities are wrong by 0.1
 runs, whose bound is 0.04, find all but the first.
 """
 
+from functools import partial
 from itertools import product
 
 import jax
@@ -23,6 +25,7 @@ from structbo.models import (
     AdditiveGP,
     EdgeBernoulli,
     UniformPartition,
+    active_sets,
     edges,
     fully_dependent,
     main_effects,
@@ -30,10 +33,11 @@ from structbo.models import (
     pairs,
     partitions,
 )
-from structbo.samplers import FamilyGibbs
+from structbo.samplers import ActiveGibbs, EdgeGibbs, FamilyGibbs
 from structbo.samplers.family_gibbs import family_sites
+from structbo.samplers.registry import BLOCKS
 
-NUM_DIMS, NUM_CHAINS, NUM_STEPS, NUM_WARMUP = 3, 20, 900, 100
+NUM_DIMS, NUM_STEPS, NUM_WARMUP = 3, 900, 100
 FIXED = {
     "outputscale": jnp.array(1.0),
     "noise": jnp.array(0.1),
@@ -59,6 +63,11 @@ FAMILIES = {
         [0.2, 0.4, 0.3, 0.1],
         {1: ["edges.Z"], 2: ["partition.labels"]},
     ),
+    "three": (
+        {"edges": edges(0.3), "active": active_sets(0.4), "fully dependent": fully_dependent()},
+        [0.5, 0.3, 0.2],
+        {0: ["edges.Z"], 1: ["active.active"]},
+    ),
     "related edges": (
         {"related": related, "fully dependent": fully_dependent()},
         [0.7, 0.3],
@@ -67,15 +76,26 @@ FAMILIES = {
 }
 
 
+# Programs of few moves run quickly, in many chains; those of partitions compile slowly.
+ONE_MOVE = {block.support: partial(block, num_moves=1) for block in (EdgeGibbs, ActiveGibbs)}
+
+
 @pytest.fixture(
     scope="module",
-    params=["four", pytest.param("related edges", marks=pytest.mark.nightly)],
+    params=[
+        ("three", ONE_MOVE, 60, 8),
+        pytest.param(("four", BLOCKS, 20, 12), marks=pytest.mark.nightly),
+        pytest.param(("related edges", BLOCKS, 20, 12), marks=pytest.mark.nightly),
+    ],
+    ids=lambda param: param[0],
 )
-def problem(request, effort, all_graphs, all_partitions):
-    """A model, a sampler of it compiled for any data, and all values of its sites."""
-    families, probs, owned = FAMILIES[request.param]
+def problem(request, effort, data, all_graphs, all_partitions):
+    """A model, data, a sampler compiled for any data, and all values of the sites."""
+    name, blocks, num_chains, num_points = request.param
+    families, probs, owned = FAMILIES[name]
     model = handlers.condition(AdditiveGP(mixture(families, probs)), data=FIXED)
-    kernel = Gibbs([(FamilyGibbs(model, num_temperatures=2), family_sites)])
+    block = FamilyGibbs(model, num_temperatures=2, blocks=blocks)
+    kernel = Gibbs([(block, partial(family_sites, blocks=blocks))])
 
     @jax.jit
     def sample(X, y, mask):
@@ -88,13 +108,18 @@ def problem(request, effort, all_graphs, all_partitions):
 
             return jax.lax.scan(step, state, None, length=NUM_WARMUP + int(NUM_STEPS * effort))[1]
 
-        return jax.vmap(chain)(jax.random.split(jax.random.key(0), NUM_CHAINS))
+        return jax.vmap(chain)(jax.random.split(jax.random.key(0), num_chains))
 
-    support = {"Z": all_graphs(NUM_DIMS), "labels": all_partitions(NUM_DIMS)}
+    support = {
+        "Z": all_graphs(NUM_DIMS),
+        "labels": all_partitions(NUM_DIMS),
+        "active": np.array(list(product([0, 1], repeat=NUM_DIMS))),
+    }
     sites = [site for names in owned.values() for site in names]
     rows = product(range(len(families)), *[support[s.rpartition(".")[2]] for s in sites])
     columns = [jnp.array(np.stack(c)) for c in zip(*rows, strict=True)]
-    return model, sample, dict(zip(["family", *sites], columns, strict=True)), owned
+    points = data(num_points, NUM_DIMS)
+    return model, points, sample, dict(zip(["family", *sites], columns, strict=True)), owned
 
 
 def flattened(values, sites):
@@ -121,10 +146,9 @@ def chosen(values, owned):
         pytest.param(False, id="likelihood"),
     ],
 )
-def test_frequencies(problem, is_flat, effort, data, total_variation):
-    model, sample, values, owned = problem
-    X, y = data(12, NUM_DIMS)
-    args = (X, y, jnp.full(12, not is_flat))
+def test_frequencies(problem, is_flat, effort, total_variation):
+    model, (X, y), sample, values, owned = problem
+    args = (X, y, jnp.full(len(y), not is_flat))
     density = jax.jit(jax.vmap(lambda v: log_density(model, args, {}, v)[0]))
     posterior = np.asarray(jax.nn.softmax(density(values)))
     families = np.bincount(np.asarray(values["family"]), posterior)

@@ -51,8 +51,9 @@ def test_diagnostics_are_the_share_of_elements_that_moved(data):
     model = lengthscale_model()
     block, args = GridGibbs(model), data(6, 2)
     state = block.init(jax.random.key(0), 0, {"lengthscale": jnp.array([0.1, 0.1])}, args, {})
+    sample = jax.jit(lambda state: block.sample(state, args, {}))
     for _ in range(3):
-        new = block.sample(state, args, {})
+        new = sample(state)
         moved = (new.z["lengthscale"] != state.z["lengthscale"]).mean()
         assert new.accept_prob == moved
         state = new

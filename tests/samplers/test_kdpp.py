@@ -95,7 +95,7 @@ def test_exact_sampler_with_eigenvalues_beyond_the_range_of_their_products(total
     ("sample", "matrix_of"),
     [(sample_kdpp_mcmc, exchange_matrix), (sample_kdpp_heat_bath, heat_bath_matrix)],
 )
-@pytest.mark.parametrize("num_steps", [1, 4])
+@pytest.mark.parametrize("num_steps", [pytest.param(1, marks=pytest.mark.nightly), 4])
 def test_chains_make_the_moves_of_their_transition_matrices(
     sample, matrix_of, num_steps, total_variation
 ):

@@ -64,7 +64,8 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
 def test_frequencies_of_partitions(
     prior, sampler, effort, data, all_partitions, posterior_over, run_block, check_frequencies
 ):
-    everything, args = all_partitions(NUM_DIMS), data(12, NUM_DIMS)
+    num_points = 8 if prior == "uniform" else 12
+    everything, args = all_partitions(NUM_DIMS), data(num_points, NUM_DIMS)
     model = partition_model(PRIORS[prior])
     posterior = posterior_over(model, args, "labels", everything)
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test
@@ -139,7 +140,7 @@ def split_merge_proposals(labels: Labels) -> dict[Labels, float]:
 
 @pytest.mark.parametrize("num_dims", [4, pytest.param(5, marks=pytest.mark.nightly)])
 def test_detailed_balance_of_splits_and_merges(
-    num_dims, data, all_partitions, posterior_over, run_block
+    num_dims, effort, data, all_partitions, posterior_over
 ):
     """On every ordered pair of partitions: the proposals of the shipped code, and its ratio."""
     everything = all_partitions(num_dims)
@@ -151,7 +152,7 @@ def test_detailed_balance_of_splits_and_merges(
             exact[index[state], index[new]] = prob
     np.testing.assert_allclose(exact.sum(1), 1.0)
 
-    num_draws = 20_000
+    num_draws = int(32_000 * effort)
     keys = jax.random.split(jax.random.key(0), num_draws)
     drawn, log_ratios = jax.jit(jax.vmap(jax.vmap(propose, in_axes=(0, None)), in_axes=(None, 0)))(
         keys, everything
