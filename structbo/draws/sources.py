@@ -54,8 +54,7 @@ class Fitted(KeepsPrecision):
         rows = np.asarray(data.mask)
         x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
         found = self._fitter(self._model, x, y, step_seed(self._seed, len(y)))
-        arrays = [{name: jnp.asarray(value) for name, value in one.items()} for one in found]
-        return jax.tree.map(lambda *values: jnp.stack(values), *arrays)
+        return {name: jnp.asarray(np.stack([one[name] for one in found])) for name in found[0]}
 
 
 class BestDraw(KeepsPrecision):

@@ -19,6 +19,18 @@ def data(n: int) -> Data:
     return Data.padded(x, np.sin(5.0 * x[:, 0]))
 
 
+def test_numbers_of_a_fitter_become_arrays_of_double_precision() -> None:
+    """Weakly typed ones, as JAX makes of Python's, would compile every search once more."""
+    found = [
+        {"noise": 0.1, "lengthscale": [1.0, 2.0]},
+        {"noise": jnp.array(0.3), "lengthscale": [3.0, 4.0]},
+    ]
+    draws = Fitted(MODEL, 0, lambda *_: found).advance(data(3))
+    assert draws["lengthscale"].shape == (2, 2) and draws["noise"].tolist() == [0.1, 0.3]
+    for value in draws.values():
+        assert value.dtype == jnp.float64 and not value.weak_type
+
+
 class Counter:
     """A source whose draw is the number of calls."""
 

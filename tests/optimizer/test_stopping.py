@@ -14,6 +14,7 @@ import pytest
 from short_runs import BOX, MANY, bowl, minimize
 
 from structbo import Optimizer, StopBelowGain, StopSearch, Trial
+from structbo.models import AdditiveGP, main_effects
 
 
 def stop_after(number: int) -> Any:
@@ -86,7 +87,7 @@ def test_a_stopper_starts_afresh_after_its_stop() -> None:
 
 
 def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective() -> None:
-    optimizer = Optimizer(BOX, "maximize", num_initial=4)
+    optimizer = Optimizer(BOX, "maximize", num_initial=4, model=AdditiveGP(main_effects()))
     for _ in range(4):
         trial = optimizer.ask()
         optimizer.tell(trial, -1000.0 * bowl(trial.params))
