@@ -9,6 +9,7 @@ as in vectorized chains of tests, wait forever if as many run at a time as there
 The variables must be set before SciPy is imported and JAX compiles.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -28,7 +29,7 @@ import numpy as np
 import numpyro
 import pytest
 
-MAX_MEMORY_MAPS = 20_000
+MAX_MEMORY_MAPS = 45_000
 """A process may have 65,530 of them; every compiled program takes a few."""
 
 
@@ -41,6 +42,8 @@ def pytest_configure(config: pytest.Config) -> None:
             flags.append("--xla_cpu_use_fusion_emitters=false")
         os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags])
     numpyro.enable_x64()
+    # Going through all objects takes half a second in a process with thousands of programs.
+    gc.set_threshold(700, 10, 200)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -8,6 +8,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,53 +49,47 @@ def test_sdist_holds_the_tests_and_what_readme_shows(source: Path):
     assert linked and tests | {*linked, "examples/quickstart.py", "CHANGELOG.md"} <= files
 
 
-@pytest.fixture
-def fresh_python(tmp_path: Path):
-    """Runs code in a new interpreter, outside of the repository, and reads what it prints."""
-
-    def run(code: str):
-        command = [sys.executable, "-c", code]
-        done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
-        return json.loads(done.stdout)
-
-    return run
+def in_a_new_process(code: str) -> Any:
+    """Runs code in another interpreter, with what is installed, and reads what it prints."""
+    command = [sys.executable, "-P", "-c", code]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def test_import_changes_no_flag_of_jax(fresh_python):
-    code = """
-import json, jax
+@pytest.fixture(scope="module")
+def imported() -> dict[str, Any]:
+    """What is different after `import structbo`."""
+    return in_a_new_process("""
+import json, jax, sys
 before = dict(jax.config.values)
 import structbo
-after = jax.config.values
-print(json.dumps([name for name in after if name in before and before[name] != after[name]]))
-"""
-    assert fresh_python(code) == []
+after, modules = dict(jax.config.values), list(sys.modules)
+jax.config.update("jax_num_cpu_devices", 2)  # an error when the backend is running
+changed = [name for name in after if name in before and before[name] != after[name]]
+print(json.dumps({"changed": changed, "modules": modules, "devices": jax.device_count()}))
+""")
 
 
-def test_import_leaves_heavy_libraries_alone(fresh_python):
+def test_import_changes_no_flag_of_jax(imported: dict[str, Any]):
+    assert imported["changed"] == []
+
+
+def test_import_leaves_heavy_libraries_alone(imported: dict[str, Any]):
     heavy = {"arviz", "matplotlib", "networkx", "optuna", "pandas"}
     heavy |= {"scipy.optimize", "scipy.spatial", "scipy.stats"}
-    assert not heavy & set(
-        fresh_python("import structbo, sys, json; print(json.dumps(list(sys.modules)))")
-    )
+    assert not heavy & set(imported["modules"])
 
 
-def test_import_starts_no_device(fresh_python):
+def test_import_starts_no_device(imported: dict[str, Any]):
     """So that scripts can choose the platform of JAX afterwards."""
-    code = """
-import json, structbo, jax
-jax.config.update("jax_num_cpu_devices", 2)  # an error when the backend is running
-print(json.dumps(jax.device_count()))
-"""
-    assert fresh_python(code) == 2
+    assert imported["devices"] == 2
 
 
 @pytest.mark.nightly
-def test_import_adds_less_than_two_seconds_to_numpyro(fresh_python):
+def test_import_adds_less_than_two_seconds_to_numpyro():
     code = """
 import time, numpyro
 start = time.process_time()
 import structbo
 print(time.process_time() - start)
 """
-    assert min(fresh_python(code) for _ in range(3)) < 2.0
+    assert min(in_a_new_process(code) for _ in range(3)) < 2.0

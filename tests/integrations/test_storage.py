@@ -380,12 +380,10 @@ def test_studies_that_cannot_be_read_are_named(url: str, tmp_path: Path) -> None
 KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "options",
-    [
-        "--runs 1 --kills 1 --n-trials 6 --num-initial 100",
-        pytest.param("--runs 10 --kills 5 --n-trials 30", marks=pytest.mark.nightly),
-    ],
+    ["--runs 1 --kills 1 --n-trials 6 --num-initial 100", "--runs 10 --kills 5 --n-trials 30"],
 )
 def test_nothing_is_lost_when_a_process_is_killed(options: str, tmp_path: Path) -> None:
     command = [sys.executable, str(KILLS), *options.split()]

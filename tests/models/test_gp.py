@@ -24,7 +24,7 @@ NUM_COMPONENTS = 3
 RESIDUAL = {"rho": jnp.array(0.3), "kappa": jnp.array(1.5)}
 RELEVANCE = {"relevance": jnp.array([0.2, 1.0, 2.0, 0.5])}
 OPTIONS = [
-    pytest.param({}, id="plain"),
+    pytest.param({}, id="plain", marks=pytest.mark.nightly),
     pytest.param(
         {"kernel": squared_exponential, "categorical": (1,), **RELEVANCE, **RESIDUAL},
         id="everything",

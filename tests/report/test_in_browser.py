@@ -1,6 +1,6 @@
 """The page in headless Chromium: no errors, readable on a phone and in the dark.
 
-Skipped where there is no Chromium, which is Debian's package ``chromium``.
+Skipped where there is no Chromium, which is Debian's package ``chromium``; it takes long to start.
 """
 
 import re
@@ -18,7 +18,10 @@ from structbo import write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium"),
+]
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
 MEASURE = """<script>addEventListener("load", () => {
   const loaded = [...document.images].filter(image => image.naturalWidth > 0).length;
@@ -78,7 +81,7 @@ def test_a_script_in_the_page_would_not_run(page: Path, browse: Browse, tmp_path
     assert "CONSOLE" in done.stderr and "Content Security Policy" in done.stderr
 
 
-@pytest.mark.parametrize("width", [400, pytest.param(1200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("width", [400, 1200])
 def test_all_is_on_the_screen(page: Path, browse: Browse, tmp_path: Path, width: int):
     """The page does not scroll sideways, every picture is there, letters are large enough."""
     copy = tmp_path / "copy.html"

@@ -74,7 +74,13 @@ def alike(num_points: int) -> tuple[jax.Array, jax.Array]:
     return jnp.array(X), jnp.array((y - y.mean()) / y.std())
 
 
-@pytest.mark.parametrize("options", CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(options, id=name, marks=pytest.mark.nightly if name == "subset" else [])
+        for name, options in CASES.items()
+    ],
+)
 def test_moves_between_all_active_sets(options, data):
     """From each of the 32 sets to each of them, with a padded row among the data."""
     X, y = data(7, NUM_DIMS)

@@ -90,7 +90,7 @@ COMPOSITIONS = {
 
 
 # Slow to compile, and put together from the same parts as the others.
-SLOW = {"projected edges", "mixture beside edges"}
+SLOW = {"projected edges", "projected partition", "domain graph", "mixture beside edges"}
 
 
 @pytest.mark.parametrize(

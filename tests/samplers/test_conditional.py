@@ -51,7 +51,7 @@ CASES = {
 }
 
 
-QUICK = ("pairs", "cliques", "table")
+QUICK = ("pairs", "cliques")
 
 
 def conditioned(model, args):

@@ -69,7 +69,9 @@ def test_blocks_follow_supports(model, blocks):
 SLOW = {
     "edges(0.2, max_width=1)",
     "edges(Beta(1.0, 4.0), cliques)",
+    "partitions(max_size=2)",
     "projections(NearIdentity, main_effects())",
+    "mixture({'a': edges(), 'b': main_effects()}, [0.25, 0.75])",
 }
 
 
@@ -172,7 +174,12 @@ def chosen_graph(prior: dist.Distribution, first: int = 0):
 @pytest.mark.parametrize(
     ("prior", "first", "block"),
     [
-        (dist.Categorical(jnp.array([0.5, 0.3, 0.2])), 0, DiscreteGibbs),
+        pytest.param(
+            dist.Categorical(jnp.array([0.5, 0.3, 0.2])),
+            0,
+            DiscreteGibbs,
+            marks=pytest.mark.nightly,
+        ),
         (dist.DiscreteUniform(4, 6), 4, GridGibbs),
     ],
     ids=["numbers from 0", "other numbers"],

@@ -35,7 +35,7 @@ def counts(row):
 
 
 # Their moves are compared with other posteriors in tests of their own.
-SLOW = {"EdgeGibbs", "PartitionGibbs", "SplitMerge"}
+SLOW = {"EdgeGibbs", "InformedEdges", "ActiveGibbs", "PartitionGibbs", "SplitMerge"}
 
 
 @pytest.mark.parametrize(

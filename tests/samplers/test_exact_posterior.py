@@ -140,9 +140,8 @@ def test_composed_with_nuts_as_in_the_design(data):
     assert all(np.isfinite(draw).all() for draw in draws.values())
 
 
-@pytest.mark.parametrize(
-    "block", [pytest.param(EdgeGibbs, marks=pytest.mark.nightly), InformedEdges]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("block", [EdgeGibbs, InformedEdges])
 def test_chain_enters_the_support_from_outside(block, data, run_block):
     """The prior does not know the bounds of cliques: a chain may start where no flip is valid."""
     model = edge_model(*CASES["bounded cliques"])

@@ -269,7 +269,7 @@ def check(model, seed: int, num_blocks: int) -> None:
 
 
 # They differ from another recipe in what blocks are told, hardly in what they must find out.
-SLOW = {"cliques", "few cliques", "mixture", "small blocks"}
+SLOW = {"cliques", "few cliques", "active pairs", "mixture", "small blocks"}
 
 
 @pytest.mark.parametrize(

@@ -90,20 +90,12 @@ def tempered_posteriors(model, args, site: str, values, ladder) -> list[np.ndarr
     return [softmax(log_prior + beta * log_likelihood) for beta in ladder]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("problem", "block", "ladder"),
     [
-        pytest.param(
-            graphs_of_copies,
-            partial(InformedEdges, num_moves=2),
-            np.geomspace(1, 0.1, 8),
-            marks=pytest.mark.nightly,
-        ),
-        (
-            partitions_with_two_modes,
-            partial(PartitionGibbs, num_moves=2),
-            np.geomspace(1, 0.01, 7),
-        ),
+        (graphs_of_copies, partial(InformedEdges, num_moves=2), np.geomspace(1, 0.1, 8)),
+        (partitions_with_two_modes, partial(PartitionGibbs, num_moves=2), np.geomspace(1, 0.01, 7)),
     ],
     ids=["graphs", "partitions"],
 )

@@ -47,8 +47,10 @@ def partition_model(structure, num_dims: int = NUM_DIMS):
 @pytest.mark.parametrize(
     ("prior", "sampler"),
     [
-        *[("uniform", sampler) for sampler in SAMPLERS[:2]],
-        *[pytest.param("uniform", s, marks=pytest.mark.nightly) for s in SAMPLERS[2:]],
+        *[
+            pytest.param("uniform", s, marks=[] if s is SAMPLERS[1] else pytest.mark.nightly)
+            for s in SAMPLERS
+        ],
         pytest.param("bounded", SAMPLERS[1], marks=pytest.mark.nightly),
         pytest.param(
             "bounded by the likelihood",

@@ -14,7 +14,15 @@ from structbo.models.decomposition import Structure
 from structbo.models.gram import component_product
 
 NUM_DRAWS = 40
-LIKE_ANOTHER = ("edges(0.2, max_width=1)", "edges(array(3, 3))", "partitions(max_size=2)")
+LIKE_ANOTHER = (
+    "edges()",
+    "edges(0.2, max_width=1)",
+    "edges(array(3, 3))",
+    "partitions(max_size=2)",
+    "main_effects()",
+    "fully_dependent()",
+    "projections(NearIdentity, main_effects())",
+)
 """Their components are those of another row; what is their own has tests of its own."""
 
 
