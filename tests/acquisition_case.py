@@ -37,7 +37,7 @@ def edge_matrix(pairs: list[tuple[int, int]]) -> np.ndarray:
 
 
 def one(case: Case, draw: int) -> ConditionedGP:
-    return jax.tree.map(lambda leaf: leaf[draw], case.posteriors)
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[draw], case.posteriors)
 
 
 evaluate = jax.jit(Acquisition.__call__)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 from numpyro import handlers
 
@@ -40,9 +41,13 @@ def edge_draws(probability: float, num_dims: int = 3) -> np.ndarray:
 
 
 def dense_covariance(posterior: Posterior, chain: int, draw: int) -> np.ndarray:
+    @jax.jit
+    def covariance(values: dict[str, Any]) -> jax.Array:
+        run = handlers.trace(handlers.substitute(handlers.seed(posterior.model, 0), data=values))
+        return run.get_trace(posterior.X)["y"]["fn"].covariance_matrix
+
     values = {name: value[chain, draw] for name, value in posterior.draws.items()}
-    run = handlers.trace(handlers.substitute(handlers.seed(posterior.model, 0), data=values))
-    return np.asarray(run.get_trace(posterior.X)["y"]["fn"].covariance_matrix)
+    return np.asarray(covariance(values))
 
 
 def with_structure(structure: Any, site: str, values: np.ndarray) -> Posterior:

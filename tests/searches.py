@@ -20,7 +20,7 @@ SPACE = Space(
         )
     )
 )
-CHAINS, DRAWS = 2, 15
+CHAINS, DRAWS = 2, 8
 
 
 def _values(X: np.ndarray) -> np.ndarray:

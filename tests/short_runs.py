@@ -1,4 +1,4 @@
-"""Short runs of `minimize` and `maximize`, with objectives that are good, or raise."""
+"""Short runs: objectives that are good, or raise, and draws in place of a Markov chain's."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 import structbo
+from structbo.draws import Fitted
+from structbo.models import Model
 
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
 MANY = 100
@@ -33,3 +35,33 @@ def failing_at(
         return objective(point)
 
     return function
+
+
+def given_draws(model: Model, seed: int, *, with_graphs: bool = False) -> Fitted:
+    """Six random draws, of the types of a Markov chain's: compiling that takes as long as the rest.
+
+    Args:
+        model: one with main effects alone, or the default one.
+        seed: of the draws, together with the number of observations.
+        with_graphs: whether there are the sites of the default model, whose graphs are random.
+    """
+
+    def draws(model: Model, x: np.ndarray, y: np.ndarray, seed: int) -> list[dict[str, Any]]:
+        rng, num_dims = np.random.default_rng(seed), x.shape[1]
+        scales = rng.uniform(0.3, 2.0, (6, num_dims))
+        known = {"outputscale": np.ones(()), "noise": np.array(1e-2)}
+        if not with_graphs:
+            return [{"lengthscale": row, **known} for row in scales]
+        known |= {"rho": np.array(0.5), "kappa": np.ones(())}
+        upper = np.triu(rng.random((6, num_dims, num_dims)) < 0.5, 1)
+        graphs = (upper | np.swapaxes(upper, 1, 2)).astype(np.int32)
+        return [
+            {"lengthscale": row, "Z": Z, **known} for row, Z in zip(scales, graphs, strict=True)
+        ]
+
+    return Fitted(model, seed, draws)
+
+
+given_graphs = partial(given_draws, with_graphs=True)
+"""Draws of the default model. A search based on them compiles the same programs in all tests whose
+spaces have three dimensions, of which the last is categorical, and five levels at most."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -37,8 +38,16 @@ from structbo.acquisition import (
 from structbo.data import Data
 from structbo.draws import condition
 from structbo.maximizers import dependency_graph, make_layout, triangulate
-from structbo.models import AdditiveGP, Residual, edges, matern52
+from structbo.models import AdditiveGP, ConditionedGP, Residual, edges, matern52
+from structbo.models.gp import SamplePath
 from structbo.space import Levels
+
+
+def thompson_sample(posterior: ConditionedGP, key: jax.Array) -> SamplePath:
+    """What Thompson's criterion draws of a posterior that has but one draw."""
+    alone: Any = jax.tree.map(lambda leaf: leaf[None], posterior)
+    sample = Thompson(16).of(alone, SimpleNamespace(key=key))  # type: ignore[arg-type]
+    return jax.tree.map(lambda leaf: leaf[0], sample.draws)
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +70,8 @@ def case() -> Case:
     @jax.jit
     def everything(draws: Any, points: Any) -> Any:
         posteriors = condition(model, draws, data)
-        paths = jax.vmap(lambda p, k: p.sample_path(k, 16))(
-            posteriors, jax.random.split(jax.random.key(0), NUM_DRAWS)
-        )
+        keys = jax.random.split(jax.random.key(0), NUM_DRAWS)
+        paths = jax.vmap(thompson_sample)(posteriors, keys)
 
         def parts(item: Any) -> Any:
             posterior, path = item
@@ -129,7 +137,7 @@ def case() -> Case:
 @pytest.fixture(scope="session")
 def moments(case: Case) -> Any:
     """Mean and deviation of every draw at some points, and at the observed ones."""
-    points = jnp.asarray(case.points[::31])
+    points = case.points[::31]
     predict = jax.jit(lambda posterior, x: posterior.predict(x))
 
     def both(x: Any) -> list[np.ndarray]:
@@ -137,7 +145,7 @@ def moments(case: Case) -> Any:
         means, variances = (np.array(m) for m in zip(*by_draw, strict=True))
         return [means, np.sqrt(variances)]
 
-    return points, *both(points), *both(case.posteriors.x[0, :7])
+    return points, *both(points), *both(np.asarray(case.posteriors.x)[0, :7])
 
 
 @pytest.fixture(scope="session")

@@ -8,25 +8,32 @@ import numpy as np
 import pytest
 from acquisition_case import CATEGORICAL, GRID, LEVELS, NUM_DIMS, NUM_DRAWS, NUM_GRID, Case, one
 
-from structbo.acquisition import Acquisition, AdditiveUCB, Components, HalfLog, Thompson
+from structbo.acquisition import AdditiveUCB, Components, HalfLog, Thompson
 from structbo.maximizers import maximize_additive
 
 
-def test_additive_criteria_count_every_component_and_the_residual(case: Case, acquire: Any) -> None:
-    points = jnp.asarray(case.points[::101])
-    for name, criterion in (("ucb", AdditiveUCB()), ("thompson", Thompson())):
-        acquisition = acquire(criterion)
-        values = np.asarray(jax.jit(Acquisition.by_draw)(acquisition, points))
-        for own, draw in zip(values, np.asarray(acquisition.which).tolist(), strict=True):
-            posterior = one(case, draw)
-            if name == "thompson":
-                path = jax.tree.map(lambda leaf: leaf[0], acquisition.draws)
-                assert np.allclose(own, path(points), atol=1e-5)
-                continue
-            mean, variance = posterior.predict_residual(points)
-            components = sum(v[::101] for v in case.values["ucb"][draw].values())
-            beta = float(HalfLog()(7, NUM_DIMS))
-            assert np.allclose(own, components + mean + np.sqrt(beta * variance), atol=1e-4)
+def test_the_additive_bound_counts_every_component_and_the_residual(case: Case) -> None:
+    @jax.jit
+    def bounds_and_residuals(posteriors: Any, points: Any) -> Any:
+        bounds = AdditiveUCB().of(posteriors, case.search).by_draw(points)
+        return bounds, jax.lax.map(lambda one: one.predict_residual(points), posteriors)
+
+    bounds, residuals = bounds_and_residuals(case.posteriors, case.points[::101])
+    means, variances = (np.asarray(moment) for moment in residuals)
+    expected = means + np.sqrt(float(HalfLog()(7, NUM_DIMS)) * variances)
+    for own, residual, values in zip(bounds, expected, case.values["ucb"], strict=True):
+        components = sum(v[::101] for v in values.values())
+        assert np.allclose(own, components + residual, atol=1e-4)
+
+
+def test_a_thompson_sample_is_a_whole_sample_path(case: Case) -> None:
+    @jax.jit
+    def sums_and_paths(paths: Any, points: Any) -> Any:
+        return jax.lax.map(lambda p: (Thompson().values(p, None, points), p(points)), paths)
+
+    sums, paths = sums_and_paths(case.acquisitions["thompson"].draws, case.points[::101])
+    assert np.ptp(paths) > 0.1
+    assert np.allclose(sums, paths, atol=1e-5)
 
 
 @pytest.mark.nightly

@@ -3,7 +3,6 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from acquisition_case import NUM_DRAWS, Case
@@ -12,6 +11,7 @@ from structbo.acquisition import (
     CRITERIA,
     MES,
     UCB,
+    Acquisition,
     AdditiveCriterion,
     Criterion,
     LogPI,
@@ -32,7 +32,7 @@ SLOW = [criterion for name, criterion in CRITERIA.items() if name not in FAST]
 )
 def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Criterion) -> None:
     """At observed points too, where deviations all but vanish."""
-    points = jnp.concatenate([case.points[::97], case.posteriors.x[0, :7]])
+    points = np.concatenate([case.points[::97], np.asarray(case.posteriors.x)[0, :7]])
 
     @jax.jit
     def both(posteriors: Any, search: Any) -> Any:
@@ -48,11 +48,12 @@ def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Crite
     assert isinstance(criterion, AdditiveCriterion) == hasattr(criterion, "on_grid")
 
 
-def test_the_standard_error_is_that_of_the_mean_over_draws(case: Case, moments: Any) -> None:
+def test_the_standard_error_is_that_of_the_mean_over_draws(acquire: Any, moments: Any) -> None:
     points, mean, _, _, _ = moments
-    errors = UCB(0.0).of(case.posteriors, case.search).standard_error(points)
+    standard_error = jax.jit(Acquisition.standard_error)
+    errors = standard_error(acquire(UCB(0.0)), points)
     assert np.allclose(errors, mean.std(0, ddof=1) / np.sqrt(NUM_DRAWS), atol=1e-6)
-    acquisition = LogPI().of(case.posteriors, case.search)
-    probability = np.exp(np.asarray(acquisition.by_draw(points)))
+    acquisition = acquire(LogPI())
+    probability = np.exp(np.asarray(jax.jit(Acquisition.by_draw)(acquisition, points)))
     relative = probability.std(0, ddof=1) / np.sqrt(NUM_DRAWS) / probability.mean(0)
-    assert np.allclose(acquisition.standard_error(points), relative, rtol=1e-6)
+    assert np.allclose(standard_error(acquisition, points), relative, rtol=1e-6)

@@ -89,9 +89,13 @@ def test_moments_are_those_of_the_mixture(posteriors: Posteriors):
     points = candidates()
     ground = GroundSet.of(mixture, points)
     rng, samples = np.random.default_rng(0), []
-    means = jax.jit(jax.vmap(lambda one: one.predict(points)[0]))(mixture)
-    covariances = jax.jit(jax.vmap(lambda one: one.covariance_between(points, points)))(mixture)
-    for mean, covariance in zip(means, covariances, strict=True):
+
+    @jax.jit
+    @jax.vmap
+    def moments(one: ConditionedGP) -> tuple[jax.Array, jax.Array]:
+        return one.predict(points)[0], one.covariance_between(points, points)
+
+    for mean, covariance in zip(*map(np.asarray, moments(mixture)), strict=True):
         samples.append(rng.multivariate_normal(mean, covariance, 10_000))
     samples = np.concatenate(samples)
     np.testing.assert_allclose(ground.mean, samples.mean(0), atol=0.03)

@@ -14,10 +14,9 @@ from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
-from structbo.optimizer.engine import NUM_DRAWS
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 
-NUM_DIMS = 3
+NUM_DIMS, NUM_DRAWS = 3, 4
 RUN_IN_PASSES = chain_module.RUN_IN_PASSES
 MODEL = default_model((2,))
 SHAPES = {
@@ -123,6 +122,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
     assert_equal(first(Data.padded(x, y)), first(wide), rtol=1e-4)
 
 
+@pytest.mark.nightly
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run in once; each later call is one pass that starts where the last one ended."""
     initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)

@@ -55,6 +55,7 @@ def test_restriction_is_met_and_buys_accuracy():
     assert error(found[0.3]) < error(found[0.0])
 
 
+@pytest.mark.nightly
 def test_groups_of_directions():
     found = restricted_projection_pursuit(X, Y, group_size=2, delta=0.0, num_groupings=6)
     assert sorted(np.bincount(found.labels).tolist()) == [1, 2]

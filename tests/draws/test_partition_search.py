@@ -108,6 +108,7 @@ def test_bag_of_equal_groups():
     np.testing.assert_array_equal(bag.best.values["labels"], best)
 
 
+@pytest.mark.nightly
 def test_bag_from_the_prior():
     bag = bag_of_models(MODEL, X, Y, num_models=10)
     assert len({tuple(labels) for labels in bag.labels}) > 4

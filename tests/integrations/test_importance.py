@@ -1,7 +1,9 @@
 """Importances of studies are those of the posterior, whatever sampler made the trials."""
 
 from functools import partial
+from typing import Any
 
+import numpy as np
 import optuna
 import pytest
 from optuna.importance import get_param_importances
@@ -9,6 +11,7 @@ from optuna.importance import get_param_importances
 import structbo
 from structbo.integrations.importance import StructboImportanceEvaluator
 from structbo.models import AdditiveGP, main_effects
+from structbo.posterior import Posterior
 
 NUM_TRIALS = 30
 
@@ -30,15 +33,24 @@ def study() -> optuna.Study:
     return study
 
 
+def given(model: Any, X: np.ndarray, y: np.ndarray, *, names: Any, **_: Any) -> Posterior:
+    """Smooth functions and little noise, in place of what a chain would draw."""
+    rng = np.random.default_rng(0)
+    draws = {
+        "lengthscale": rng.uniform(1.0, 2.0, (2, 4, X.shape[1])),
+        "outputscale": rng.uniform(2.0, 3.0, (2, 4)),
+        "noise": rng.uniform(1e-4, 2e-4, (2, 4)),
+    }
+    return Posterior(model, X, y, draws, names=names)
+
+
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> StructboImportanceEvaluator:
-    """With few draws."""
-    few = partial(structbo.fit, num_warmup=100, num_samples=40)
-    monkeypatch.setattr("structbo.optimizer.optimizer.fit", few)
+    """With given draws."""
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", given)
     return StructboImportanceEvaluator(AdditiveGP(main_effects()))
 
 
-@pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
 def test_shares_are_those_of_the_function(
     study: optuna.Study, evaluator: StructboImportanceEvaluator
 ) -> None:
@@ -52,8 +64,11 @@ def test_shares_are_those_of_the_function(
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
 def test_a_parameter_of_some_trials_only(
-    study: optuna.Study, evaluator: StructboImportanceEvaluator
+    study: optuna.Study, evaluator: StructboImportanceEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By a chain, with few draws."""
+    few = partial(structbo.fit, num_warmup=100, num_samples=40)
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", few)
     found = evaluator.importances(study, ["a", "k", "sometimes"])
     assert found.names == ("a", "k", "sometimes")
     assert found.total.upper[2] < 0.1

@@ -5,63 +5,50 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpyro.distributions as dist
 import pytest
+from short_runs import given_graphs
 
-from structbo import Optimizer, Settings, Space, minimize
+from structbo import Categorical, Integer, Optimizer, Settings, Space, minimize
 from structbo.data import padded_size
-from structbo.draws import Fitted, Inference
-from structbo.models import AdditiveGP, Kernel, Model, matern32, matern52, random_tree
+from structbo.models import AdditiveGP, Residual, random_tree
 
 Compiled = Callable[[Callable[[], object]], list[str]]
 NUM_INITIAL = 4
 SMALLEST = padded_size(1)
-
-
-def space() -> Space:
-    return Space({"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)})
-
-
-def settings(seed: int, kernel: Kernel = matern52) -> Settings:
-    """Fresh but equal ones, but for the seed; their trees differ from draw to draw."""
-    model = AdditiveGP(random_tree(), kernel)
-    return {"model": model, "criterion": "ucb", "num_initial": NUM_INITIAL, "seed": seed}
-
-
-def objective(params: dict[str, Any]) -> float:
-    return float(np.sin(6.0 * params["a"]) + params["b"] * params["c"])
-
-
-def drawn_trees(model: Model, seed: int) -> Fitted:
-    """In place of a Markov chain, of the same types: compiling that takes as long as the rest."""
-
-    def draw(rng: np.random.Generator) -> dict[str, Any]:
-        tree = 1 - np.eye(3, dtype=np.int32)
-        a, b = rng.choice(3, 2, replace=False)
-        tree[a, b] = tree[b, a] = 0
-        others = {"outputscale": np.ones(()), "noise": np.array(0.01)}
-        return {"Z": tree, "lengthscale": rng.uniform(0.3, 2.0, 3), **others}
-
-    def draws(model: Model, x: np.ndarray, y: np.ndarray, seed: int) -> list[dict[str, Any]]:
-        rng = np.random.default_rng(seed)
-        return [draw(rng) for _ in range(6)]
-
-    return Fitted(model, seed, draws)
-
-
+SPACE = Space({"a": (0.0, 1.0), "b": Integer(1, 5), "c": Categorical(["u", "v"])})
+NOISE = dist.LogNormal(-3.3, 1.0)
+"""No other test's; a prior is no part of a search, so that other processes' programs are used."""
 SEARCH = ["search_starts", "_value_and_gradient"]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "inference", "programs"),
-    [
-        pytest.param(matern52, drawn_trees, SEARCH, id="search"),
-        pytest.param(matern32, None, ["sweep", *SEARCH], marks=pytest.mark.nightly, id="whole"),
-    ],
-)
+def given(seed: int) -> Settings:
+    """Fresh but equal ones, but for the seed; their graphs differ from draw to draw."""
+    model = AdditiveGP(noise=NOISE, residual=Residual(), categorical=SPACE.categorical)
+    return {"model": model, "inference": given_graphs, "num_initial": NUM_INITIAL, "seed": seed}
+
+
+def sampled(seed: int) -> Settings:
+    """As a user has them, with a Markov chain and trees."""
+    model = AdditiveGP(random_tree(), noise=NOISE, categorical=SPACE.categorical)
+    return {"model": model, "criterion": "ucb", "num_initial": NUM_INITIAL, "seed": seed}
+
+
+KINDS = [
+    pytest.param(given, SEARCH, id="search"),
+    pytest.param(sampled, ["sweep", *SEARCH], marks=pytest.mark.nightly, id="whole"),
+]
+
+
+def objective(params: dict[str, Any]) -> float:
+    return float(np.sin(6.0 * params["a"]) + params["b"] * (params["c"] == "u"))
+
+
+@pytest.mark.parametrize(("settings", "programs"), KINDS)
 def test_an_optimizer_compiles_at_its_first_suggestion_and_per_padded_size(
-    compiled: Compiled, kernel: Kernel, inference: Inference | None, programs: list[str]
+    compiled: Compiled, settings: Callable[[int], Settings], programs: list[str]
 ):
-    optimizer = Optimizer(space(), **settings(seed=0, kernel=kernel), inference=inference)
+    optimizer = Optimizer(SPACE, **settings(0))
 
     def steps(number: int) -> list[str]:
         def ask_and_tell() -> None:
@@ -87,9 +74,15 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_per_padded_size(
     assert steps(1) == []
 
 
-def test_a_second_run_compiles_nothing(compiled: Compiled, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.parametrize(("settings", "programs"), KINDS)
+def test_a_second_run_compiles_nothing(
+    compiled: Compiled,
+    capsys: pytest.CaptureFixture[str],
+    settings: Callable[[int], Settings],
+    programs: list[str],
+):
     def run(seed: int) -> None:
-        minimize(objective, space(), NUM_INITIAL + 3, **settings(seed))
+        minimize(objective, SPACE, NUM_INITIAL + 3, **settings(seed))
 
     run(seed=0)
     compiling_at = re.findall(r"minimize, compiling: [^\r]* (\d)/7", capsys.readouterr().err)

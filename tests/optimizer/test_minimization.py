@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from short_runs import BOX, MANY, bowl, failing_at, maximize, minimize
+from short_runs import BOX, MANY, bowl, failing_at, given_draws, maximize, minimize
 
 import structbo
 from structbo import Categorical, Integer, Optimizer, Space, Trial
@@ -134,9 +134,9 @@ def test_a_finite_space_ends_the_run_with_a_warning() -> None:
 
 def test_a_run_is_continued_with_its_optimizer() -> None:
     """Two runs of one optimizer are one run."""
-    model = AdditiveGP(main_effects())
-    whole = minimize(bowl, BOX, 6, model=model)
-    half = minimize(bowl, BOX, 3, model=model)
+    settings = {"model": AdditiveGP(main_effects()), "inference": given_draws, "num_initial": 4}
+    whole = minimize(bowl, BOX, 6, **settings)
+    half = minimize(bowl, BOX, 3, **settings)
     rest = minimize(bowl, n_trials=3, optimizer=half.optimizer)
     assert rest.optimizer is half.optimizer
     assert [t.value for t in rest.trials] == [t.value for t in whole.trials]

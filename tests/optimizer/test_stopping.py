@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from short_runs import BOX, MANY, bowl, minimize
+from short_runs import BOX, MANY, bowl, given_draws, minimize
 
 from structbo import Optimizer, StopBelowGain, StopSearch, Trial
 from structbo.models import AdditiveGP, main_effects
@@ -87,7 +87,8 @@ def test_a_stopper_starts_afresh_after_its_stop() -> None:
 
 
 def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective() -> None:
-    optimizer = Optimizer(BOX, "maximize", num_initial=4, model=AdditiveGP(main_effects()))
+    settings: Any = {"model": AdditiveGP(main_effects()), "inference": given_draws}
+    optimizer = Optimizer(BOX, "maximize", num_initial=4, **settings)
     for _ in range(4):
         trial = optimizer.ask()
         optimizer.tell(trial, -1000.0 * bowl(trial.params))

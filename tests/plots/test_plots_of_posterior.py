@@ -126,10 +126,10 @@ def test_effects_are_drawn_by_influence(posterior: Posterior):
 
 
 def test_surface_has_the_first_name_below(posterior: Posterior):
-    axes = plots.plot_surface(posterior, ("b", "a"), max_draws=2)
+    axes = plots.plot_surface(posterior, ("b", "a"), max_draws=4)
     assert axes[0].get_xlabel() == "b" and axes[0].get_ylabel() == "a"
     shown = np.asarray(axes[0].collections[0].get_array()).reshape(33, 33)
-    np.testing.assert_allclose(shown, posterior.effect(("b", "a"), max_draws=2).mean.T)
+    np.testing.assert_allclose(shown, posterior.effect(("b", "a"), max_draws=4).mean.T)
     dots = np.asarray(axes[0].collections[1].get_offsets())
     np.testing.assert_array_equal(dots, posterior.X[:, [1, 0]])
     with pytest.raises(ValueError, match="names must be two parameters"):

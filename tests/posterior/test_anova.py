@@ -118,8 +118,12 @@ def test_terms_beyond_pairs_are_those_on_the_grid(case: Any):
     path, quadrature, values = case
     terms = grid_terms(values, quadrature.weights)
     places = np.indices(values.shape).reshape(NUM_DIMS, -1).T
-    higher = jax.jit(Products.higher_order)
-    found = [higher(part, places) for part in _parts(path, quadrature)]
+
+    @jax.jit
+    def higher(path: SamplePath, places: Any) -> Any:
+        return [Products.higher_order(part, places) for part in _parts(path, quadrature)]
+
+    found = higher(path, places)
     everything, with_dim = (sum(part) for part in zip(*found, strict=True))
 
     def expected(d: int | None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from structbo.models import AdditiveGP, main_effects
+from structbo.models import AdditiveGP
 from structbo.posterior import ConvergenceWarning, Posterior, fit
 from structbo.posterior.convergence import warn_unless_converged
 
@@ -62,11 +62,11 @@ def test_slow_chains_are_named_with_their_effective_draws():
         warn_unless_converged(with_noise(walk(step=0.03)))
 
 
-def test_fit_warns():
-    rng = np.random.default_rng(2)
-    with pytest.warns(ConvergenceWarning, match="effective draws of 40") as record:
-        model = AdditiveGP(main_effects())
-        fit(model, rng.random((5, 2)), rng.normal(size=5), num_warmup=5, num_samples=20)
+def test_fit_warns(monkeypatch: pytest.MonkeyPatch):
+    slow = with_noise(walk(step=0.03)).draws
+    monkeypatch.setattr("structbo.posterior.fitting.run_chains", lambda *_, **__: (slow, {}))
+    with pytest.warns(ConvergenceWarning, match=r"noise has \d+ effective draws of 400") as record:
+        fit(AdditiveGP(), [[0.1, 0.2]], [0.3])
     assert record[0].filename == __file__
 
 

@@ -56,25 +56,29 @@ def test_average_is_that_of_the_posterior(kept: tuple[int, ...], model: Additive
     )
     draw = {name: value[:1, 0] for name, value in posterior.draws.items()}
     data = Data(posterior.X, posterior.y, np.ones(12, bool))
-    gp = jax.tree.map(lambda v: v[0], condition(model, draw, data))
     points, is_kept = (
         np.array([[0.1, 0.2, 0.9], [0.8, 0.2, 0.3]]),
         np.tile(np.isin(range(3), kept), (2, 1)),
     )
-    mean, variance = average(gp, points, is_kept, Quadrature.of([None] * 3))
-
     nodes, weights = np.polynomial.legendre.leggauss(24)
     nodes, weights = (nodes + 1) / 2, weights / 2
     others = np.flatnonzero(~is_kept[0])
     mesh = np.stack(np.meshgrid(*[nodes] * len(others), indexing="ij"), -1).reshape(-1, len(others))
     weight = np.prod(np.meshgrid(*[weights] * len(others), indexing="ij"), 0).ravel()
-    for i, point in enumerate(points):
-        x = np.tile(point, (len(mesh), 1))
-        x[:, others] = mesh
-        values, _ = gp.predict(jnp.asarray(x))
-        covariance = np.asarray(gp.covariance_between(jnp.asarray(x), jnp.asarray(x)))
-        np.testing.assert_allclose(mean[i], weight @ values, atol=1e-6)
-        np.testing.assert_allclose(variance[i], weight @ covariance @ weight, atol=2e-6)
+    grids = np.tile(points[:, None], (1, len(mesh), 1))
+    grids[:, :, others] = mesh
+
+    @jax.jit
+    def computed(draw: Any) -> Any:
+        gp = jax.tree.map(lambda v: v[0], condition(model, draw, data))
+        found = average(gp, points, is_kept, Quadrature.of([None] * 3))
+        return found, jax.lax.map(
+            lambda x: (gp.predict(x)[0], gp.covariance_between(x, x)), jnp.asarray(grids)
+        )
+
+    (mean, variance), (values, covariances) = jax.tree.map(np.asarray, computed(draw))
+    np.testing.assert_allclose(mean, values @ weight, atol=1e-6)
+    np.testing.assert_allclose(variance, weight @ covariances @ weight, atol=2e-6)
 
 
 def test_main_effects_of_an_additive_function_are_in_the_band():
@@ -116,17 +120,17 @@ def test_surface_of_a_pair_is_close_to_the_truth():
 
 def test_deviation_follows_the_law_of_total_variance():
     posterior = posterior_of(lambda X: X[:, 0], AdditiveGP(edges(0.5)), EDGE, 5)
-    alone = [
+    alone = [  # one draw twice: the program is that of two draws
         Posterior(
             posterior.model,
             posterior.X,
             posterior.y,
-            {name: value[:, [i]] for name, value in posterior.draws.items()},
+            {name: value[:, [i, i]] for name, value in posterior.draws.items()},
             names=NAMES,
-        ).effect("b", num_points=3)
+        ).effect("b")
         for i in range(2)
     ]
-    both = posterior.effect("b", num_points=3)
+    both = posterior.effect("b")
     np.testing.assert_allclose(both.mean, (alone[0].mean + alone[1].mean) / 2)
     within = (alone[0].deviation ** 2 + alone[1].deviation ** 2) / 2
     between = (alone[0].mean - alone[1].mean) ** 2 / 4
@@ -141,7 +145,7 @@ def test_levels_of_a_category_are_averaged_with_equal_weights():
     heights = {0.0: 0.0, 0.5: 1.0, 1.0: -0.4}
     y = X[:, 0] + np.array([heights[x] for x in X[:, 2]])
     posterior = Posterior(model, X, y, posterior.draws, names=NAMES)
-    category, number = posterior.effect("c"), posterior.effect("a", num_points=5)
+    number, _, category = posterior.main_effects(num_points=5)
     np.testing.assert_array_equal(category.grid[0], [0.0, 0.5, 1.0])
     np.testing.assert_allclose(category.mean, 0.5 + np.array([0.0, 1.0, -0.4]), atol=0.03)
     np.testing.assert_allclose(number.mean, number.grid[0] + 0.2, atol=0.05)

@@ -3,19 +3,26 @@
 import re
 from typing import Any
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
-from given_draws import NUM_CHAINS, NUM_DRAWS
+from given_draws import NAMES, NUM_CHAINS, NUM_DRAWS, PROBS, observations
 from numpyro.infer import NUTS
 
-from structbo.models import AdditiveGP
+from structbo.models import AdditiveGP, edges
 from structbo.posterior import Posterior, fit
 from structbo.samplers.statistics import statistics_of
 
 
-def test_fit_keeps_draws_and_statistics_by_chain(posterior: Posterior):
+@pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
+@pytest.mark.parametrize("num_warmup", [0, pytest.param(60, marks=pytest.mark.nightly)])
+def test_fit_keeps_draws_and_statistics_by_chain(num_warmup: int):
     shape = (NUM_CHAINS, NUM_DRAWS)
+    X, y = observations()
+    with jax.enable_x64(False):  # as in a program that has never heard of the flag
+        steps = {"num_warmup": num_warmup, "num_samples": NUM_DRAWS}
+        posterior = fit(AdditiveGP(edges(PROBS)), X, y, **steps, names=NAMES)
     assert {k: v.shape for k, v in posterior.draws.items()} == {
         "Z": (*shape, 3, 3),
         "lengthscale": (*shape, 3),
@@ -28,6 +35,8 @@ def test_fit_keeps_draws_and_statistics_by_chain(posterior: Posterior):
     )
     assert all(v.shape == shape for v in posterior.sample_stats.values())
     assert np.std(posterior.sample_stats["energy"]) > 0.0
+    assert posterior.names == NAMES and not posterior.draws["Z"][..., 0, 2].any()
+    assert (posterior.draws["Z"].std((0, 1))[[0, 1], [1, 2]] > 0.0).all()
 
 
 def test_a_kernel_that_is_not_gibbs_has_statistics():

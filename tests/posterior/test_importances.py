@@ -42,10 +42,16 @@ def g_function(X: np.ndarray, a: np.ndarray) -> np.ndarray:
 
 
 def posterior_of(
-    function: Any, model: AdditiveGP, Z: Any, n: int, lengthscale: float, **sites: float
+    function: Any,
+    model: AdditiveGP,
+    Z: Any,
+    n: int,
+    lengthscale: float,
+    length: int = 10,
+    **sites: float,
 ) -> Posterior:
-    """Chains of 32 draws with these edges, conditioned on values at quasi-random points."""
-    shape = (2, 32)
+    """Chains of equal draws with these edges, conditioned on values at quasi-random points."""
+    shape = (2, length)
     X = qmc.Sobol(3, seed=0).random(n)
     y = function(X)
     draws = {
@@ -75,7 +81,7 @@ def test_g_function():
     shares = 1.0 / (3.0 * (1.0 + a) ** 2)
     variance = np.prod(1.0 + shares) - 1.0
     complete = AdditiveGP(lambda num_dims: Decomposition.of(jnp.ones((1, num_dims), bool)))
-    posterior = posterior_of(lambda X: g_function(X, a), complete, EDGE, 512, 0.4)
+    posterior = posterior_of(lambda X: g_function(X, a), complete, EDGE, 512, 0.4, 32)
     draws = {name: value for name, value in posterior.draws.items() if name != "Z"}
     found = Posterior(complete, posterior.X, posterior.y, draws).importances()
     np.testing.assert_allclose(found.first_order.mean, shares / variance, atol=0.015)
@@ -92,7 +98,7 @@ def test_indices_of_scipy():
     def function(X: np.ndarray) -> np.ndarray:
         return np.exp(X[:, 0] * X[:, 1]) * (1.0 + X[:, 2])
 
-    posterior = posterior_of(function, WITH_RESIDUAL, ADDITIVE, 256, 0.8, rho=0.9, kappa=1.2)
+    posterior = posterior_of(function, WITH_RESIDUAL, ADDITIVE, 256, 0.8, 32, rho=0.9, kappa=1.2)
     found = posterior.importances()
     rng, domain = np.random.default_rng(0), [uniform()] * 3
     expected = sobol_indices(func=lambda x: function(x.T), n=2**14, dists=domain, random_state=rng)
@@ -137,8 +143,12 @@ def uncertain() -> Posterior:
     return Posterior(WITH_RESIDUAL, X, rng.standard_normal(8), draws, names=NAMES)
 
 
-def test_shares_are_shares(uncertain: Posterior):
-    found = uncertain.importances()
+@pytest.fixture(scope="module")
+def found(uncertain: Posterior) -> Importances:
+    return uncertain.importances()
+
+
+def test_shares_are_shares(found: Importances):
     for shares in found[1:]:
         assert (shares.lower >= 0.0).all() and (shares.upper <= 1.0).all()
         assert (shares.lower <= shares.mean).all() and (shares.mean <= shares.upper).all()
@@ -149,8 +159,7 @@ def test_shares_are_shares(uncertain: Posterior):
     np.testing.assert_allclose(every, 1.0, rtol=1e-12)
 
 
-def test_the_table_has_all_shares(uncertain: Posterior):
-    found = uncertain.importances()
+def test_the_table_has_all_shares(uncertain: Posterior, found: Importances):
     table = found.to_frame()
     assert list(table.columns) == ["mean", "lower", "upper", "mcse"]
     assert list(table.loc["total"].index) == list(NAMES)
@@ -195,7 +204,7 @@ def test_models_whose_averages_are_unknown():
         Posterior(line, posterior.X, posterior.y, posterior.draws).importances()
     category = AdditiveGP(edges(0.5), categorical=(1,))
     with pytest.raises(ValueError, match="levels of the categorical 'x1' are unknown"):
-        Posterior(category, posterior.X, posterior.y, posterior.draws).prior().importances()
+        Posterior(category, np.empty((0, 3)), [], posterior.draws).importances()
 
 
 @pytest.mark.nightly

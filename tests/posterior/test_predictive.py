@@ -13,10 +13,15 @@ from structbo.posterior.predictive import replicate
 def test_replicated_observations_have_the_right_moments(posterior: Posterior):
     draw = {name: value[:1, 0] for name, value in posterior.draws.items()}
     data = Data(posterior.X, posterior.y, np.ones(15, bool))
-    gp = jax.tree.map(lambda v: v[0], condition(posterior.model, draw, data))
+
+    @jax.jit
+    def replicated(keys: jax.Array) -> jax.Array:
+        gp = jax.tree.map(lambda v: v[0], condition(posterior.model, draw, data))
+        return jax.vmap(lambda key: replicate(gp, posterior.y, key))(keys)
+
     keys = jax.random.split(jax.random.key(3), 20_000)
-    found = np.asarray(jax.vmap(lambda key: replicate(gp, posterior.y, key))(keys))
-    noisy, noise = dense_covariance(posterior, 0, 0), float(gp.noise)
+    found = np.asarray(replicated(keys))
+    noisy, noise = dense_covariance(posterior, 0, 0), float(draw["noise"][0])
     K = noisy - noise * np.eye(15)
     mean = K @ np.linalg.solve(noisy, posterior.y)
     covariance = K - K @ np.linalg.solve(noisy, K) + noise * np.eye(15)

@@ -110,7 +110,7 @@ def test_units_are_a_line_and_leave_the_model_alone(posterior: Posterior):
     assert slope < 0.0
     np.testing.assert_allclose(mean, location + slope * before)
     np.testing.assert_allclose(variance, slope**2 * before_variance)
-    shown, inside = (p.effect("rate", num_points=5) for p in (posterior, model))
+    shown, inside = (p.main_effects(num_points=9)[0] for p in (posterior, model))
     np.testing.assert_allclose(shown.mean, location + slope * inside.mean)
     np.testing.assert_allclose(shown.deviation, abs(slope) * inside.deviation)
     np.testing.assert_array_equal(posterior.y, model.y)

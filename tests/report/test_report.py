@@ -14,6 +14,7 @@ from structbo.posterior import Posterior
 from structbo.report.evidence import Evidence
 from structbo.report.pictures import picture_style
 from structbo.report.search import next_steps, progress, settings
+from structbo.report.structure import learned_sections
 from structbo.report.trust import convergence
 
 
@@ -141,9 +142,9 @@ def test_the_same_search_gives_the_same_page(search: Optimizer, source: str, tmp
     assert written(search, tmp_path / "again.html") == source
 
 
-def test_a_model_with_a_projection_has_a_report_without_shares(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+@pytest.fixture
+def projected(monkeypatch: pytest.MonkeyPatch) -> Optimizer:
+    """A search whose model looks at combinations of the parameters."""
     rng = np.random.default_rng(0)
     draws = {
         "W": np.eye(2) + 0.01 * rng.standard_normal((2, 10, 2, 2)),
@@ -157,7 +158,20 @@ def test_a_model_with_a_projection_has_a_report_without_shares(
         optimizer.tell({"x0": point[0], "x1": point[1]}, value)
     posterior = Posterior(AdditiveGP(projections(NearIdentity, main_effects())), X, y, draws)
     monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
-    text = Reader(write_report(optimizer, tmp_path / "r.html").read_text()).text
+    return optimizer
+
+
+def test_a_projection_has_no_shares(projected: Optimizer):
+    (section,) = learned_sections(Evidence(projected, 0))
+    assert section.finding.startswith("The model looks at combinations of parameters")
+    assert not str(section.body)
+
+
+@pytest.mark.nightly
+def test_a_model_with_a_projection_has_a_report_without_shares(
+    projected: Optimizer, tmp_path: Path
+):
+    text = Reader(write_report(projected, tmp_path / "r.html").read_text()).text
     assert "The model looks at combinations of parameters" in text
     assert "Effects" not in text and "Can the model be trusted?" in text
 
@@ -188,7 +202,7 @@ def test_the_space_is_shown_with_what_is_fixed():
     assert "xReal(low=0.0, high=1.0" in text and "batch_sizeFixed(value=32)" in text
 
 
-def test_errors(search: Optimizer, tmp_path: Path):
+def test_errors(search: Optimizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TypeError, match="search must be an Optimizer or a Result, got 3"):
         write_report(3, tmp_path / "r.html")  # type: ignore[arg-type]
     with pytest.raises(
@@ -197,5 +211,9 @@ def test_errors(search: Optimizer, tmp_path: Path):
         write_report(search, tmp_path / "r.html", num_suggestions=-1)
     with pytest.raises(ValueError, match="at least two complete trials, it has 0"):
         write_report(Optimizer({"x": (0.0, 1.0)}), tmp_path / "r.html")
+    for section in ("progress", "best_points", "calibration", "convergence"):
+        monkeypatch.setattr(f"structbo.report.writing.{section}", settings)  # without pictures
+    monkeypatch.setattr("structbo.report.writing.learned_sections", lambda evidence: [])
+    assert write_report(search, tmp_path / "r.html", num_suggestions=0).exists()
     with pytest.raises(FileNotFoundError):
         write_report(search, tmp_path / "none" / "r.html", num_suggestions=0)
