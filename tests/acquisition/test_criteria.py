@@ -219,9 +219,8 @@ def model_of(kind: str) -> AdditiveGP:
     return AdditiveGP(structure)
 
 
-@pytest.mark.parametrize(
-    "kind", ["narrow", *(pytest.param(k, marks=pytest.mark.nightly) for k in ("wide", "projected"))]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", COMPONENTS)
 def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
     """The winner beats many random points in the mean over draws of sums over components."""
     rng = np.random.default_rng(0)

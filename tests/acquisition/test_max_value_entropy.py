@@ -74,6 +74,7 @@ def test_additive_mes_is_the_sum_over_components_of_losses_of_entropy(
     assert np.allclose(found, expected / (2 * NUM_DRAWS), atol=5e-3)
 
 
+@pytest.mark.nightly
 def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any) -> None:
     """Brute force over candidates and fine grids of all pairs; of the residual, over candidates."""
     fine = np.linspace(0.0, 1.0, 25)

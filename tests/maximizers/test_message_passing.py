@@ -390,6 +390,7 @@ def test_fallback_is_close_to_exact_and_says_that_it_is_not(monkeypatch):
     assert hits >= 5
 
 
+@pytest.mark.nightly
 def test_a_coarse_exact_answer_is_improved_by_block_ascent(monkeypatch):
     monkeypatch.setattr(additive, "_GRIDS", (5,))
     gains = []

@@ -19,7 +19,6 @@ SMALLEST = padded_size(1)
 SPACE = Space({"a": (0.0, 1.0), "b": Integer(1, 5), "c": Categorical(["u", "v"])})
 NOISE = dist.LogNormal(-3.3, 1.0)
 """No other test's; a prior is no part of a search, so that other processes' programs are used."""
-SEARCH = ["search_starts", "_value_and_gradient"]
 
 
 def given(seed: int) -> Settings:
@@ -35,8 +34,8 @@ def sampled(seed: int) -> Settings:
 
 
 KINDS = [
-    pytest.param(given, SEARCH, id="search"),
-    pytest.param(sampled, ["sweep", *SEARCH], marks=pytest.mark.nightly, id="whole"),
+    pytest.param(given, id="search"),
+    pytest.param(sampled, marks=pytest.mark.nightly, id="whole"),
 ]
 
 
@@ -44,42 +43,60 @@ def objective(params: dict[str, Any]) -> float:
     return float(np.sin(6.0 * params["a"]) + params["b"] * (params["c"] == "u"))
 
 
-@pytest.mark.parametrize(("settings", "programs"), KINDS)
-def test_an_optimizer_compiles_at_its_first_suggestion_and_per_padded_size(
-    compiled: Compiled, settings: Callable[[int], Settings], programs: list[str]
-):
-    optimizer = Optimizer(SPACE, **settings(0))
+class Steps:
+    """Asks and tells, and says what was compiled meanwhile."""
 
-    def steps(number: int) -> list[str]:
+    def __init__(self, compiled: Compiled, settings: Settings) -> None:
+        self.optimizer = Optimizer(SPACE, **settings)
+        self._compiled = compiled
+
+    def __call__(self, number: int) -> list[str]:
         def ask_and_tell() -> None:
             for _ in range(number):
-                trial = optimizer.ask()
-                optimizer.tell(trial, objective(trial.params))
+                trial = self.optimizer.ask()
+                self.optimizer.tell(trial, objective(trial.params))
 
-        return compiled(ask_and_tell)
+        return self._compiled(ask_and_tell)
 
-    def tell_up_to(number: int) -> None:
-        points = np.random.default_rng(0).random((number - len(optimizer.trials), 3))
-        for params in optimizer.space.from_unit(points):
-            optimizer.tell(params, objective(params))
+    def tell_up_to(self, number: int) -> None:
+        missing = number - len(self.optimizer.trials)
+        points = np.random.default_rng(0).random((missing, 3))
+        for params in SPACE.from_unit(points):
+            self.optimizer.tell(params, objective(params))
 
+
+@pytest.mark.parametrize("settings", KINDS)
+def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
+    compiled: Compiled, settings: Callable[[int], Settings]
+):
+    steps = Steps(compiled, settings(0))
     steps(NUM_INITIAL)
-    assert optimizer.will_compile and steps(1)
-    assert not optimizer.will_compile and steps(2) == []
-    tell_up_to(SMALLEST)
-    assert not optimizer.will_compile, "the last one of the smallest size"
-    assert steps(1) == []
-    assert optimizer.will_compile
-    assert steps(1) == programs
+    assert steps.optimizer.will_compile and steps(1)
+    assert not steps.optimizer.will_compile and steps(2) == []
+    steps.tell_up_to(SMALLEST)
+    assert not steps.optimizer.will_compile, "the last one of the smallest size"
     assert steps(1) == []
 
 
-@pytest.mark.parametrize(("settings", "programs"), KINDS)
+@pytest.mark.nightly
+@pytest.mark.parametrize("settings", KINDS)
+def test_an_optimizer_compiles_its_search_once_per_padded_size(
+    compiled: Compiled, settings: Callable[[int], Settings]
+):
+    steps = Steps(compiled, settings(0))
+    steps.tell_up_to(SMALLEST)
+    steps(1)
+    assert steps.optimizer.will_compile
+    chain = ["sweep"] if settings is sampled else []
+    assert steps(1) == [*chain, "search_starts", "_value_and_gradient"]
+    assert steps(1) == []
+
+
+@pytest.mark.parametrize("settings", KINDS)
 def test_a_second_run_compiles_nothing(
     compiled: Compiled,
     capsys: pytest.CaptureFixture[str],
     settings: Callable[[int], Settings],
-    programs: list[str],
 ):
     def run(seed: int) -> None:
         minimize(objective, SPACE, NUM_INITIAL + 3, **settings(seed))

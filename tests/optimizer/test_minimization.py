@@ -132,9 +132,11 @@ def test_a_finite_space_ends_the_run_with_a_warning() -> None:
     assert result.best_params == {"x0": 1}
 
 
-def test_a_run_is_continued_with_its_optimizer() -> None:
+@pytest.mark.parametrize("num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)])
+def test_a_run_is_continued_with_its_optimizer(num_initial: int) -> None:
     """Two runs of one optimizer are one run."""
-    settings = {"model": AdditiveGP(main_effects()), "inference": given_draws, "num_initial": 4}
+    model = AdditiveGP(main_effects())
+    settings = {"model": model, "inference": given_draws, "num_initial": num_initial}
     whole = minimize(bowl, BOX, 6, **settings)
     half = minimize(bowl, BOX, 3, **settings)
     rest = minimize(bowl, n_trials=3, optimizer=half.optimizer)

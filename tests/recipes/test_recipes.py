@@ -298,12 +298,13 @@ def test_the_screening_comes_first_and_its_evidence_is_the_prior(calls: list[Cal
     assert "active" in calls[0].draws
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "name, settings, least, most",
     [
         ("rpp_gp_ucb", {"delta": 0.1}, 1.0 + 1e-9, 1.1 * (1.0 + 1e-9)),
-        pytest.param("rpp_gp_ucb", {"delta": 0.0}, 1.0, 1.0, marks=pytest.mark.nightly),
-        pytest.param("pp_gp_ucb", {}, 1.1 * (1.0 + 2e-9), np.inf, marks=pytest.mark.nightly),
+        ("rpp_gp_ucb", {"delta": 0.0}, 1.0, 1.0),
+        ("pp_gp_ucb", {}, 1.1 * (1.0 + 2e-9), np.inf),
     ],
 )
 def test_directions_meet_the_constraint_or_none(

@@ -42,7 +42,7 @@ def edge_model(components, options):
 @pytest.mark.parametrize(
     ("case", "block"),
     [
-        ("pairs", partial(EdgeGibbs, num_moves=4)),
+        pytest.param("pairs", partial(EdgeGibbs, num_moves=4), marks=pytest.mark.nightly),
         ("pairs", partial(InformedEdges, num_moves=2)),
         pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
         pytest.param("cliques", partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),

@@ -73,6 +73,7 @@ def test_active_parameters_of_gp_samples_at_a_cost_that_grows_with_log_d(test: A
     assert cost[400] / cost[32] < 2.5
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("test", ["GPT", "FDT"])
 @pytest.mark.parametrize("num_dims", [32, 100])
 def test_active_parameters_of_a_quadratic_with_everything_estimated(
