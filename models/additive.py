@@ -61,10 +61,10 @@ class Residual(Value):
 class AdditiveGP(Value):
     """A Gaussian process that is a sum over the components of a random structure.
 
-    An instance is a NumPyro model, ``model(X, y=None, mask=None)``, with the structure's sites and
-    the sites ``lengthscale`` (D,), ``outputscale``, ``noise``, optionally ``relevance`` (D,),
-    ``rho`` and ``kappa``, those of kernels with parameters, and the observed site ``y``. It needs
-    64-bit floats.
+    An instance is a NumPyro model, ``model(X, y=None, mask=None, known_noise=None)``, with the
+    structure's sites and the sites ``lengthscale`` (D,), ``outputscale``, ``noise``, optionally
+    ``relevance`` (D,), ``rho`` and ``kappa``, those of kernels with parameters, and the observed
+    site ``y``. It needs 64-bit floats.
 
     It is a value: models of equal parts are equal, and share compiled programs. A function of your
     own, as structure or prior, equals itself alone; define it once, at the top of a module, and
@@ -126,7 +126,11 @@ class AdditiveGP(Value):
         check_structure(self.structure)
 
     def __call__(
-        self, X: ArrayLike, y: ArrayLike | None = None, mask: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        known_noise: ArrayLike | None = None,
     ) -> Array:
         """Runs the model.
 
@@ -134,6 +138,8 @@ class AdditiveGP(Value):
             X: points of the unit cube, shape (n, D).
             y: standardized observations, shape (n,); None draws them.
             mask: which rows are data and not padding, bool, shape (n,). Default: all.
+            known_noise: variances that are known of single observations, shape (n,), which add to
+                the noise. Default: none.
 
         Returns:
             The observations, shape (n,).
@@ -181,8 +187,9 @@ class AdditiveGP(Value):
         )
         noise = numpyro.sample("noise", self.noise)
         rows = None if mask is None else jnp.asarray(mask, bool)
+        known = None if known_noise is None else jnp.asarray(known_noise, float)
         observed = None if y is None else jnp.asarray(y, float)
-        return numpyro.sample("y", MarginalGP(covariance, X, noise, rows), obs=observed)
+        return numpyro.sample("y", MarginalGP(covariance, X, noise, rows, known), obs=observed)
 
     def _dims_by_kernel(
         self, num_dims: int

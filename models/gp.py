@@ -35,10 +35,12 @@ class MarginalGP(dist.Distribution):
         noise: noise variance, a scalar.
         mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
             `data_mask`, since `mask` is a method of every NumPyro distribution.
+        known_noise: variances that are known of single observations, such as squared standard
+            errors of means, shape (n,). They add to the noise. Default: none.
     """
 
     support = constraints.real_vector
-    pytree_data_fields = ("covariance", "x", "noise", "data_mask")
+    pytree_data_fields = ("covariance", "x", "noise", "data_mask", "known_noise")
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class MarginalGP(dist.Distribution):
         x: Array,
         noise: Array,
         mask: Array | None = None,
+        known_noise: Array | None = None,
         *,
         validate_args: bool | None = None,
     ) -> None:
@@ -53,11 +56,13 @@ class MarginalGP(dist.Distribution):
         self.x = x
         self.noise = noise
         self.data_mask = jnp.ones(x.shape[0], bool) if mask is None else mask
+        self.known_noise = known_noise
         super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
 
     def with_noise(self, gram: Array) -> Array:
         """A Gram matrix with the noise added to its diagonal."""
-        return gram + self.noise * jnp.eye(gram.shape[0], dtype=gram.dtype)
+        variances = noise_variances(self.noise, self.known_noise)
+        return gram + variances * jnp.eye(gram.shape[0], dtype=gram.dtype)
 
     @property
     def covariance_matrix(self) -> Array:
@@ -77,12 +82,20 @@ class MarginalGP(dist.Distribution):
         """The posterior given the observations, shape (n,)."""
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
         alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
-        return ConditionedGP(self.covariance, self.x, self.data_mask, self.noise, cholesky, alpha)
+        variances = noise_variances(self.noise, self.known_noise)
+        return ConditionedGP(
+            self.covariance, self.x, self.data_mask, self.noise, variances, cholesky, alpha
+        )
+
+
+def noise_variances(noise: Array, known_noise: Array | None) -> Array:
+    """The noise variance of every observation, shape (n,), or a scalar if it is the same of all."""
+    return noise if known_noise is None else noise + known_noise
 
 
 @partial(
     register_dataclass,
-    data_fields=["covariance", "x", "mask", "noise", "cholesky", "alpha"],
+    data_fields=["covariance", "x", "mask", "noise", "noise_variances", "cholesky", "alpha"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -93,7 +106,8 @@ class ConditionedGP:
         covariance: the prior covariance function.
         x: observed points, shape (n, D).
         mask: which rows are data, bool, shape (n,).
-        noise: noise variance, a scalar.
+        noise: noise variance of a new observation, a scalar.
+        noise_variances: that of every observation, shape (n,) or a scalar.
         cholesky: lower factor of the covariance of the observations, shape (n, n).
         alpha: that covariance's inverse times the observations, shape (n,).
 
@@ -105,6 +119,7 @@ class ConditionedGP:
     x: Array
     mask: Array
     noise: Array
+    noise_variances: Array
     cholesky: Array
     alpha: Array
 
@@ -229,7 +244,7 @@ class ConditionedGP:
             ),
             update=jnp.zeros_like(self.alpha),
         )
-        noise = jnp.sqrt(self.noise) * jax.random.normal(key_noise, self.alpha.shape)
+        noise = jnp.sqrt(self.noise_variances) * jax.random.normal(key_noise, self.alpha.shape)
         observed = jnp.where(self.mask, path.prior(self.x) + noise, 0.0)
         return path._replace(update=self.alpha - cho_solve(self.cholesky, observed))
 

@@ -6,7 +6,11 @@ from typing import Any
 from structbo.models.gp import MarginalGP
 
 Model = Callable[..., Any]
-"""A NumPyro model, ``model(X, y=None, mask=None)``."""
+"""A NumPyro model, ``model(X, y=None, mask=None)``.
+
+Where standard errors of observations are told it is called with ``known_noise``, too, variances of
+shape (n,) for its `MarginalGP`.
+"""
 
 
 def gp_sites(trace: Mapping[str, Any]) -> list[str]:

@@ -134,6 +134,7 @@ class Conditional:
                 covariance,
                 gp.x,
                 gp.noise,
+                gp.known_noise,
                 gp.data_mask,
                 site["value"],
                 site["scale"],

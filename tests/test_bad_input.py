@@ -153,7 +153,24 @@ TABLE = [
     *rows(
         lambda value: keeps("tell")(POINT, value),
         "value must be one number",
-        ("a", [1.0], (1.0, 2.0), np.ones(2), 1j, {}, object(), {"loss": 1.0}, len, "1.0", b"1"),
+        (
+            "a",
+            [1.0],
+            (1.0, 2.0, 3.0),
+            np.ones(2),
+            1j,
+            {},
+            object(),
+            {"loss": 1.0},
+            len,
+            "1.0",
+            b"1",
+        ),
+    ),
+    *rows(
+        lambda sem: keeps("tell")(POINT, (1.0, sem)),
+        "sem must be",
+        (-1.0, NAN, INF, "a", [1.0], 1j, {}, np.ones(2)),
     ),
     *rows(
         lambda point: keeps("tell", plain=True)(point, 1.0),

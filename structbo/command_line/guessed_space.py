@@ -10,7 +10,7 @@ from structbo.space import Categorical, Integer, Parameter, Real, Space
 
 VALUE = "value"
 """The column of the values, if there is one of this name; else it is the last."""
-BOOKKEEPING = {"", "number", "state"}
+BOOKKEEPING = {"", "number", "sem", "state"}
 """Columns of a table of trials that are no parameters, as `Result.to_frame` writes them."""
 MAX_CHOICES = 20
 """A column with more different texts is a remark or an identifier."""

@@ -1,10 +1,10 @@
 """Observations: from tables of users to padded, standardized arrays."""
 
-from structbo.data.checks import checked_data, checked_points
-from structbo.data.data import Data, Standardized, padded, padded_size
+from structbo.data.checks import checked_data, checked_errors, checked_points
+from structbo.data.data import Data, Standardized, known_noise_argument, padded, padded_size
 from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
-from structbo.data.trial import State, Trial, trial_values
+from structbo.data.trial import State, Trial, filled_errors, trial_values
 from structbo.data.values import one_number
 
 __all__ = [
@@ -14,10 +14,13 @@ __all__ = [
     "State",
     "Trial",
     "checked_data",
+    "checked_errors",
     "checked_points",
     "column_names",
     "direction_sign",
+    "filled_errors",
     "in_order_of",
+    "known_noise_argument",
     "observed_values",
     "one_number",
     "padded",

@@ -53,3 +53,23 @@ def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     if bad.size:
         raise ValueError(f"y must be finite, got y[{bad[0]}] = {values[bad[0]]}; drop failed runs.")
     return points, values
+
+
+def checked_errors(sem: ArrayLike | None, y: FloatArray) -> FloatArray | None:
+    """Standard errors of observations y (n,), shape (n,); None if there are none.
+
+    Raises:
+        ValueError: if there are more or fewer, or one is negative or not finite.
+    """
+    if sem is None:
+        return None
+    errors = real_numbers("sem", sem)
+    if errors.shape != y.shape:
+        raise ValueError(f"sem must have one value per value of y, {y.shape}, got {errors.shape}.")
+    bad = np.flatnonzero(~((errors >= 0.0) & np.isfinite(errors)))
+    if bad.size:
+        raise ValueError(
+            f"sem must be standard errors, 0 or more and finite, got sem[{bad[0]}] = "
+            f"{errors[bad[0]]}."
+        )
+    return errors

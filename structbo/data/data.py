@@ -1,6 +1,6 @@
 """Observations as models take them: padded, standardized, to be maximized."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jax import Array
@@ -27,22 +27,37 @@ class Data(NamedTuple):
         x: points of the unit cube, shape (n, D).
         y: standardized observations, to be maximized, shape (n,).
         mask: which rows are data, bool, shape (n,).
+        known_noise: variances that are known of single observations, shape (n,); None if none is.
     """
 
     x: Array | np.ndarray
     y: Array | np.ndarray
     mask: Array | np.ndarray
+    known_noise: Array | np.ndarray | None = None
 
     @classmethod
-    def padded(cls, x: np.ndarray, y: np.ndarray) -> "Data":
+    def padded(cls, x: np.ndarray, y: np.ndarray, known_noise: np.ndarray | None = None) -> "Data":
         """Pads with rows of zeros up to the next of a few sizes."""
         n, num_dims = x.shape
         size = padded_size(n)
-        rows = np.zeros((size, num_dims))
-        rows[:n] = x
-        values = np.zeros(size)
-        values[:n] = y
-        return cls(rows, values, np.arange(size) < n)
+
+        def filled(given: np.ndarray, *shape: int) -> np.ndarray:
+            rows = np.zeros((size, *shape))
+            rows[:n] = given
+            return rows
+
+        known = None if known_noise is None else filled(known_noise)
+        return cls(filled(x, num_dims), filled(y), np.arange(size) < n, known)
+
+    @property
+    def arguments(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
+        """Positional and keyword arguments of a model; known noise is one where there is any."""
+        return (self.x, self.y), {"mask": self.mask, **known_noise_argument(self.known_noise)}
+
+
+def known_noise_argument(known_noise: Any) -> dict[str, Any]:
+    """The keyword argument of a model, for models of one's own that do not know it none."""
+    return {} if known_noise is None else {"known_noise": known_noise}
 
 
 ROUND_OFF = 1e-14

@@ -5,11 +5,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from structbo.data.trial import State, Trial, trial_values
+from structbo.data.trial import State, Trial, filled_errors, trial_values
 from structbo.data.values import real_numbers
 from structbo.space import Space
 
-COLUMNS = ("number", "value", "state")
+COLUMNS = ("number", "value", "sem", "state")
 """Columns of a table of trials that are no parameters."""
 
 
@@ -54,7 +54,7 @@ def in_order_of(X: Any, y: Any) -> Any:
 
 
 def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
-    """Trials as a pandas DataFrame: number, one column per parameter, value, state.
+    """Trials as a pandas DataFrame: number, one column per parameter, value, sem if any, state.
 
     Args:
         trials: of the space.
@@ -78,6 +78,8 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
     for name, column in _columns_of(space).items():
         columns[column] = [point.get(name) for point in points]
     columns["value"] = trial_values(trials).tolist()
+    if filled_errors(trial.sem for trial in trials) is not None:
+        columns["sem"] = [trial.sem for trial in trials]
     columns["state"] = [trial.state for trial in trials]
     return pd.DataFrame(columns)
 
@@ -86,8 +88,9 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     """The trials of a table such as `trial_frame` makes but those withdrawn, numbered from 0.
 
     Args:
-        frame: a DataFrame with the columns of `trial_frame`; those of number, state and fixed
-            values may be missing. Without a state, values that are not finite are failures.
+        frame: a DataFrame with the columns of `trial_frame`; those of number, sem, state and fixed
+            values may be missing. Without a state, values that are not finite are failures; where
+            sem is None or NaN, no standard error is known.
         space: of the parameters.
 
     Raises:
@@ -116,14 +119,23 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     points = frame[[c for c in frame.columns if c not in COLUMNS]].rename(columns=own)
     params = space.as_legal(points, name="frame")
     values = real_numbers("the column 'value' of frame", frame["value"])
-    rows = enumerate(zip(params, frame["state"].to_list(), values.tolist(), strict=True))
-    return [_trial(number, *row) for number, row in rows]
+    errors = np.full(len(frame), np.nan)
+    if "sem" in frame.columns:
+        errors = real_numbers("the column 'sem' of frame", frame["sem"])
+        if (bad := errors[(errors < 0.0) | np.isinf(errors)]).size:
+            raise ValueError(
+                f"the column 'sem' of frame must hold standard errors, 0 or more and finite, or "
+                f"NaN, got {bad[0]}."
+            )
+    rows = zip(params, frame["state"].to_list(), values.tolist(), errors.tolist(), strict=True)
+    return [_trial(number, *row) for number, row in enumerate(rows)]
 
 
-def _trial(number: int, params: Any, state: State, value: float) -> Trial:
+def _trial(number: int, params: Any, state: State, value: float, sem: float) -> Trial:
     if state in ("waiting", "pending"):
         return Trial(number, params, state)
-    return Trial(number, params).told(value if state == "complete" else np.nan)
+    error = None if np.isnan(sem) else sem
+    return Trial(number, params).told(value if state == "complete" else np.nan, error)
 
 
 def _columns_of(space: Space) -> dict[str, str]:

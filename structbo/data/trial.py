@@ -39,32 +39,47 @@ class Trial:
         state: "waiting" in the queue until it is asked for; "pending" until a value is told;
             "failed" if the value was not finite; "withdrawn" if it will never be told.
         value: the objective there, or None.
+        sem: the standard error of the value, if it was told as a mean; else None.
     """
 
     number: int
     params: Any = Copied()
     state: State = "pending"
     value: float | None = None
+    sem: float | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trial):
             return NotImplemented
-        known = self.number, self.state, self.value
+        known = self.number, self.state, self.value, self.sem
         same_point = np.array_equal(self.params, other.params)
-        return same_point and known == (other.number, other.state, other.value)
+        return same_point and known == (other.number, other.state, other.value, other.sem)
 
     @property
     def is_told(self) -> bool:
         """Whether its value is known, or that it failed."""
         return self.state in ("complete", "failed")
 
-    def told(self, value: float) -> "Trial":
+    def told(self, value: float, sem: float | None = None) -> "Trial":
         """The trial with its value; NaN and infinite values are failures."""
         if np.isfinite(value):
-            return replace(self, state="complete", value=value)
+            return replace(self, state="complete", value=value, sem=sem)
         return replace(self, state="failed", value=None)
 
 
 def trial_values(trials: Iterable[Trial]) -> FloatArray:
     """The values of trials; NaN where there is none."""
     return np.array([np.nan if trial.value is None else trial.value for trial in trials], float)
+
+
+def filled_errors(errors: Iterable[float | None]) -> FloatArray | None:
+    """Standard errors with 0 where there is none; None if there is none at all.
+
+    Example:
+        >>> filled_errors([None, 0.5]).tolist(), filled_errors([None, None])
+        ([0.0, 0.5], None)
+    """
+    given = list(errors)
+    if all(error is None for error in given):
+        return None
+    return np.array([0.0 if error is None else error for error in given])

@@ -5,7 +5,7 @@ from structbo.draws.conditioning import condition, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.markov_chains import run_chains
-from structbo.draws.model import Draws, check_run, default_model
+from structbo.draws.model import Draws, check_known_noise, check_run, default_model
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
 
@@ -22,6 +22,7 @@ __all__ = [
     "ModelSearch",
     "RestrictedProjection",
     "bag_of_models",
+    "check_known_noise",
     "check_run",
     "condition",
     "default_model",

@@ -104,12 +104,12 @@ def compiled_sampler(
 
     @jax.jit
     def initialize(key: Array, data: Data) -> Any:
-        args, kwargs = _arguments(data)
+        args, kwargs = data.arguments
         return strongly_typed(kernel.init(key, NUM_WARMUP, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
     def sweep(state: Any, data: Data, num_draws: int, num_adapting: Array) -> tuple[Any, Draws]:
-        args, kwargs = _arguments(data)
+        args, kwargs = data.arguments
         spacing = sweeps_per_draw(data.x.shape[1])
         thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
         # Kernels are set up by `init`, which a state that was unpickled has not been through here.
@@ -126,10 +126,6 @@ def compiled_sampler(
         return strongly_typed(state), draws
 
     return initialize, sweep
-
-
-def _arguments(data: Data) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return (data.x, data.y), {"mask": data.mask}
 
 
 def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:

@@ -36,6 +36,7 @@ def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
 
 def _likelihood(model: Model, draw: Draws, data: Data) -> MarginalGP:
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
-    trace = run.get_trace(data.x, data.y, mask=data.mask)
+    args, kwargs = data.arguments
+    trace = run.get_trace(*args, **kwargs)
     likelihood: MarginalGP = trace[likelihood_site(trace)]["fn"]
     return likelihood

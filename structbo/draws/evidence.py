@@ -181,7 +181,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     ) -> tuple[Array, tuple[Array, Array]]:
         """Minus the log likelihood and ``weight`` times the log prior of the flat vector."""
         values = constrain(flat) | structure
-        log_probs, _ = compute_log_probs(seeded, (data.x, data.y), {"mask": data.mask}, values)
+        log_probs, _ = compute_log_probs(seeded, *data.arguments, values)
         of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))
         likelihood = jnp.asarray(sum(log_probs.values()))
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))

@@ -36,6 +36,7 @@ def run_chains(
     y: NDArray[np.float64],
     key: Array,
     *,
+    options: dict[str, Any],
     num_warmup: int,
     num_samples: int,
     num_chains: int,
@@ -44,11 +45,12 @@ def run_chains(
     """Draws of a model's sites by chains that start anew, one after the other.
 
     Args:
-        model: a NumPyro model, ``model(X, y)``.
+        model: a NumPyro model, ``model(X, y, **options)``.
         sampler: a NumPyro kernel, or a function from the model to one.
         x: points of the unit cube, shape (n, D).
         y: observations, shape (n,).
         key: a JAX random key.
+        options: keyword arguments of the model.
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
         num_chains: how many chains to run.
@@ -59,7 +61,7 @@ def run_chains(
     """
     chain = _compiled_chain(model, sampler, x.shape[1], num_warmup)
     chunk = _chunk(num_samples)
-    args = jnp.asarray(x), jnp.asarray(y)
+    args = jnp.asarray(x), jnp.asarray(y), options
     total = num_chains * (num_warmup + num_samples)
     found = []
     is_hidden = not show_progress_bar
@@ -105,22 +107,22 @@ def _compiled_chain(
     statistics = statistics_of(kernel)
 
     @jax.jit
-    def start(key: Array, x: Array, y: Array) -> Any:
-        return strongly_typed(kernel.init(key, num_warmup, None, (x, y), {}))
+    def start(key: Array, x: Array, y: Array, options: Any) -> Any:
+        return strongly_typed(kernel.init(key, num_warmup, None, (x, y), options))
 
     @jax.jit
-    def advance(state: Any, x: Array, y: Array, num_steps: Array) -> Any:
+    def advance(state: Any, x: Array, y: Array, options: Any, num_steps: Array) -> Any:
         def step(_: Array, state: Any) -> Any:
-            return kernel.sample(state, (x, y), {})
+            return kernel.sample(state, (x, y), options)
 
         return strongly_typed(jax.lax.fori_loop(0, num_steps, step, state))
 
-    @partial(jax.jit, static_argnums=3)
-    def collect(state: Any, x: Array, y: Array, num_steps: int) -> tuple[Any, Any]:
-        constrained = kernel.postprocess_fn((x, y), {})
+    @partial(jax.jit, static_argnums=4)
+    def collect(state: Any, x: Array, y: Array, options: Any, num_steps: int) -> tuple[Any, Any]:
+        constrained = kernel.postprocess_fn((x, y), options)
 
         def step(state: Any, _: None) -> tuple[Any, Any]:
-            state = kernel.sample(state, (x, y), {})
+            state = kernel.sample(state, (x, y), options)
             values = constrained(getattr(state, kernel.sample_field))
             return state, (values, [_field(state, path) for path in statistics.values()])
 

@@ -12,12 +12,14 @@ from optuna.distributions import BaseDistribution
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from structbo.data import Direction, direction_sign
+from structbo.data import Direction, direction_sign, filled_errors
 from structbo.models.arrays import FloatArray
 from structbo.space import Space
 
 PROPOSAL = "structbo:proposal"
 """System attribute: the parameters of a proposal, and the chain that it left behind."""
+SEM = "structbo:sem"
+"""System attribute: the standard error of the value of a trial."""
 FAILED = "structbo:failed"
 """System attribute: the objective failed here. A trial whose process died has the same state."""
 ENQUEUED = "fixed_params"
@@ -38,6 +40,7 @@ class History:
     Args:
         x: points that were evaluated, of the unit cube, shape (m, D).
         y: their values, to be maximized, shape (m,); NaN where the objective failed.
+        sem: the standard errors of values, shape (m,); None if there are none.
         pending: points of trials that are running, shape (p, D).
         num_before: how many trials that count have a smaller number.
         chain: what the last proposal left of its Markov chain.
@@ -45,6 +48,7 @@ class History:
 
     x: FloatArray
     y: FloatArray
+    sem: FloatArray | None
     pending: FloatArray
     num_before: int
     chain: bytes | None
@@ -68,7 +72,7 @@ class History:
         trials = study.get_trials(deepcopy=False)
         others = [t for t in trials if counts(t) and t.number != trial.number]
         sign = direction_sign(direction_of(study))
-        told: list[tuple[FloatArray, float]] = []
+        told: list[tuple[FloatArray, float, float | None]] = []
         pending: list[FloatArray] = []
         for other in others:
             row = _row(other, distributions, space)
@@ -77,12 +81,13 @@ class History:
             if other.state == TrialState.RUNNING:
                 pending.append(row)
             else:
-                told.append((row, sign * known_value(other)))
+                told.append((row, sign * known_value(other), other.system_attrs.get(SEM)))
         chains = (_chain(t, space) for t in reversed(others))
         shape = -1, space.num_dims
         return cls(
-            x=np.reshape([row for row, _ in told], shape),
-            y=np.array([value for _, value in told], float),
+            x=np.reshape([row for row, _, _ in told], shape),
+            y=np.array([value for _, value, _ in told], float),
+            sem=filled_errors(error for _, _, error in told),
             pending=np.reshape(pending, shape),
             num_before=sum(t.number < trial.number for t in others),
             chain=next((chain for chain in chains if chain is not None), None),

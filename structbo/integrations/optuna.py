@@ -171,4 +171,4 @@ def _next_point(engine: Engine, history: History) -> FloatArray:
     if engine.chain is not None:
         engine.chain.restore(history.chain)
     x, y, pending = history.x, history.y, history.pending
-    return engine.propose(x, y, pending, 1, num_before=history.num_before)
+    return engine.propose(x, y, pending, 1, sem=history.sem, num_before=history.num_before)

@@ -13,6 +13,7 @@ from structbo.integrations.distributions import distribution_of
 from structbo.integrations.history import (
     ENQUEUED,
     FAILED,
+    SEM,
     counts,
     direction_of,
     known_params,
@@ -21,7 +22,7 @@ from structbo.integrations.history import (
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.arguments import checked_count
 from structbo.optimizer import Optimizer, Settings
-from structbo.optimizer.lookup import number_of, told_value
+from structbo.optimizer.lookup import Told, number_of
 from structbo.space import SpaceLike
 
 
@@ -81,14 +82,15 @@ class StudyOptimizer(Optimizer):
         trials = [self._trials[number] for number in asked]
         return trials[0] if n is None else trials
 
-    def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
-        known = told_value(value)
+    def tell(self, trial: Trial | int | Any, value: Told = None) -> Trial:
+        known, sem = self._told_value(value)
         self.read()
         is_lost = self._is_lost(trial)
         number = None if is_lost else number_of(trial, self._trials, self.space)
         if number is None:
-            number = self._add(trial.params if isinstance(trial, Trial) else trial, known)
+            number = self._add(trial.params if isinstance(trial, Trial) else trial, known, sem)
         elif math.isfinite(known):
+            self._keep_error(number, sem)
             self.study.tell(number, known)
         else:
             self.study.tell(number, state=TrialState.FAIL)
@@ -130,15 +132,22 @@ class StudyOptimizer(Optimizer):
         state = self._trials[trial.number].state
         return state == "withdrawn" or (state == "waiting" and trial.state == "pending")
 
-    def _add(self, point: Any, value: float) -> int:
+    def _keep_error(self, number: int, sem: float | None) -> None:
+        """Stores a standard error, before the value: a trial that is complete has all it will."""
+        if sem is not None:
+            trial_id = self.study.get_trials(deepcopy=False)[number]._trial_id
+            self.study._storage.set_trial_system_attr(trial_id, SEM, sem)
+
+    def _add(self, point: Any, value: float, sem: float | None) -> int:
         """Adds a trial that was not asked for; its number."""
         is_finite = math.isfinite(value)
+        attributes = {} if sem is None else {SEM: sem}
         return self._create(
             state=TrialState.COMPLETE if is_finite else TrialState.FAIL,
             value=value if is_finite else None,
             params=self._by_name(point, "trial"),
             distributions=self._distributions,
-            system_attrs={} if is_finite else {FAILED: True},
+            system_attrs=attributes if is_finite else {FAILED: True},
         )
 
     def _create(self, **fields: Any) -> int:
@@ -169,7 +178,7 @@ class StudyOptimizer(Optimizer):
         params = np.array(values) if self.space.is_box else dict(zip(names, values, strict=True))
         if is_told:
             unit_points(self.space, [params], f"trial {number} of {self.study.study_name!r}")
-            return Trial(number, params).told(known_value(frozen))
+            return Trial(number, params).told(known_value(frozen), frozen.system_attrs.get(SEM))
         if frozen.state == TrialState.WAITING:
             return Trial(number, params, state="waiting")
         return Trial(number, params, state="pending" if counts(frozen) else "withdrawn")

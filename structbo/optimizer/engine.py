@@ -60,6 +60,7 @@ class Engine:
         pending: FloatArray,
         n: int,
         *,
+        sem: FloatArray | None = None,
         num_before: int | None = None,
     ) -> FloatArray:
         """The next points.
@@ -69,6 +70,7 @@ class Engine:
             y: their values, shape (m,); those of failed evaluations are not finite.
             pending: points being evaluated, shape (p, D).
             n: how many points to propose.
+            sem: standard errors of the values, shape (m,); None if there are none.
             num_before: how many points were asked for before these; by default m + p. It decides
                 which points of the quasi-random sequence come next, and the random choices.
 
@@ -85,7 +87,8 @@ class Engine:
             return self._new_points(known, n, skip=step)
         with double_precision():
             standardized = Standardized.of(y)
-            data = Data.padded(x, standardized.values)
+            known_noise = None if sem is None else (sem / standardized.scale) ** 2
+            data = Data.padded(x, standardized.values, known_noise)
             draws = self._source.advance(data)
             method = self.method
             seed = step_seed(method.seed, step, use=PROPOSAL)

@@ -1,7 +1,7 @@
 """Which trial is told, by itself, by its number, or by its point; and its value."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -9,6 +9,8 @@ from structbo.data import State, Trial, one_number, unit_points
 from structbo.models.arguments import is_integer
 from structbo.space import Space
 
+Told: TypeAlias = float | tuple[float | None, float | None] | None
+"""What is told of a trial: a value, or a mean and its standard error; None for what is unknown."""
 PAST: dict[State, str] = {
     "waiting": "waits in the queue: ask for it first",
     "complete": "was already told",
@@ -17,15 +19,25 @@ PAST: dict[State, str] = {
 }
 
 
-def told_value(value: Any) -> float:
-    """The value of a trial as a float; NaN for None.
+def told_value(value: Any) -> tuple[float, float | None]:
+    """The value of a trial as a float, NaN for None, and its standard error if there is one.
+
+    Args:
+        value: a number or None; or a pair of a mean and its standard error, which may be None.
 
     Raises:
-        ValueError: if it is not a number.
+        ValueError: if it is anything else, or the standard error is negative or not finite.
     """
-    return one_number(
-        "value", value, hint="; tell(trial, value) takes one trial, and its value second"
-    )
+    hint = "; tell(trial, value) takes one trial, and its value second, or (mean, sem)"
+    if not (isinstance(value, tuple) and len(value) == 2):
+        return one_number("value", value, hint=hint), None
+    mean, sem = one_number("mean", value[0], hint=hint), value[1]
+    if sem is None:
+        return mean, None
+    error = one_number("sem", sem, hint=hint)
+    if not (0.0 <= error < np.inf):
+        raise ValueError(f"sem must be a standard error, 0 or more and finite, got {sem!r}.")
+    return mean, error
 
 
 def number_of(

@@ -13,12 +13,13 @@ from structbo.data import (
     trials_in,
     unit_points,
 )
+from structbo.draws import check_known_noise
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
-from structbo.optimizer.lookup import number_of, told_value
+from structbo.optimizer.lookup import Told, number_of, told_value
 from structbo.optimizer.ranking import Estimate, ranked
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Method, Settings, shows
@@ -98,9 +99,9 @@ class Optimizer(Record, KeepsPrecision):
         missing = first + count - len(queue) - len(self._trials)
         if missing:
             pending = [t for t in self._trials if t.state == "pending" or t.number in queue]
-            x, y = self._table(self._told)
+            x, y, sem = self._table(self._told)
             waiting = unit_points(self.space, [t.params for t in pending], "params")
-            points = self._engine.propose(x, y, waiting, missing)
+            points = self._engine.propose(x, y, waiting, missing, sem=sem)
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
@@ -146,13 +147,15 @@ class Optimizer(Record, KeepsPrecision):
                 return
             self._trials.append(self._first_stage.ask(len(self._trials)))
 
-    def tell(self, trial: Trial | int | Any, value: float | None = None) -> Trial:
+    def tell(self, trial: Trial | int | Any, value: Told = None) -> Trial:
         """Reports the objective at a point.
 
         Args:
             trial: a trial that was asked for, its number, its ``params``, or any other point of the
                 space in their format.
-            value: the objective; None, NaN or infinite for a failed evaluation.
+            value: the objective; None, NaN or infinite for a failed evaluation. Where it is the
+                mean of several evaluations, give ``(mean, sem)`` with its standard error: the
+                square of that adds to the noise that the model learns, at this point.
 
         Returns:
             The trial as it is kept.
@@ -160,26 +163,35 @@ class Optimizer(Record, KeepsPrecision):
         Raises:
             ValueError: if the trial is unknown or already told, the point is outside the space, or
                 the value is not a number. Nothing told before is lost.
+            TypeError: if there is a standard error and the model does not take known noise.
         """
-        known = told_value(value)
+        known, sem = self._told_value(value)
         number = number_of(trial, self._trials, self.space)
         if number is None:
             params = self.space.as_legal([trial], name="trial")[0]
-            told = Trial(len(self._trials), params).told(known)
+            told = Trial(len(self._trials), params).told(known, sem)
             self._trials.append(told)
         else:
-            told = self._trials[number] = self._trials[number].told(known)
+            told = self._trials[number] = self._trials[number].told(known, sem)
             self._first_stage.tell(told)
         self._log(told)
         return told
+
+    def _told_value(self, value: Any) -> tuple[float, float | None]:
+        """A value, and its standard error if there is one and the model can take it."""
+        known, sem = told_value(value)
+        if sem is not None:
+            check_known_noise(self.method.model, self.space.num_dims)
+        return known, sem
 
     def tell_frame(self, frame: Any) -> list[Trial]:
         """Reports a table of trials, such as `to_frame` makes, of this run or of another one.
 
         Args:
             frame: a DataFrame with a column for every parameter, and the column value, with NaN for
-                failed evaluations. There may be a column state: trials that are "pending" or
-                "waiting" in it are enqueued, those "withdrawn" left out.
+                failed evaluations. There may be a column sem, of standard errors, and a column
+                state: trials that are "pending" or "waiting" in it are enqueued, those "withdrawn"
+                left out.
 
         Returns:
             The trials as they are kept.
@@ -189,7 +201,7 @@ class Optimizer(Record, KeepsPrecision):
                 or a state is none. Then none of the trials is told.
         """
         return [
-            self.tell(t.params, t.value) if t.is_told else self.enqueue(t.params)
+            self.tell(t.params, (t.value, t.sem)) if t.is_told else self.enqueue(t.params)
             for t in trials_in(frame, self.space)
         ]
 
@@ -292,12 +304,13 @@ class Optimizer(Record, KeepsPrecision):
         if len(self._complete) < 2:
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
-            x, y = self._table(told)
+            x, y, sem = self._table(told)
             y, location, scale = Standardized.of(y)
             found = fit(
                 self.method.model,
                 x,
                 y,
+                sem=None if sem is None else sem / scale,
                 sampler=self.method.sampler,
                 seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),

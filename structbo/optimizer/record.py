@@ -7,6 +7,7 @@ from structbo.data import (
     Direction,
     Trial,
     direction_sign,
+    filled_errors,
     trial_frame,
     trial_values,
     unit_points,
@@ -60,8 +61,9 @@ class Record:
         """All trials as a table.
 
         Returns:
-            A pandas DataFrame with the columns number, one per parameter and fixed value, value and
-            state. A parameter of one of these names has the column ``params_number`` and so on.
+            A pandas DataFrame with the columns number, one per parameter and fixed value, value,
+            sem if one was told, and state. A parameter of one of these names has the column
+            ``params_number`` and so on.
 
         Raises:
             ImportError: if pandas is not installed.
@@ -84,7 +86,7 @@ class Record:
     def _complete(self) -> list[Trial]:
         return [t for t in self._trials if t.state == "complete"]
 
-    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray]:
-        """Points of the unit cube, and values to be maximized."""
+    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+        """Points of the unit cube, values to be maximized, and their standard errors if any."""
         x = unit_points(self.space, [t.params for t in told], "params")
-        return x, self._sign * trial_values(told)
+        return x, self._sign * trial_values(told), filled_errors(t.sem for t in told)

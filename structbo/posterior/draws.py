@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.data import Data, checked_data, column_names
+from structbo.data import Data, checked_data, checked_errors, column_names
 from structbo.draws import Draws, condition
 from structbo.models import AdditiveCovariance, ConditionedGP, Model
 from structbo.models.arguments import checked_count
@@ -46,9 +46,11 @@ class PosteriorDraws(KeepsPrecision):
     sample_stats: dict[str, NDArray[Any]] = field(default_factory=dict)
     names: tuple[str, ...] = ()
     units: Units = UNIT_CUBE
+    sem: FloatArray | None = None
 
     def __post_init__(self) -> None:
         X, y = checked_data(self.X, self.y)
+        sem = checked_errors(self.sem, y)
         names = checked_names(self.names, X.shape[1], column_names(self.X))
         units = Units.of_unit_cube(names) if self.units is UNIT_CUBE else self.units
         if units.space.names != names:
@@ -62,7 +64,7 @@ class PosteriorDraws(KeepsPrecision):
         if len({value.shape[:2] for value in draws.values()}) != 1:
             shapes = {name: value.shape for name, value in draws.items()}
             raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
-        checked = {"X": X, "y": y, "draws": draws, "names": names, "units": units}
+        checked = {"X": X, "y": y, "draws": draws, "names": names, "units": units, "sem": sem}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -115,7 +117,7 @@ class PosteriorDraws(KeepsPrecision):
 
     def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
         """Draws of the latent sites that are conditioned on nothing."""
-        return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={})
+        return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={}, sem=None)
 
     def thinned(self, max_draws: int) -> Self:
         """As many draws of every chain, evenly spaced, at most so many of all chains together.
@@ -175,7 +177,9 @@ class PosteriorDraws(KeepsPrecision):
     @property
     def data(self) -> Data:
         """The observations, padded; one row of padding if there are none."""
-        return Data.padded(self.X, self.y) if self.y.size else no_data(len(self.names))
+        if not self.y.size:
+            return no_data(len(self.names))
+        return Data.padded(self.X, self.y, None if self.sem is None else self.sem**2)
 
     @cached_property
     def trace(self) -> dict[str, Any]:
@@ -276,8 +280,7 @@ def _mapped(
 @compiled("model")
 def _log_densities(model: Model, draws: dict[str, Any], data: Data) -> Array:
     def one(draw: Draws) -> Array:
-        run = handlers.seed(model, 0)
-        return log_density(run, (data.x, data.y), {"mask": data.mask}, draw)[0]
+        return log_density(handlers.seed(model, 0), *data.arguments, draw)[0]
 
     return jax.lax.map(one, draws)
 

@@ -6,8 +6,8 @@ import jax
 from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.data import checked_data, column_names
-from structbo.draws import check_run, run_chains
+from structbo.data import checked_data, checked_errors, column_names, known_noise_argument
+from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import Model
 from structbo.models.arguments import check_model, checked_count, checked_seed
 from structbo.models.precision import double_precision
@@ -22,6 +22,7 @@ def fit(
     X: ArrayLike,
     y: ArrayLike,
     *,
+    sem: ArrayLike | None = None,
     num_warmup: int = 200,
     num_samples: int = 250,
     num_chains: int = 2,
@@ -42,6 +43,9 @@ def fit(
         X: points of the unit cube, shape (n, D), an array or a DataFrame.
         y: observations, shape (n,). Where X and y are tables of pandas, rows belong together by
             their index.
+        sem: standard errors of the observations, shape (n,), where they are known, as of means
+            over repeated evaluations. Their squares add to the noise of the model, which must take
+            the argument ``known_noise`` and hand it to `MarginalGP`, as `AdditiveGP` does.
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
         num_chains: how many chains to run, one after the other.
@@ -57,7 +61,8 @@ def fit(
     Raises:
         ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
             finite, a number of steps or chains is out of range, or names do not fit.
-        TypeError: if the model is none of NumPyro, or its structure returns no decomposition.
+        TypeError: if the model is none of NumPyro, its structure returns no decomposition, or it
+            does not take known noise where there are standard errors.
 
     Warns:
         ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
@@ -66,10 +71,13 @@ def fit(
     check_model(model)
     columns = column_names(X)
     X, y = checked_data(X, y)
+    errors = checked_errors(sem, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
     names = checked_names(names, X.shape[1], columns)
     check_run(model, X.shape[1])
+    if errors is not None:
+        check_known_noise(model, X.shape[1])
     with double_precision():
         draws, statistics = run_chains(
             model,
@@ -77,11 +85,12 @@ def fit(
             X,
             y,
             jax.random.key(checked_seed(seed)),
+            options=known_noise_argument(None if errors is None else errors**2),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),
             num_chains=checked_count("num_chains", num_chains),
             show_progress_bar=show_progress_bar,
         )
-    posterior = Posterior(model, X, y, draws, statistics, names)
+    posterior = Posterior(model, X, y, draws, statistics, names, sem=errors)
     warn_unless_converged(posterior)
     return posterior

@@ -41,10 +41,11 @@ class Posterior(PosteriorDraws):
         names: of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
         units: of points and values in predictions and effects. A posterior of an `Optimizer` has
             its space, and values as they were told; by default, units are those of X and y.
+        sem: standard errors of y, on its scale, shape (n,), if they are known; see `fit`.
 
     Raises:
-        ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
-            finite, or units have other names.
+        ValueError: if shapes or indices do not match, X leaves the unit cube, a value or a standard
+            error is not finite, or units have other names.
     """
 
     def edge_probabilities(self) -> Probabilities:

@@ -43,6 +43,7 @@ def leave_one_out_densities(gp: ConditionedGP, y: Array) -> Array:
 def replicate(gp: ConditionedGP, y: Array, key: Array) -> Array:
     """New observations of the same function at the same points, shape (n,)."""
     identity = jnp.eye(y.shape[0], dtype=y.dtype)
-    covariance = masked(gp.covariance_between(gp.x, gp.x) + gp.noise * identity, gp.mask)
+    noise = gp.noise_variances * identity
+    covariance = masked(gp.covariance_between(gp.x, gp.x) + noise, gp.mask)
     white = jax.random.normal(key, y.shape, y.dtype)
-    return y - gp.noise * gp.alpha + safe_cholesky(covariance) @ white
+    return y - gp.noise_variances * gp.alpha + safe_cholesky(covariance) @ white

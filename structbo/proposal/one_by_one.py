@@ -54,7 +54,10 @@ def _with_fantasies(
         values = np.asarray(_mean(model, draws, data, jnp.asarray(padded.x)))[: len(points)]
     else:
         values = np.full(len(points), lie(y))
-    return Data.padded(np.concatenate([x, points]), np.concatenate([y, values]))
+    known = data.known_noise
+    if known is not None:
+        known = np.concatenate([np.asarray(known)[rows], np.zeros(len(points))])
+    return Data.padded(np.concatenate([x, points]), np.concatenate([y, values]), known)
 
 
 @compiled("model")

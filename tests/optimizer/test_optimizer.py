@@ -329,7 +329,7 @@ def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatc
     assert first.units.space == finished.space
     assert np.allclose(X, (points(finished) - BOX[:, 0]) / np.ptp(BOX, axis=1))
     assert options.pop("show_progress_bar") is False, "standard error is no terminal here"
-    assert options == {"seed": 0, "names": ("x0", "x1"), "sampler": default_sampler}
+    assert options == {"seed": 0, "names": ("x0", "x1"), "sampler": default_sampler, "sem": None}
 
     finished.ask()
     assert finished.posterior is first, "a pending trial changes nothing"

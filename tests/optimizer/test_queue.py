@@ -54,7 +54,9 @@ def test_points_of_the_queue_are_pending_for_those_proposed_with_them(
     """And they count as asked for: the quasi-random sequence goes on after them."""
     seen: list[tuple[np.ndarray, int]] = []
 
-    def propose(x: np.ndarray, y: np.ndarray, pending: np.ndarray, n: int) -> np.ndarray:
+    def propose(
+        x: np.ndarray, y: np.ndarray, pending: np.ndarray, n: int, *, sem: None
+    ) -> np.ndarray:
         seen.append((pending, n))
         return np.full((n, 2), 0.5)
 

@@ -130,7 +130,11 @@ class Doubled(MarginalGP):
 def observe(kind: str, covariance: AdditiveCovariance, X, y, mask) -> None:
     s = size(covariance.decomposition)
     noise = 0.1 + 0.02 * s if kind == "noise" else jnp.array(0.1)
-    gp = (Doubled if kind == "own class" else MarginalGP)(covariance, X, noise, mask)
+    known_noise = {
+        "known noise": 0.1 * jnp.arange(len(X)),
+        "known noise of the site": 0.02 * s * jnp.arange(len(X)),
+    }.get(kind)
+    gp = (Doubled if kind == "own class" else MarginalGP)(covariance, X, noise, mask, known_noise)
     if kind == "penalty":
         numpyro.factor("penalty", -0.3 * s)
     if kind == "two outputs":
@@ -145,6 +149,8 @@ def observe(kind: str, covariance: AdditiveCovariance, X, y, mask) -> None:
 LIKELIHOODS = (
     "plain",
     "noise",
+    "known noise",
+    "known noise of the site",
     "own class",
     "penalty",
     "two outputs",
@@ -231,6 +237,8 @@ RECIPES = [
     Recipe("few cliques", (), ("fixed residual",), "own class"),
     Recipe("mixture", ("largest size",), (), "scaled"),
     Recipe("pairs", (), (), "scaled by the site"),
+    Recipe("pairs", ("copied",), (), "known noise"),
+    Recipe("small blocks", (), (), "known noise of the site"),
     Recipe("small blocks", ("own table",), ("relevance",), "penalty"),
 ]
 

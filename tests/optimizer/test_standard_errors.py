@@ -1,0 +1,153 @@
+"""Values that are told with their standard errors."""
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+import pandas as pd
+import pytest
+from short_runs import BOX, bowl, given_graphs
+
+from structbo import Optimizer, Space
+from structbo.data import Data
+from structbo.draws import Chain
+from structbo.integrations.study_optimizer import StudyOptimizer
+from structbo.models import AdditiveGP, main_effects
+
+SPACE = Space({"a": (0.0, 1.0), "b": (0.0, 1.0)})
+MODEL = AdditiveGP(main_effects())
+DRAW = {"lengthscale": np.full(2, 0.4), "outputscale": np.ones(()), "noise": np.array(1e-3)}
+
+
+def points(number: int) -> list[Any]:
+    return SPACE.from_unit(np.random.default_rng(0).random((number, 2)))
+
+
+def test_a_trial_keeps_its_error() -> None:
+    optimizer = Optimizer(SPACE)
+    told = optimizer.tell(optimizer.ask(), (2.5, 0.5))
+    assert (told.state, told.value, told.sem) == ("complete", 2.5, 0.5)
+    assert optimizer.tell(points(1)[0], (np.float64(1.0), np.array(0.0))).sem == 0.0
+    assert optimizer.tell(optimizer.ask(), (1.0, None)).sem is None
+    failed = optimizer.tell(optimizer.ask(), (np.nan, 0.5))
+    assert (failed.state, failed.sem) == ("failed", None)
+    assert pickle.loads(pickle.dumps(optimizer)).trials == optimizer.trials
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ((1.0, -0.5), "sem must be a standard error, 0 or more and finite, got -0.5"),
+        ((1.0, np.nan), "sem must be a standard error.*got nan"),
+        ((1.0, np.inf), "sem must be a standard error.*got inf"),
+        ((1.0, "0.5"), "sem must be one number, got '0.5'"),
+        (("1.0", 0.5), "mean must be one number, got '1.0'"),
+        ((1.0, 0.5, 2), r"value must be one number, got \(1.0, 0.5, 2\).*, or \(mean, sem\)"),
+        ([1.0, 0.5], r"value must be one number, got \[1.0, 0.5\]"),
+    ],
+)
+def test_pairs_that_are_none_are_named(value: Any, message: str) -> None:
+    optimizer = Optimizer(SPACE)
+    trial = optimizer.ask()
+    with pytest.raises(ValueError, match=message):
+        optimizer.tell(trial, value)
+    assert optimizer.trials == (trial,)
+
+
+def deaf(X: Any, y: Any = None, mask: Any = None) -> Any:
+    return MODEL(X, y, mask)
+
+
+def test_a_model_must_take_them() -> None:
+    optimizer = Optimizer(SPACE, model=deaf)
+    trial = optimizer.ask()
+    with pytest.raises(
+        TypeError, match=r"deaf.* does not use known noise .*: give it the argument"
+    ):
+        optimizer.tell(trial, (1.0, 0.1))
+    assert optimizer.trials == (trial,)
+    assert optimizer.tell(trial, (1.0, None)).value == 1.0
+
+
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Data]:
+    """The data that chains are given."""
+    found: list[Data] = []
+
+    def advance(self: Chain, data: Data) -> dict[str, np.ndarray]:
+        found.append(data)
+        return {name: value[None] for name, value in DRAW.items()}
+
+    monkeypatch.setattr(Chain, "advance", advance)
+    return found
+
+
+def test_the_model_sees_variances_on_its_own_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = seen(monkeypatch)
+    optimizer = Optimizer(SPACE, model=MODEL, num_initial=3)
+    values = [3.0, 1.0, 5.0]
+    for point, value in zip(points(3), values, strict=True):
+        optimizer.tell(point, value)
+    optimizer.ask()
+    assert found[0].known_noise is None, "as if there were no such argument"
+    optimizer.tell(points(4)[3], (3.0, 0.5))
+    optimizer.ask()
+    assert found[1].known_noise is not None
+    expected = 0.5**2 / np.var([*values, 3.0])
+    np.testing.assert_allclose(found[1].known_noise[:5], [0.0, 0.0, 0.0, expected, 0.0])
+
+
+def test_a_value_of_which_little_is_known_says_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A low value far from the bowl draws the search away from it, unless nothing is sure of it."""
+    seen(monkeypatch)
+
+    def proposal(sem: float | None) -> np.ndarray:
+        optimizer = Optimizer(SPACE, model=MODEL, num_initial=3, seed=1)
+        for point in points(8):
+            optimizer.tell(point, (point["a"] - 0.3) ** 2 + (point["b"] - 0.6) ** 2)
+        optimizer.tell({"a": 0.9, "b": 0.9}, (-0.5, sem))
+        return np.array([*optimizer.ask().params.values()])
+
+    bottom = np.array([0.3, 0.6])
+    assert np.linalg.norm(proposal(None) - bottom) > 0.5
+    assert np.linalg.norm(proposal(100.0) - bottom) < 0.3
+
+
+def test_tables_have_them(tmp_path: Path) -> None:
+    optimizer = Optimizer(SPACE)
+    assert "sem" not in optimizer.to_frame().columns
+    first, second, third = points(3)
+    optimizer.tell(first, (2.0, 0.25))
+    optimizer.tell(second, 1.0)
+    optimizer.tell(third, np.nan)
+    frame = optimizer.to_frame()
+    assert list(frame.columns) == ["number", "a", "b", "value", "sem", "state"]
+    frame.to_csv(tmp_path / "runs.csv", index=False)
+    for table in (frame, pd.read_csv(tmp_path / "runs.csv").drop(columns="state")):
+        other = Optimizer(SPACE)
+        assert other.tell_frame(table) == list(optimizer.trials)
+    with pytest.raises(ValueError, match=r"'sem' of frame must hold .*, got -0\.25"):
+        Optimizer(SPACE).tell_frame(frame.assign(sem=[-0.25, 0.0, 0.0]))
+
+
+def test_a_study_keeps_them(tmp_path: Path) -> None:
+    """Another process goes on as an optimizer would that was never stopped."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    settings: Any = {"num_initial": 3, "inference": given_graphs}
+    study = optuna.create_study(storage=f"sqlite:///{tmp_path}/runs.db", study_name="run")
+    whole, kept = Optimizer(BOX, **settings), StudyOptimizer(study, BOX, **settings)
+    for number in range(4):
+        told = []
+        for optimizer in (whole, kept):
+            trial = optimizer.ask()
+            told.append(optimizer.tell(trial, (bowl(trial.params), 0.1 * number)))
+        assert told[0] == told[1]
+    added = kept.tell([0.5, 2.0], (1.0, 0.25))
+    assert (added.value, added.sem) == (1.0, 0.25)
+    whole.tell([0.5, 2.0], (1.0, 0.25))
+    again = StudyOptimizer(
+        optuna.load_study(study_name="run", storage=study._storage), BOX, **settings
+    )
+    assert again.trials == whole.trials
+    assert np.array_equal(again.ask().params, whole.ask().params)
