@@ -1,5 +1,7 @@
 """The evaluations of one run, and what becomes of them when it breaks off."""
 
+import statistics
+import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from types import TracebackType
@@ -8,6 +10,9 @@ from typing import Any, Self
 from structbo.data import Trial, one_number
 from structbo.optimizer.engine import SpaceExhausted
 from structbo.optimizer.optimizer import Optimizer
+
+NUM_RECENT = 10
+"""How many of the last evaluations tell how long the next one will take."""
 
 
 class Evaluations:
@@ -29,6 +34,8 @@ class Evaluations:
         self._executor = executor
         self._pending_before = {t.number for t in optimizer.trials if t.state == "pending"}
         self._running: dict[Future[Any], Trial] = {}
+        self._asked_at: dict[int, float] = {}
+        self._seconds: list[float] = []
 
     def __enter__(self) -> Self:
         return self
@@ -51,13 +58,20 @@ class Evaluations:
     def __len__(self) -> int:
         return len(self._running)
 
+    @property
+    def expected_seconds(self) -> float:
+        """How long a trial takes from asking to its value: the median of the last; at first 0."""
+        return statistics.median(self._seconds[-NUM_RECENT:]) if self._seconds else 0.0
+
     def start(self, number: int) -> int:
         """Starts so many trials, or fewer if the space has no more points; how many they were."""
+        now = time.monotonic()
         for size in range(number, 0, -1):
             try:
                 trials = self._optimizer.ask(size)
             except SpaceExhausted:
                 continue
+            self._asked_at |= {trial.number: now for trial in trials}
             self._running |= {self._submit(trial): trial for trial in trials}
             return size
         return 0
@@ -77,6 +91,7 @@ class Evaluations:
         value = None if has_failed(future) else future.result()
         name = f"trial {trial.number}: what {name_of(self._objective)} returned"
         told = self._optimizer.tell(trial, one_number(name, value))
+        self._seconds.append(time.monotonic() - self._asked_at.pop(trial.number))
         del self._running[future]
         return told
 

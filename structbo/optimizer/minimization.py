@@ -93,7 +93,7 @@ def _run(
     ):
         while True:
             free = min(n_trials - asked, n_jobs - len(evaluations))
-            if free and time.monotonic() < stop_at:
+            if free and time.monotonic() + evaluations.expected_seconds < stop_at:
                 if optimizer.will_compile:
                     progress.set_description_str(f"{direction}, compiling")
                 started = evaluations.start(free)
@@ -284,7 +284,9 @@ def minimize(
         load_if_exists: whether to continue the study if it exists, with the same settings, as if it
             had not stopped. Trials that still run in it are taken for lost: only one process at a
             time may call this function. Several share a study by `StructboSampler`.
-        timeout: stop asking for points after this many seconds.
+        timeout: a number of seconds after which the run should be over. No point is asked for if
+            it would be late with the median time, from asking to value, of the last ten; those that
+            are being evaluated are waited for.
         catch: exceptions of the objective that count as failed evaluations; others are raised.
         callbacks: called with (optimizer, trial) after every evaluation. One that raises
             `StopSearch` ends the run; `StopBelowGain` is one.

@@ -1,6 +1,7 @@
 """The whole loop: how it ends, what it keeps, and that it finds the optimum of easy functions."""
 
 import importlib
+import itertools
 import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -108,20 +109,26 @@ def test_an_objective_may_change_its_argument(workers: int) -> None:
     ]
 
 
-def test_the_timeout_ends_the_run_after_the_evaluation_at_hand(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = iter(range(100, 1000))
+def test_a_run_is_over_when_its_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two evaluations take 10 seconds, the others 4; their median is what to expect."""
     now = [100.0]
     fake = SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr(importlib.import_module("structbo.optimizer.minimization"), "time", fake)
+    for module in ("minimization", "evaluations"):
+        monkeypatch.setattr(importlib.import_module(f"structbo.optimizer.{module}"), "time", fake)
 
-    def objective(point: np.ndarray) -> float:
-        now[0] += 10.0
-        return float(next(clock))
+    def run(timeout: float) -> int:
+        begin, calls = now[0], itertools.count()
 
-    assert len(minimize(objective, BOX, 50, num_initial=MANY, timeout=35.0).trials) == 4
-    assert minimize(objective, BOX, 50, timeout=0.0).trials == ()
+        def objective(point: np.ndarray) -> float:
+            now[0] += 10.0 if next(calls) < 2 else 4.0
+            return bowl(point)
+
+        trials = minimize(objective, BOX, 50, num_initial=MANY, timeout=timeout).trials
+        assert now[0] - begin <= max(timeout, 10.0)
+        return len(trials)
+
+    timeouts = [0.0, 1.0, 20.0, 20.5, 30.0, 30.5, 34.5, 35.5, 36.5, 40.5]
+    assert [run(timeout) for timeout in timeouts] == [0, 1, 1, 2, 2, 3, 4, 5, 6, 7]
 
 
 def test_a_finite_space_ends_the_run_with_a_warning() -> None:
