@@ -37,29 +37,30 @@ def failing_at(
     return function
 
 
+def drawn(
+    with_graphs: bool, model: Model, x: np.ndarray, y: np.ndarray, seed: int
+) -> list[dict[str, Any]]:
+    """Six random draws, of the types of a Markov chain's."""
+    rng, num_dims = np.random.default_rng(seed), x.shape[1]
+    scales = rng.uniform(0.3, 2.0, (6, num_dims))
+    known = {"outputscale": np.ones(()), "noise": np.array(1e-2)}
+    if not with_graphs:
+        return [{"lengthscale": row, **known} for row in scales]
+    known |= {"rho": np.array(0.5), "kappa": np.ones(())}
+    upper = np.triu(rng.random((6, num_dims, num_dims)) < 0.5, 1)
+    graphs = (upper | np.swapaxes(upper, 1, 2)).astype(np.int32)
+    return [{"lengthscale": row, "Z": Z, **known} for row, Z in zip(scales, graphs, strict=True)]
+
+
 def given_draws(model: Model, seed: int, *, with_graphs: bool = False) -> Fitted:
-    """Six random draws, of the types of a Markov chain's: compiling that takes as long as the rest.
+    """In place of a Markov chain, which takes as long to compile as all the rest.
 
     Args:
         model: one with main effects alone, or the default one.
         seed: of the draws, together with the number of observations.
         with_graphs: whether there are the sites of the default model, whose graphs are random.
     """
-
-    def draws(model: Model, x: np.ndarray, y: np.ndarray, seed: int) -> list[dict[str, Any]]:
-        rng, num_dims = np.random.default_rng(seed), x.shape[1]
-        scales = rng.uniform(0.3, 2.0, (6, num_dims))
-        known = {"outputscale": np.ones(()), "noise": np.array(1e-2)}
-        if not with_graphs:
-            return [{"lengthscale": row, **known} for row in scales]
-        known |= {"rho": np.array(0.5), "kappa": np.ones(())}
-        upper = np.triu(rng.random((6, num_dims, num_dims)) < 0.5, 1)
-        graphs = (upper | np.swapaxes(upper, 1, 2)).astype(np.int32)
-        return [
-            {"lengthscale": row, "Z": Z, **known} for row, Z in zip(scales, graphs, strict=True)
-        ]
-
-    return Fitted(model, seed, draws)
+    return Fitted(model, seed, partial(drawn, with_graphs))
 
 
 given_graphs = partial(given_draws, with_graphs=True)

@@ -16,7 +16,7 @@ from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 
-NUM_DIMS, NUM_DRAWS = 3, 4
+NUM_DIMS, NUM_DRAWS = 3, 6
 RUN_IN_PASSES = chain_module.RUN_IN_PASSES
 MODEL = default_model((2,))
 SHAPES = {

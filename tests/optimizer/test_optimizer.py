@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from short_runs import BOX, bowl
+from short_runs import BOX, bowl, given_draws
 
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
 from structbo.data import Data
@@ -261,7 +261,8 @@ def test_an_exhausted_space_refuses_to_be_asked_and_keeps_its_trials() -> None:
 
 
 def run(direction: Any = "minimize", num_trials: int = 7, **settings: Any) -> Optimizer:
-    optimizer = Optimizer(BOX, direction, **{"model": AdditiveGP(main_effects()), **settings})
+    model = AdditiveGP(main_effects())
+    optimizer = Optimizer(BOX, direction, **{"model": model, "inference": given_draws, **settings})
     sign = 1.0 if direction == "minimize" else -1.0
     for _ in range(num_trials):
         trial = optimizer.ask()
