@@ -59,10 +59,14 @@ class MarginalGP(dist.Distribution):
         self.known_noise = known_noise
         super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
 
+    @property
+    def noise_variances(self) -> Array:
+        """That of every observation, shape (n,), or a scalar if it is the same of all."""
+        return self.noise if self.known_noise is None else self.noise + self.known_noise
+
     def with_noise(self, gram: Array) -> Array:
         """A Gram matrix with the noise added to its diagonal."""
-        variances = noise_variances(self.noise, self.known_noise)
-        return gram + variances * jnp.eye(gram.shape[0], dtype=gram.dtype)
+        return gram + self.noise_variances * jnp.eye(gram.shape[0], dtype=gram.dtype)
 
     @property
     def covariance_matrix(self) -> Array:
@@ -82,15 +86,8 @@ class MarginalGP(dist.Distribution):
         """The posterior given the observations, shape (n,)."""
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
         alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
-        variances = noise_variances(self.noise, self.known_noise)
-        return ConditionedGP(
-            self.covariance, self.x, self.data_mask, self.noise, variances, cholesky, alpha
-        )
-
-
-def noise_variances(noise: Array, known_noise: Array | None) -> Array:
-    """The noise variance of every observation, shape (n,), or a scalar if it is the same of all."""
-    return noise if known_noise is None else noise + known_noise
+        noise = self.noise, self.noise_variances
+        return ConditionedGP(self.covariance, self.x, self.data_mask, *noise, cholesky, alpha)
 
 
 @partial(

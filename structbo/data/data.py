@@ -56,7 +56,7 @@ class Data(NamedTuple):
 
 
 def known_noise_argument(known_noise: Any) -> dict[str, Any]:
-    """The keyword argument of a model, for models of one's own that do not know it none."""
+    """The keyword argument of a model; none without known noise, as models need not take it."""
     return {} if known_noise is None else {"known_noise": known_noise}
 
 

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from structbo.data.trial import State, Trial, filled_errors, trial_values
+from structbo.data.trial import State, Trial, trial_values
 from structbo.data.values import real_numbers
 from structbo.space import Space
 
@@ -78,7 +78,7 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
     for name, column in _columns_of(space).items():
         columns[column] = [point.get(name) for point in points]
     columns["value"] = trial_values(trials).tolist()
-    if filled_errors(trial.sem for trial in trials) is not None:
+    if any(trial.sem is not None for trial in trials):
         columns["sem"] = [trial.sem for trial in trials]
     columns["state"] = [trial.state for trial in trials]
     return pd.DataFrame(columns)

@@ -199,10 +199,14 @@ class Optimizer(Record, KeepsPrecision):
         Raises:
             ValueError: if a column is missing or unknown, a point is outside the space, or a value
                 or a state is none. Then none of the trials is told.
+            TypeError: if there is a standard error and the model does not take known noise.
         """
+        trials = trials_in(frame, self.space)
+        if any(t.sem is not None for t in trials):
+            check_known_noise(self.method.model, self.space.num_dims)
         return [
             self.tell(t.params, (t.value, t.sem)) if t.is_told else self.enqueue(t.params)
-            for t in trials_in(frame, self.space)
+            for t in trials
         ]
 
     def withdraw(self, trial: Trial | int) -> Trial:

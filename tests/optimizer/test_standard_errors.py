@@ -69,6 +69,10 @@ def test_a_model_must_take_them() -> None:
         optimizer.tell(trial, (1.0, 0.1))
     assert optimizer.trials == (trial,)
     assert optimizer.tell(trial, (1.0, None)).value == 1.0
+    frame = pd.DataFrame(points(2)).assign(value=[1.0, 2.0], sem=[np.nan, 0.1])
+    with pytest.raises(TypeError, match=r"deaf.* does not use known noise"):
+        optimizer.tell_frame(frame)
+    assert len(optimizer.trials) == 1, "the row without an error is not told either"
 
 
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Data]:
