@@ -23,6 +23,10 @@ from structbo.models import ConditionedGP
 from structbo.models.arrays import BoolArray, FloatArray
 from structbo.models.precision import double_precision
 
+LEAST_NOISE = 1e-8
+"""Relative to the prior variance. Variances that are smaller drown in the round-off of covariances,
+and multiples of them would be determinants of round-off."""
+
 
 @dataclass(frozen=True)
 class GroundSet:
@@ -32,7 +36,7 @@ class GroundSet:
         points: candidates in the unit cube, shape (m, D).
         mean: posterior mean, shape (m,).
         covariance: posterior covariance, shape (m, m).
-        noise: variance of an observation around the function.
+        noise: variance of an observation around the function, not below what covariances resolve.
         available: which candidates may be chosen, bool, shape (m,).
     """
 
@@ -102,4 +106,5 @@ def _moments(posteriors: ConditionedGP, x: Array) -> tuple[Array, Array, Array]:
     total, (means, noises) = jax.lax.scan(add, jnp.zeros((len(x), len(x))), posteriors)
     between = means - means.mean(0)
     covariance = (total + between.T @ between) / len(means)
-    return means.mean(0), covariance, noises.mean()
+    least = LEAST_NOISE * posteriors.covariance.outputscale.mean()
+    return means.mean(0), covariance, jnp.maximum(noises.mean(), least)

@@ -56,13 +56,17 @@ def posteriors() -> Posteriors:
     """Processes with random hyper-parameters given random data, and more points if asked for."""
     conditioned = jax.jit(lambda draws, data: condition(MODEL, draws, data))
 
-    def make(seed: int = 0, num_draws: int = NUM_DRAWS, more: Any = ()) -> Any:
+    def make(
+        seed: int = 0, num_draws: int = NUM_DRAWS, more: Any = (), noise: float | None = None
+    ) -> Any:
         rng = np.random.default_rng(seed)
         draws = {
             "lengthscale": rng.uniform(0.2, 0.6, (num_draws, NUM_DIMS)),
             "outputscale": rng.uniform(0.8, 1.2, num_draws),
             "noise": rng.uniform(0.01, 0.05, num_draws),
         }
+        if noise is not None:
+            draws["noise"] = np.full(num_draws, noise)
         x = rng.random((NUM_POINTS, NUM_DIMS))
         y = np.sin(6.0 * x[:, 0]) + x[:, 1] * x[:, 2]
         for point, value in more:
@@ -113,6 +117,18 @@ def test_one_more_evaluation_equals_conditioning_anew(posteriors: Posteriors):
     np.testing.assert_allclose(ground.mean, expected.mean, atol=1e-10)
     np.testing.assert_allclose(ground.covariance, expected.covariance, atol=1e-10)
     assert np.flatnonzero(~ground.available).tolist() == [7, 21]
+
+
+@pytest.mark.parametrize("strategy", ["DPP-MAX", "DPP-SAMPLE", "DPP-SAMPLE, chain"])
+def test_noise_below_round_off_leaves_the_kernel_a_covariance(posteriors: Posteriors, strategy):
+    """Chains of objectives without noise find variances of 1e-13. A factorization may add more."""
+    near = candidates()[:30] * 0.02 + 0.4
+    mixture, data = posteriors(more=[(point, 0.0) for point in near[:20]], noise=1e-16)
+    items, kernel = batch_kernel(problem_of(mixture, data, near), 4)
+    spectrum = np.linalg.eigvalsh(kernel[: len(items), : len(items)])
+    assert spectrum.min() > 0.99
+    chosen = choose_batch(STRATEGIES[strategy], mixture, data, near, 4, key=KEY, width=1.0)
+    assert len(set(chosen.tolist())) == 4
 
 
 @pytest.mark.parametrize("num_draws", [1, NUM_DRAWS])
