@@ -1,10 +1,17 @@
 """Time of one suggestion, and of a batch: warm, and as the first call of a fresh process.
 
-python examples/benchmarks/suggest.py
+    python examples/benchmarks/suggest.py [--peer botorch]
+
+Warm are medians of five asks, each after one more value; in seconds of one core. A peer is timed in
+turns with structbo on the same points: BoTorch's default model, fitted anew, and its expected
+improvement, with ten restarts and 512 raw samples.
 """
 
-import argparse
 import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -36,21 +43,71 @@ def objective(point: np.ndarray) -> float:
     return float(np.sin(5 * point[0] * point[1]) + point[2])
 
 
-def warm(num_dims: int, n: int, size: int, batch: str) -> float:
-    """Median seconds per ask of an optimizer that has already asked once."""
-    import structbo as sb
+class Structbo:
+    """An optimizer that goes on from one ask to the next."""
 
-    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
+    def __init__(self, num_dims: int, batch: str) -> None:
+        import structbo as sb
+
+        self._optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
+
+    def tell(self, point: np.ndarray, value: float) -> None:
+        self._optimizer.tell(point, -value)
+
+    def ask(self, size: int) -> list[np.ndarray]:
+        return [np.asarray(trial.params) for trial in self._optimizer.ask(size)]
+
+
+class BoTorch:
+    """What its documentation calls the default, at every ask from the start."""
+
+    def __init__(self, num_dims: int, batch: str) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        self._bounds = torch.stack([torch.zeros(num_dims), torch.ones(num_dims)]).double()
+        self._points: list[np.ndarray] = []
+        self._values: list[float] = []
+
+    def tell(self, point: np.ndarray, value: float) -> None:
+        self._points.append(point)
+        self._values.append(value)
+
+    def ask(self, size: int) -> list[np.ndarray]:
+        import torch
+        from botorch.acquisition import LogExpectedImprovement, qLogExpectedImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from botorch.optim import optimize_acqf
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        x = torch.tensor(np.array(self._points)).double()
+        model = SingleTaskGP(x, torch.tensor(self._values).double()[:, None])
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        best = max(self._values)
+        gain = (LogExpectedImprovement if size == 1 else qLogExpectedImprovement)(model, best)
+        return list(
+            optimize_acqf(gain, self._bounds, size, num_restarts=10, raw_samples=512)[0].numpy()
+        )
+
+
+def warm(method: type[Structbo | BoTorch], num_dims: int, n: int, size: int, batch: str) -> float:
+    """Median processor seconds per ask of a method that has already asked once."""
+    running = method(num_dims, batch)
     for point in np.random.default_rng(0).random((n - size, num_dims)):
-        optimizer.tell(point, objective(point))
+        running.tell(point, objective(point))
     times = []
     for _ in range(6):
-        start = time.perf_counter()
-        trials = optimizer.ask(size)
-        times.append(time.perf_counter() - start)
-        for trial in trials:
-            optimizer.tell(trial, objective(trial.params))
-    print(f"  first ask {times[0]:.1f} s, then {np.round(times[1:], 2)}", flush=True)
+        start = time.process_time()
+        points = running.ask(size)
+        times.append(time.process_time() - start)
+        for point in points:
+            running.tell(point, objective(point))
+    print(
+        f"  {method.__name__}: first ask {times[0]:.1f} s, then {np.round(times[1:], 2)}",
+        flush=True,
+    )
     return float(np.median(times[1:]))
 
 
@@ -70,15 +127,20 @@ def first_call(cache: str | None) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parser.add_argument("--peer", choices=["botorch"], help="a library to be timed beside")
+    peer = parser.parse_args().peer
     print(f"first call, cold cache:       {first_call(None):6.1f} s   (goal 25 s)", flush=True)
     with tempfile.TemporaryDirectory() as cache:
         first_call(cache)
         print(f"first call, persistent cache: {first_call(cache):6.1f} s   (goal  8 s)", flush=True)
     for num_dims, n, size, batch, goal in CASES:
-        seconds = warm(num_dims, n, size, batch)
+        seconds = warm(Structbo, num_dims, n, size, batch)
         case = f"D = {num_dims}, n = {n}, q = {size}, {batch}"
-        print(f"{case:<35} {seconds:.2f} s (goal {goal:.0f} s)")
+        row = f"{case:<35} {seconds:.2f} s (goal {goal:.0f} s)"
+        if peer is not None:
+            other = warm(BoTorch, num_dims, n, size, batch)
+            row += f", {peer} {other:.2f} s, ratio {seconds / other:.2f}"
+        print(row, flush=True)
 
 
 if __name__ == "__main__":
