@@ -156,12 +156,14 @@ class AdditiveCovariance:
             product = product * group.product(z, other, lengthscale, own)
         return product
 
-    def __call__(self, x: Array, other: Array) -> Array:
+    def __call__(self, x: Array, other: Array, mask: Array | None = None) -> Array:
         """Covariance of the function between two sets of points.
 
         Args:
             x: points of the unit cube, shape (n, D).
             other: points of the unit cube, shape (m, D).
+            mask: which of the other points count, bool, shape (m,): covariances with others may be
+                zero, which takes less time. Default: all.
 
         Returns:
             Shape (n, m).
@@ -180,4 +182,4 @@ class AdditiveCovariance:
             gram = self.shared_variance * additive
             return gram if residual is None else gram + residual
 
-        return by_tiles(gram, *self._projected(x, other))
+        return by_tiles(gram, *self._projected(x, other), mask)

@@ -70,8 +70,8 @@ class MarginalGP(dist.Distribution):
 
     @property
     def covariance_matrix(self) -> Array:
-        """Covariance of the observations, shape (n, n)."""
-        return self.with_noise(self.covariance(self.x, self.x))
+        """Covariance of the observations, shape (n, n); any numbers for padding."""
+        return self.with_noise(self.covariance(self.x, self.x, self.data_mask))
 
     def log_prob(self, value: Array) -> Array:
         density = log_marginal(self.covariance_matrix, value, self.data_mask)
@@ -145,11 +145,11 @@ class ConditionedGP:
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
-        return self.moments(self.covariance(x, self.x), self.covariance.outputscale)
+        return self.moments(self.covariance(x, self.x, self.mask), self.covariance.outputscale)
 
     def covariance_between(self, x: Array, other: Array) -> Array:
         """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
-        one, two = (self._to_data(self.covariance(p, self.x)) for p in (x, other))
+        one, two = (self._to_data(self.covariance(p, self.x, self.mask)) for p in (x, other))
         return self.covariance(x, other) - self._explained(one, two)
 
     def predict_component(self, component: Array | int, x: Array) -> tuple[Array, Array]:
@@ -347,5 +347,6 @@ class SamplePath(NamedTuple):
 
     def __call__(self, x: Array) -> Array:
         """The function at points, shape (m, D): shape (m,)."""
-        to_data = self.posterior._to_data(self.posterior.covariance(x, self.posterior.x))
+        posterior = self.posterior
+        to_data = posterior._to_data(posterior.covariance(x, posterior.x, posterior.mask))
         return self.prior(x) + to_data @ self.update

@@ -262,7 +262,9 @@ def _product_backward(
 product_gram.defvjp(_product_forward, _product_backward)
 
 
-def by_tiles(gram: Callable[[Array, Array], Array], x: Array, other: Array) -> Array:
+def by_tiles(
+    gram: Callable[[Array, Array], Array], x: Array, other: Array, mask: Array | None = None
+) -> Array:
     """Evaluates a large Gram matrix tile by tile, so that its factors stay in cache.
 
     Derivatives compute a tile again, which is faster than to read its factors back from memory.
@@ -272,6 +274,8 @@ def by_tiles(gram: Callable[[Array, Array], Array], x: Array, other: Array) -> A
         gram: maps points (a, D) and (b, D) to a matrix (a, b).
         x: points, shape (n, D).
         other: points, shape (m, D).
+        mask: which of the other points count, bool, shape (m,); tiles without any are zero. By
+            default all count.
 
     Returns:
         ``gram(x, other)``, shape (n, m).
@@ -279,18 +283,30 @@ def by_tiles(gram: Callable[[Array, Array], Array], x: Array, other: Array) -> A
     if len(x) * len(other) <= TILE**2 or jax.default_backend() != "cpu":
         return gram(x, other)
     left, right = _tiled(x), _tiled(other)
-    tile = jax.checkpoint(lambda points: gram(points[0].T, points[1].T))
+    counts = jnp.ones(len(other), bool) if mask is None else mask
+    counts = _tiled(counts[:, None]).any((1, 2))
+
+    @jax.checkpoint
+    def tile(points: tuple[Array, Array, Array]) -> Array:
+        rows, columns, counts = points
+
+        def nothing() -> Array:
+            return jnp.zeros((rows.shape[1], columns.shape[1]))
+
+        return jax.lax.cond(counts, lambda: gram(rows.T, columns.T), nothing)
+
     shape = (len(left), len(right))
     if x is other:
         rows, columns = np.tril_indices(len(left))
         position = np.zeros(shape, int)
         position[rows, columns] = position[columns, rows] = np.arange(len(rows))
-        tiles = jax.lax.map(tile, (left[rows], right[columns]))[position]
+        both = counts[rows] & counts[columns]
+        tiles = jax.lax.map(tile, (left[rows], right[columns], both))[position]
         is_mirrored = np.triu(np.ones(shape, bool), 1)[..., None, None]
         tiles = jnp.where(is_mirrored, tiles.swapaxes(2, 3), tiles)
     else:
         rows, columns = np.indices(shape).reshape(2, -1)
-        tiles = jax.lax.map(tile, (left[rows], right[columns]))
+        tiles = jax.lax.map(tile, (left[rows], right[columns], counts[columns]))
         tiles = tiles.reshape(*shape, left.shape[2], right.shape[2])
     height, width = len(left) * left.shape[2], len(right) * right.shape[2]
     return tiles.swapaxes(1, 2).reshape(height, width)[: len(x), : len(other)]

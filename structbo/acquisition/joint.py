@@ -56,7 +56,7 @@ def best_means(posteriors: ConditionedGP) -> Array:
     """
 
     def best_mean(posterior: ConditionedGP) -> Array:
-        noise_free = posterior.covariance(posterior.x, posterior.x)
+        noise_free = posterior.covariance(posterior.x, posterior.x, posterior.mask)
         mean = jnp.where(posterior.mask, noise_free, 0.0) @ posterior.alpha
         return jnp.where(posterior.mask, mean, -jnp.inf).max()
 

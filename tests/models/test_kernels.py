@@ -183,9 +183,14 @@ def test_covariance_is_the_dense_sum(case: Case):
     jax.tree.map(compare, gradients, expected[3])
 
 
-def test_tiles_of_many_points():
-    """More points than a tile holds: the same matrix and gradient as without tiles."""
+@pytest.mark.parametrize("num_counting", [70, 30])
+def test_tiles_of_many_points(num_counting: int):
+    """More points than a tile holds: the same matrix and gradient as without tiles.
+
+    Tiles without any point that counts are left out.
+    """
     x = jnp.array(np.random.default_rng(0).random((70, 2)))
+    counts = np.arange(70) < num_counting
 
     def covariance(period) -> AdditiveCovariance:
         members = Decomposition.of(jnp.array([[1, 0], [1, 1]], bool))
@@ -195,20 +200,27 @@ def test_tiles_of_many_points():
             members, jnp.ones(2), one, None, None, None, matern52, (), (group,)
         )
 
-    def tiled(period):
-        return covariance(period)(x, x)
+    def tiled(period, other=x):
+        return covariance(period)(x, other, counts)
+
+    def rectangular(period):
+        return tiled(period, jnp.copy(x))
 
     def whole(period):
         k = covariance(period)
         return sum(k.component_gram(c, x, x) for c in range(2))
 
-    weights = jax.random.normal(jax.random.key(0), (70, 70))
+    weights = jax.random.normal(jax.random.key(0), (70, 70)) * np.outer(counts, counts)
     period = jnp.array([0.3])
-    one, two = (
+    expected, *found = (
         jax.jit(jax.value_and_grad(lambda p, f=f: (f(p) * weights).sum()))(period)
-        for f in (tiled, whole)
+        for f in (whole, tiled, rectangular)
     )
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), one, two)
+    for one in found:
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), one, expected)
+    is_left_out = num_counting <= 35  # half of the points, which make a tile
+    assert bool((tiled(period)[35:, 35:] == 0.0).all()) == is_left_out
+    assert bool((rectangular(period)[:, 35:] == 0.0).all()) == is_left_out
 
 
 def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
