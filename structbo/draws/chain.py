@@ -21,24 +21,15 @@ from structbo.samplers.relocation import relocated
 NUM_WARMUP = 10_000
 """Kernels adapt until they have taken so many steps: as many as no chain ever takes."""
 ADAPTATION_SWEEPS = 4
-RUN_IN_PASSES = 4
-MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
-SWEEPS_TIMES_DIMS = 30
-"""Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
-
-
-def sweeps_per_draw(num_dims: int) -> int:
-    """How many sweeps of a chain lie between two of its draws.
-
-    Example:
-        >>> sweeps_per_draw(2), sweeps_per_draw(50)
-        (2, 1)
-    """
-    return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
+RUN_IN_SWEEPS = 50
 
 
 class Chain(KeepsPrecision):
     """A Markov chain over a model's sites that continues when observations are added.
+
+    All draws are new at every call. Draws that are kept while there are more observations are cheap
+    and nearly from the posterior, but the points that are proposed by them are worse: one proposal
+    after the other rests on the same few guesses.
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
@@ -89,9 +80,9 @@ class Chain(KeepsPrecision):
         self._saved = None
         if self._state is None:
             self._state = initialize(jax.random.key(self._seed), data)
-            for _ in range(RUN_IN_PASSES):
-                self._state, _ = sweep(self._state, data, self._num_draws, NUM_WARMUP)
-        self._state, draws = sweep(self._state, data, self._num_draws, ADAPTATION_SWEEPS)
+            spacing = -(-RUN_IN_SWEEPS // self._num_draws)
+            self._state, _ = sweep(self._state, data, self._num_draws, spacing, NUM_WARMUP)
+        self._state, draws = sweep(self._state, data, self._num_draws, 1, ADAPTATION_SWEEPS)
         return draws
 
 
@@ -108,21 +99,21 @@ def compiled_sampler(
         return strongly_typed(kernel.init(key, NUM_WARMUP, None, args, kwargs))
 
     @partial(jax.jit, static_argnums=2)
-    def sweep(state: Any, data: Data, num_draws: int, num_adapting: Array) -> tuple[Any, Draws]:
+    def sweep(
+        state: Any, data: Data, num_draws: int, spacing: Array, num_adapting: Array
+    ) -> tuple[Any, Draws]:
         args, kwargs = data.arguments
-        spacing = sweeps_per_draw(data.x.shape[1])
-        thinning = jnp.full(num_draws, spacing).at[0].add(ADAPTATION_SWEEPS)
         # Kernels are set up by `init`, which a state that was unpickled has not been through here.
         jax.eval_shape(initialize, jax.random.key(0), data)
 
-        def draw(state: Any, num_sweeps: Array) -> tuple[Any, Draws]:
+        def draw(state: Any, _: None) -> tuple[Any, Draws]:
             state = jax.lax.fori_loop(
-                0, num_sweeps, lambda _, s: kernel.sample(s, args, kwargs), state
+                0, spacing, lambda _, s: kernel.sample(s, args, kwargs), state
             )
             return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
         start = _refreshed(kernel, state, args, kwargs, NUM_WARMUP - num_adapting)
-        state, draws = jax.lax.scan(draw, start, thinning)
+        state, draws = jax.lax.scan(draw, start, length=num_draws)
         return strongly_typed(state), draws
 
     return initialize, sweep

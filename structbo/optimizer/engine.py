@@ -17,9 +17,21 @@ from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
 from structbo.space import Levels, Space
 
-NUM_DRAWS = 6
+MIN_DRAWS, MAX_DRAWS = 3, 6
+DRAWS_TIMES_DIMS = 60
+"""Draws cost the more, the more dimensions: this many, divided by D, are averaged over."""
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
+
+
+def num_draws(num_dims: int) -> int:
+    """How many posterior draws the criterion of a proposal is averaged over.
+
+    Example:
+        >>> [num_draws(num_dims) for num_dims in (10, 15, 50)]
+        [6, 4, 3]
+    """
+    return min(max(DRAWS_TIMES_DIMS // num_dims, MIN_DRAWS), MAX_DRAWS)
 
 
 class SpaceExhausted(ValueError):
@@ -43,7 +55,7 @@ class Engine:
         self._sizes: set[int] = set()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
-            Chain(model, NUM_DRAWS, seed, self.method.sampler)
+            Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
             if inference is None
             else inference(model, seed)
         )

@@ -21,7 +21,7 @@ from structbo.optimizer import Engine
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 FINITE = Space({"i": Integer(1, 5), "k": Integer(1, 2), "act": Categorical(["a", "b", "c"])})
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
-RUN_IN_PASSES = chain_module.RUN_IN_PASSES
+RUN_IN_SWEEPS = chain_module.RUN_IN_SWEEPS
 NUM_INITIAL = 6
 """The default for three dimensions: with fewer values, points are quasi-random."""
 
@@ -49,13 +49,13 @@ quick = partial(suggest, inference=given_graphs)
 def short_run_in() -> Iterator[None]:
     """Few tests here need a chain that has forgotten its start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chain_module, "RUN_IN_PASSES", 1)
+        patch.setattr(chain_module, "RUN_IN_SWEEPS", 10)
         yield
 
 
 @pytest.fixture
 def full_run_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain_module, "RUN_IN_PASSES", RUN_IN_PASSES)
+    monkeypatch.setattr(chain_module, "RUN_IN_SWEEPS", RUN_IN_SWEEPS)
 
 
 @pytest.fixture(scope="module")

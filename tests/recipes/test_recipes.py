@@ -106,7 +106,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
             trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x[:1], data.y[:1])
             return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
-        def sweep(key, data, num_draws, num_adapting):
+        def sweep(key, data, num_draws, spacing, num_adapting):
             key, *keys = jax.random.split(key, num_draws + 1)
             draws = [draw(one, data) for one in keys]
             return key, jax.tree.map(lambda *values: jnp.stack(values), *draws)
