@@ -1,6 +1,6 @@
 """Draws of the sites of a model, by a Markov chain or a search, and processes given them."""
 
-from structbo.draws.chain import Chain
+from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
@@ -33,4 +33,5 @@ __all__ = [
     "restricted_projection_pursuit",
     "run_chains",
     "step_seed",
+    "sweeps_per_draw",
 ]

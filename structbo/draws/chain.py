@@ -22,6 +22,19 @@ NUM_WARMUP = 10_000
 """Kernels adapt until they have taken so many steps: as many as no chain ever takes."""
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
+MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
+SWEEPS_TIMES_DIMS = 30
+"""Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
+
+
+def sweeps_per_draw(num_dims: int) -> int:
+    """How many sweeps of a chain lie between two of its draws.
+
+    Example:
+        >>> sweeps_per_draw(2), sweeps_per_draw(50)
+        (2, 1)
+    """
+    return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
 
 
 class Chain(KeepsPrecision):
@@ -73,7 +86,8 @@ class Chain(KeepsPrecision):
         Returns:
             Values of all latent sites, the first axis being the draws.
         """
-        initialize, sweep = compiled_sampler(self._model, data.x.shape[1], self._sampler)
+        num_dims = data.x.shape[1]
+        initialize, sweep = compiled_sampler(self._model, num_dims, self._sampler)
         if self._state is None and self._saved is not None:
             like = jax.eval_shape(initialize, jax.random.key(self._seed), data)
             self._state = state_from_bytes(self._saved, like)
@@ -82,7 +96,8 @@ class Chain(KeepsPrecision):
             self._state = initialize(jax.random.key(self._seed), data)
             spacing = -(-RUN_IN_SWEEPS // self._num_draws)
             self._state, _ = sweep(self._state, data, self._num_draws, spacing, NUM_WARMUP)
-        self._state, draws = sweep(self._state, data, self._num_draws, 1, ADAPTATION_SWEEPS)
+        spacing = sweeps_per_draw(num_dims)
+        self._state, draws = sweep(self._state, data, self._num_draws, spacing, ADAPTATION_SWEEPS)
         return draws
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from structbo.acquisition import AdditiveUCB, HalfLog, Schedule
 from structbo.data import Direction
-from structbo.draws import BestDraw, Chain, Cycle
+from structbo.draws import BestDraw, Chain, Cycle, sweeps_per_draw
 from structbo.models import (
     AdditiveGP,
     DirichletMultinomialPartition,
@@ -86,7 +86,7 @@ def g_add_gp_ucb(
     check_fraction("edge_probability", edge_probability)
     check_positive("lengthscales", np.asarray(lengthscales))
     check_positive("noises", np.asarray(noises))
-    num_draws = checked_count("num_gibbs", num_gibbs)
+    num_draws = -(-checked_count("num_gibbs", num_gibbs) // sweeps_per_draw(space.num_dims))
     return Optimizer(
         space,
         direction,
