@@ -18,6 +18,7 @@ import tempfile
 import time
 
 import numpy as np
+from timed_methods import BoTorch, Structbo
 
 CASES = [
     (10, 100, 1, "believer", 1.0),
@@ -41,55 +42,6 @@ print(time.perf_counter() - start)
 
 def objective(point: np.ndarray) -> float:
     return float(np.sin(5 * point[0] * point[1]) + point[2])
-
-
-class Structbo:
-    """An optimizer that goes on from one ask to the next."""
-
-    def __init__(self, num_dims: int, batch: str) -> None:
-        import structbo as sb
-
-        self._optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
-
-    def tell(self, point: np.ndarray, value: float) -> None:
-        self._optimizer.tell(point, -value)
-
-    def ask(self, size: int) -> list[np.ndarray]:
-        return [np.asarray(trial.params) for trial in self._optimizer.ask(size)]
-
-
-class BoTorch:
-    """What its documentation calls the default, at every ask from the start."""
-
-    def __init__(self, num_dims: int, batch: str) -> None:
-        import torch
-
-        torch.set_num_threads(1)
-        torch.manual_seed(0)
-        self._bounds = torch.stack([torch.zeros(num_dims), torch.ones(num_dims)]).double()
-        self._points: list[np.ndarray] = []
-        self._values: list[float] = []
-
-    def tell(self, point: np.ndarray, value: float) -> None:
-        self._points.append(point)
-        self._values.append(value)
-
-    def ask(self, size: int) -> list[np.ndarray]:
-        import torch
-        from botorch.acquisition import LogExpectedImprovement, qLogExpectedImprovement
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from botorch.optim import optimize_acqf
-        from gpytorch.mlls import ExactMarginalLogLikelihood
-
-        x = torch.tensor(np.array(self._points)).double()
-        model = SingleTaskGP(x, torch.tensor(self._values).double()[:, None])
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        best = max(self._values)
-        gain = (LogExpectedImprovement if size == 1 else qLogExpectedImprovement)(model, best)
-        return list(
-            optimize_acqf(gain, self._bounds, size, num_restarts=10, raw_samples=512)[0].numpy()
-        )
 
 
 def warm(method: type[Structbo | BoTorch], num_dims: int, n: int, size: int, batch: str) -> float:

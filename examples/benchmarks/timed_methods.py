@@ -1,0 +1,52 @@
+"""Methods whose suggestions are timed: they are told points with values to be maximized."""
+
+import numpy as np
+
+
+class Structbo:
+    """An optimizer that goes on from one ask to the next."""
+
+    def __init__(self, num_dims: int, batch: str) -> None:
+        import structbo as sb
+
+        self._optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
+
+    def tell(self, point: np.ndarray, value: float) -> None:
+        self._optimizer.tell(point, -value)
+
+    def ask(self, size: int) -> list[np.ndarray]:
+        return [np.asarray(trial.params) for trial in self._optimizer.ask(size)]
+
+
+class BoTorch:
+    """What its documentation calls the default, at every ask from the start."""
+
+    def __init__(self, num_dims: int, batch: str) -> None:
+        import torch
+
+        torch.set_num_threads(1)
+        torch.manual_seed(0)
+        self._bounds = torch.stack([torch.zeros(num_dims), torch.ones(num_dims)]).double()
+        self._points: list[np.ndarray] = []
+        self._values: list[float] = []
+
+    def tell(self, point: np.ndarray, value: float) -> None:
+        self._points.append(point)
+        self._values.append(value)
+
+    def ask(self, size: int) -> list[np.ndarray]:
+        import torch
+        from botorch.acquisition import LogExpectedImprovement, qLogExpectedImprovement
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import SingleTaskGP
+        from botorch.optim import optimize_acqf
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        x = torch.tensor(np.array(self._points)).double()
+        model = SingleTaskGP(x, torch.tensor(self._values).double()[:, None])
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        best = max(self._values)
+        gain = (LogExpectedImprovement if size == 1 else qLogExpectedImprovement)(model, best)
+        return list(
+            optimize_acqf(gain, self._bounds, size, num_restarts=10, raw_samples=512)[0].numpy()
+        )
