@@ -16,6 +16,8 @@ from structbo.models import AdditiveGP, Residual, random_tree
 Compiled = Callable[[Callable[[], object]], list[str]]
 NUM_INITIAL = 4
 SMALLEST = padded_size(1)
+UNUSUAL = padded_size(SMALLEST + 1)
+"""No other test of this space has more observations, so that nothing is compiled for them."""
 SPACE = Space({"a": (0.0, 1.0), "b": Integer(1, 5), "c": Categorical(["u", "v"])})
 NOISE = dist.LogNormal(-3.3, 1.0)
 """No other test's; a prior is no part of a search, so that other processes' programs are used."""
@@ -84,7 +86,7 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
     compiled: Compiled, settings: Callable[[int], Settings]
 ):
     steps = Steps(compiled, settings(0))
-    steps.tell_up_to(SMALLEST)
+    steps.tell_up_to(UNUSUAL)
     steps(1)
     assert steps.optimizer.will_compile
     chain = ["sweep"] if settings is sampled else []

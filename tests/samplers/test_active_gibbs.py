@@ -144,14 +144,19 @@ def check_is_informative(posterior):
 
 
 def test_swaps_exchange_variables_that_explain_the_same(subsets):
-    """Of two nearly equal columns one is active, now this and now that."""
+    """Of two nearly equal columns one is active, now this and now that.
+
+    Swaps alone change it in 15 / 32 of p q / (p + q) steps: each of two moves is a swap with
+    probability 1 / 2, with the other column in one of four, and taken with odds p to q.
+    """
     one, other = np.eye(NUM_DIMS, dtype=int)[:2]
     posterior, draws = subsets(*alike(NUM_POINTS), np.full(NUM_DIMS, 0.02), one)
     each = [posterior[(single == ALL).all(1)][0] for single in (one, other)]
     assert min(each) > 0.1 and sum(each) > 0.8
     is_first = (np.asarray(draws) == one).all(2)
     changes = (is_first[:, 1:] != is_first[:, :-1]).mean()
-    assert changes > 0.1
+    by_swaps = 15 / 32 * each[0] * each[1] / sum(each)
+    assert 0.9 * by_swaps < changes < 2.0 * by_swaps
     assert abs(is_first.mean() - each[0]) < 0.1
 
 
