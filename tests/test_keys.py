@@ -213,7 +213,7 @@ def test_points_of_a_recipe(recipe, uses):
 @pytest.mark.nightly
 def test_search_of_an_engine(uses):
     """The first step is left out, in which NumPyro starts its kernels."""
-    engine = Engine(SPACE, None, 4, 3, batch="thompson")
+    engine = Engine(SPACE, num_initial=4, seed=3, batch="thompson")
     engine.propose(X, Y, NONE, 2)
     jax.effects_barrier()
     uses.clear()
