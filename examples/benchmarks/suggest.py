@@ -2,9 +2,9 @@
 
     python examples/benchmarks/suggest.py [--peer botorch]
 
-Warm are medians of five asks, each after one more value; in seconds of one core. A peer is timed in
-turns with structbo on the same points: BoTorch's default model, fitted anew, and its expected
-improvement, with ten restarts and 512 raw samples.
+Warm are medians of five asks, each after one more value; in processor seconds. A peer is timed
+after structbo in every case, from the same points: BoTorch's default model, fitted anew at every
+ask, and its expected improvement, with ten restarts and 512 raw samples.
 """
 
 import os
