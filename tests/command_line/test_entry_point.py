@@ -138,7 +138,8 @@ def test_the_demonstration_ends_with_importances_and_a_report(
     lines = capsys.readouterr().out.splitlines()
     rows = [re.fullmatch(r"  (\w+) +(\d+) %  \((\d+) to (\d+)\)", line) for line in lines]
     shares = {row[1]: [float(number) for number in row.groups()[1:]] for row in rows if row}
-    means = [mean for mean, _, _ in shares.values()]
+    named, means = list(shares), [mean for mean, _, _ in shares.values()]
+    assert len(named) == 5 and set(named[:2]) == {"lr", "momentum"}
     assert shares.keys() == truth.keys() and means == sorted(means, reverse=True)
     assert sum(low - 1 <= truth[d] <= high + 1 for d, (_, low, high) in shares.items()) >= 4
     assert lines[-1] == "wrote demo.html" and "momentum" in (folder / "demo.html").read_text()
