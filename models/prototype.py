@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from numpyro import handlers
 
+from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 from structbo.models.upstream import latent_sample_sites, prototype_trace
@@ -16,11 +17,13 @@ SEED = 2**31 - 1
 """For values that do not count: not 0, which is the default for those that do."""
 
 
+@remembered
 def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
     """Runs a model on two points, with draws from the priors of its latent sites.
 
-    One compiled program makes the draws. The run itself is not traced: what a structure samples and
-    returns is checked by value, and the supports of discrete sites can be listed.
+    One compiled program makes the draws. The run itself is not traced: what a structure samples
+    and returns is checked by value, and the supports of discrete sites can be listed. An equal
+    model has the same trace, which must not be changed.
 
     Args:
         model: a NumPyro model, ``model(X, y=None)``.

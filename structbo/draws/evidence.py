@@ -23,6 +23,7 @@ from structbo.models.arrays import FloatArray
 from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.prototype import prior_trace
 from structbo.models.upstream import latent_sample_sites
 
 REACH = 10.0
@@ -146,9 +147,7 @@ class _Problem(NamedTuple):
 
 @remembered
 def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
-    key_trace, key_medians, key_starts = jax.random.split(jax.random.key(0), 3)
-    seeded = handlers.seed(model, key_trace)
-    trace = handlers.trace(seeded).get_trace(jnp.full((2, num_dims), 0.5), jnp.zeros(2))
+    trace = prior_trace(model, num_dims)
     latent = latent_sample_sites(trace)
     if missing := set(given) - set(latent):
         raise ValueError(f"structure has {sorted(missing)}, but the model's sites are {latent}.")
@@ -156,6 +155,8 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     if discrete := [name for name, prior in free.items() if prior.support.is_discrete]:
         raise ValueError(f"structure must give the discrete sites, add {discrete}.")
     transforms = {name: biject_to(prior.support) for name, prior in free.items()}
+    key_model, key_medians, key_starts = jax.random.split(jax.random.key(0), 3)
+    seeded = handlers.seed(model, key_model)
     keys_median, keys_start = (
         dict(zip(free, jax.random.split(key, len(free)), strict=True))
         for key in (key_medians, key_starts)

@@ -13,12 +13,12 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
-from numpyro import handlers
 
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.models.arrays import FloatArray
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.prototype import prior_trace
 from structbo.models.supports import Partition, canonical
 from structbo.samplers.split_merge import propose
 from structbo.samplers.structure_block import sites_with_support
@@ -166,8 +166,7 @@ class _Partitions:
     def __init__(self, model: Model, X: FloatArray, y: FloatArray) -> None:
         self.model, self.X, self.y = model, X, y
         self._fits: dict[bytes, Fit] = {}
-        with double_precision():
-            trace = handlers.trace(handlers.seed(model, 0)).get_trace(X[:1], y[:1])
+        trace = prior_trace(model, X.shape[1])
         sites = sites_with_support(Partition)(trace)
         if len(sites) != 1:
             raise ValueError(f"model must have exactly one site of partitions, it has {sites}.")

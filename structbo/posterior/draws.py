@@ -184,7 +184,7 @@ class PosteriorDraws(KeepsPrecision):
     @cached_property
     def trace(self) -> dict[str, Any]:
         """A trace of the model, for properties that are the same in all draws."""
-        return _prior_trace(self.model, len(self.names))
+        return prior_trace(self.model, len(self.names))
 
     @property
     def prior_covariance(self) -> AdditiveCovariance:
@@ -251,11 +251,6 @@ def checked_names(
     if not are_strings or len(known) != num_dims or len(set(known)) != num_dims:
         raise ValueError(f"names must be {num_dims} different names, got {names!r}.")
     return known
-
-
-@remembered
-def _prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
-    return prior_trace(model, num_dims)
 
 
 @compiled("function", "model")
