@@ -17,7 +17,7 @@ from structbo.draws import Draws, condition
 from structbo.models import AdditiveCovariance, ConditionedGP, Model
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiled, remembered
+from structbo.models.compilation import compiled
 from structbo.models.likelihood import likelihood_site
 from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.prototype import prior_trace
