@@ -120,6 +120,10 @@ class ConditionedGP:
     cholesky: Array
     alpha: Array
 
+    def covariance_with_data(self, x: Array) -> Array:
+        """Prior covariance of the function at points, (m, D), with that at the data: (m, n)."""
+        return self._to_data(self.covariance(x, self.x, self.mask))
+
     def _to_data(self, gram: Array) -> Array:
         """Covariances with the observations, those with padding set to zero."""
         return jnp.where(self.mask, gram, 0.0)
@@ -145,12 +149,12 @@ class ConditionedGP:
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
-        return self.moments(self.covariance(x, self.x, self.mask), self.covariance.outputscale)
+        return self.moments(self.covariance_with_data(x), self.covariance.outputscale)
 
     def covariance_between(self, x: Array, other: Array) -> Array:
         """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
-        one, two = (self._to_data(self.covariance(p, self.x, self.mask)) for p in (x, other))
-        return self.covariance(x, other) - self._explained(one, two)
+        explained = self._explained(*map(self.covariance_with_data, (x, other)))
+        return self.covariance(x, other) - explained
 
     def predict_component(self, component: Array | int, x: Array) -> tuple[Array, Array]:
         """Mean and variance of one component at points, shape (m, D): two arrays of shape (m,)."""
@@ -347,6 +351,4 @@ class SamplePath(NamedTuple):
 
     def __call__(self, x: Array) -> Array:
         """The function at points, shape (m, D): shape (m,)."""
-        posterior = self.posterior
-        to_data = posterior._to_data(posterior.covariance(x, posterior.x, posterior.mask))
-        return self.prior(x) + to_data @ self.update
+        return self.prior(x) + self.posterior.covariance_with_data(x) @ self.update

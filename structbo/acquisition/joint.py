@@ -56,8 +56,7 @@ def best_means(posteriors: ConditionedGP) -> Array:
     """
 
     def best_mean(posterior: ConditionedGP) -> Array:
-        noise_free = posterior.covariance(posterior.x, posterior.x, posterior.mask)
-        mean = jnp.where(posterior.mask, noise_free, 0.0) @ posterior.alpha
+        mean = posterior.covariance_with_data(posterior.x) @ posterior.alpha
         return jnp.where(posterior.mask, mean, -jnp.inf).max()
 
     return jax.lax.map(best_mean, posteriors)

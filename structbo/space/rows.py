@@ -8,10 +8,13 @@ import numpy as np
 from structbo.space.choices import Fixed
 from structbo.space.spelling import did_you_mean
 
+Row = tuple[str, list[Any]]
+"""What to call a row in messages, and its values."""
+
 
 def rows_of(
     points: Any, names: Sequence[str], fixed: Mapping[str, Any], name: str
-) -> Sequence[Sequence[Any]]:
+) -> Sequence[Row]:
     """Rows of values, whatever the kind of table.
 
     Args:
@@ -30,8 +33,10 @@ def rows_of(
         columns = {column: points[column].to_list() for column in points.columns}
         for column in fixed.keys() & columns.keys():
             for i, value in enumerate(columns[column]):
-                _check_fixed(f"{name}[{i}][{column!r}]", fixed[column], value)
-        return list(zip(*(columns[column] for column in names), strict=True))
+                where = _place(name, i, len(points))
+                _check_fixed(f"{where}[{column!r}]", fixed[column], value)
+        rows = zip(*(columns[column] for column in names), strict=True)
+        return [(_place(name, i, len(points)), list(row)) for i, row in enumerate(rows)]
     if hasattr(points, "ndim") and not _is_dict(points):
         points = np.asarray(points).tolist()
     if isinstance(points, str) or not isinstance(points, Iterable):
@@ -39,21 +44,28 @@ def rows_of(
     points = [points] if _is_dict(points) else list(points)
     if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
         points = [points]
-    return [_row(f"{name}[{i}]", point, names, fixed) for i, point in enumerate(points)]
+    return [
+        _row(_place(name, i, len(points)), point, names, fixed) for i, point in enumerate(points)
+    ]
 
 
-def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any]) -> Sequence[Any]:
+def _place(name: str, i: int, count: int) -> str:
+    """What to call one of several rows; a single one needs no number."""
+    return name if count == 1 else f"{name}[{i}]"
+
+
+def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any]) -> Row:
     if _is_dict(point):
         _check_names(where, point.keys(), names, fixed)
         for column in fixed.keys() & set(point.keys()):
             _check_fixed(f"{where}[{column!r}]", fixed[column], point[column])
-        return [point[column] for column in names]
+        return where, [point[column] for column in names]
     if len(point) != len(names):
         raise ValueError(
             f"{where} must hold {len(names)} values {list(names)}, got {len(point)}; points as an "
             "array have shape (n, D)"
         )
-    return list(point)
+    return where, list(point)
 
 
 def _check_names(

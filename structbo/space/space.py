@@ -249,14 +249,15 @@ class Space:
         self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
     ) -> list[list[Any]]:
         """What a function makes of every value of points."""
-        rows = [list(row) for row in rows_of(points, self.names, self.fixed, name)]
-        for i, row in enumerate(rows):
+        mapped = []
+        for where, row in rows_of(points, self.names, self.fixed, name):
             for d, parameter in enumerate(self.parameters):
                 try:
                     row[d] = function(parameter, row[d])
                 except (TypeError, ValueError) as error:
-                    raise type(error)(f"{name}[{i}][{self.names[d]!r}]: {error}") from None
-        return rows
+                    raise type(error)(f"{where}[{self.names[d]!r}]: {error}") from None
+            mapped.append(row)
+        return mapped
 
 
 SpaceLike: TypeAlias = Space | Mapping[str, Any] | Sequence[Any] | NDArray[Any]

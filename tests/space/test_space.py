@@ -90,12 +90,12 @@ def test_fixed_values_are_in_every_point_and_take_no_coordinate():
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([{"x": 0.5, "a": 2}], r"points\[0\]\['a'\]: value is fixed at 1, got 2"),
+        ([{"x": 0.5, "a": 2}], r"points\['a'\]: value is fixed at 1, got 2"),
         (pd.DataFrame({"x": [0.0, 1.0], "a": [1, True]}), r"points\[1\]\['a'\]: .* got True"),
         ([{"x": 0.5, "a": np.zeros(2)}], r"is fixed at 1, got array"),
         ([{"x": 0.5, "b": 1}], r"unknown 'b'"),
         ([{"a": 1}], r"missing 'x'"),
-        ([[0.5, 1]], r"points\[0\] must hold 1 values \['x'\], got 2"),
+        ([[0.5, 1]], r"points must hold 1 values \['x'\], got 2"),
     ],
 )
 def test_other_values_than_the_fixed_ones_are_refused(points, message):
@@ -297,8 +297,8 @@ def with_value(**changes):
             ValueError,
             "points[1]['x']: value must be in [0.0, 1.0], got -0.001",
         ),
-        (with_value(x=math.nan), ValueError, "'x']: value must be in [0.0, 1.0], got nan"),
-        (with_value(x=math.inf), ValueError, "'x']: value must be in [0.0, 1.0], got inf"),
+        (with_value(x=math.nan), ValueError, "points[1]['x']: value must be in [0.0, 1.0]"),
+        ({**POINT, "x": math.inf}, ValueError, "points['x']: value must be in [0.0, 1.0], got inf"),
         (with_value(x=None), TypeError, "'x']: value must be a number, got None"),
         (with_value(x="0.5"), TypeError, "'x']: value must be a number, got '0.5'"),
         (with_value(x=True), TypeError, "'x']: value must be a number, got True"),
@@ -315,9 +315,9 @@ def with_value(**changes):
         ({**POINT, "layer": 1}, ValueError, "unknown 'layer' (did you mean 'layers'?)"),
         (pd.DataFrame([{"y": 1.0, **POINT}]), ValueError, "points must have .* unknown 'y'"),
         (pd.DataFrame([[*POINT.values(), 1]], columns=[*POINT, "x"]), ValueError, "repeated 'x'"),
-        ([list(POINT.values())[:5]], ValueError, "points[0] must hold 6 values .* got 5"),
+        ([list(POINT.values())[:5]], ValueError, "points must hold 6 values .* got 5"),
         (np.zeros((4, 3)), ValueError, "points[0] must hold 6 values .* got 3"),
-        (np.zeros((1, 6, 1)), TypeError, "points[0]['lr']: value must be a number, got [0.0]"),
+        (np.zeros((1, 6, 1)), TypeError, "points['lr']: value must be a number, got [0.0]"),
         (0.5, TypeError, "points must be dicts, a DataFrame or an array, got 0.5"),
         ("lr", TypeError, "points must be dicts, a DataFrame or an array, got 'lr'"),
     ],
