@@ -38,6 +38,13 @@ def get_problem(name):
     return Problem()
 """
 """Functions to maximize, in the form that the benchmarks of optimizers expect."""
+TASK = """
+BOUNDS = [[0.0, 1.0], [-1.0, 1.0]]
+
+def objective(x):
+    return -float((x ** 2).sum())
+"""
+"""A task to maximize, in the form that the benchmark of real tasks expects."""
 
 
 class Short(NamedTuple):
@@ -82,6 +89,11 @@ NIGHTLY = {
         "", {"SIZES": "(5,)", "GRIDS": "((2, 3),)", "RANDOM": "((6, 7),)"}
     ),
     "benchmarks/mixing.py": Short("--seconds 0.2 --cases 3,20 --folder OUT"),
+    "benchmarks/real.py": Short(
+        "--data OUT --problems abalone --samplers structbo tpe --seeds 0 --results OUT/table.csv",
+        {"NUM_INITIAL": "8", "COUNTS": "(9, 10)"},
+        needs=("optuna",),
+    ),
     "benchmarks/recipes.py": Short(
         "--bench OUT --problems star10.0 --seeds 0 --results OUT/table.csv "
         "--recipes random known_partition",
@@ -169,9 +181,11 @@ def run(name: str, short: Short, out: Path) -> str:
     inputs = {
         "program.py": program(EXAMPLES / name, constants),
         "problems.py": PROBLEMS,
+        "abalone/task.py": TASK,
         "results.jsonl": "",
         "abalone.data": "\n".join(f"M,{','.join(map(str, row))}" for row in rings),
     }
+    (out / "abalone").mkdir()
     for file, text in inputs.items():
         (out / file).write_text(text)
     environment = os.environ | {

@@ -11,7 +11,12 @@ Key = tuple[str, ...]
 
 
 def parser(
-    description: str, table: str, problems: Sequence[str], choices: Collection[str] | None = None
+    description: str,
+    table: str,
+    problems: Sequence[str],
+    choices: Collection[str] | None = None,
+    *,
+    folder: str = "bench",
 ) -> argparse.ArgumentParser:
     """The command line of the benchmarks on shared problems.
 
@@ -20,9 +25,10 @@ def parser(
         table: name of the file in results/ that its runs are written to.
         problems: those of the benchmark, by name.
         choices: the problems that can be asked for; by default any.
+        folder: what the folder of the problems is called.
     """
     made = argparse.ArgumentParser(description=description)
-    made.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    made.add_argument(f"--{folder}", type=Path, default=Path("../shared") / folder)
     made.add_argument("--problems", nargs="+", default=problems, choices=choices)
     made.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     made.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / table)

@@ -1,0 +1,88 @@
+"""Real tuning tasks: the best value of structbo's default beside Optuna's samplers.
+
+    pip install structbo[optuna] torch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
+    python examples/benchmarks/real.py --data ../shared/data
+
+Each folder of the data has a ``task.py``. Every run starts from the same 20 Sobol points. It is
+written to results/real.csv as it ends, and is skipped the next time. Settings were chosen on the
+tasks in DEVELOPMENT; those in REPORTING say what they are worth.
+"""
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import optuna
+from optuna.trial import create_trial
+from real_tasks import Task
+from runs import Runs, parser
+from scipy.stats import qmc, rankdata
+
+from structbo.integrations.optuna import StructboSampler
+
+DEVELOPMENT = ("svr", "lightgbm", "cascade")
+REPORTING = ("mlp", "boosting", "abalone", "completion")
+TASKS = (*DEVELOPMENT, *REPORTING)
+NUM_INITIAL = 20
+COUNTS = (50, 100)
+SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
+    "structbo": lambda seed: StructboSampler(seed=seed),
+    "gp": lambda seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
+    "tpe": lambda seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=NUM_INITIAL),
+}
+
+
+def run(task: Task, sampler: optuna.samplers.BaseSampler, seed: int) -> np.ndarray:
+    """The best value after each evaluation."""
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    sobol = qmc.Sobol(len(task.kinds), seed=seed)
+    for unit in sobol.random_base2(NUM_INITIAL.bit_length())[:NUM_INITIAL]:
+        params = task.params(unit)
+        value = task(params)
+        study.add_trial(create_trial(params=params, distributions=task.distributions, value=value))
+    for _ in range(NUM_INITIAL, max(COUNTS)):
+        trial = study.ask(task.distributions)
+        study.tell(trial, task(trial.params))
+    return np.maximum.accumulate(np.array([trial.value for trial in study.trials], float))
+
+
+def ranks(runs: Runs, tasks: tuple[str, ...], column: int) -> dict[str, tuple[float, int]]:
+    """Mean rank of every sampler over tasks and seeds that all of them ran, 1 being the best."""
+    values = {key: row[column] for key, row in runs.rows.items()}
+    samplers = list(dict.fromkeys(key[1] for key in values))
+    cases = [(task, seed) for task, _, seed in values if task in tasks]
+    complete = [
+        [values[task, sampler, seed] for sampler in samplers]
+        for task, seed in dict.fromkeys(cases)
+        if all((task, sampler, seed) in values for sampler in samplers)
+    ]
+    if not complete:
+        return {}
+    mean = rankdata(-np.array(complete), axis=1).mean(0)
+    return {name: (float(rank), len(complete)) for name, rank in zip(samplers, mean, strict=True)}
+
+
+def main() -> None:
+    options = parser(__doc__.splitlines()[0], "real.csv", TASKS, folder="data")
+    options.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=[*SAMPLERS])
+    arguments = options.parse_args()
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    runs = Runs(arguments.results, ("task", "sampler", "seed"), tuple(map(str, COUNTS)))
+    for name, sampler, seed in product(arguments.problems, arguments.samplers, arguments.seeds):
+        if (name, sampler, seed) not in runs:
+            task = Task.load(arguments.data, name)
+            best = run(task, SAMPLERS[sampler](seed), seed)
+            runs.add((name, sampler, seed), [best[n - 1] for n in COUNTS])
+    print(f"\n{'median best value':<24}", *(f"{n:>8}" for n in COUNTS), " seeds")
+    for name, sampler in runs.settings():
+        found = runs.of_seeds(name, sampler)
+        medians = (f"{value:>8.4g}" for value in np.median(found, axis=0))
+        print(f"{name:<13}{sampler:<11}", *medians, f"{len(found):>6}")
+    for half, tasks in {"development": DEVELOPMENT, "reporting": REPORTING}.items():
+        for column, count in enumerate(COUNTS):
+            for sampler, (rank, cases) in ranks(runs, tasks, column).items():
+                print(f"mean rank, {half}, {count}: {sampler:<9} {rank:.2f} of {cases} runs")
+
+
+if __name__ == "__main__":
+    main()
