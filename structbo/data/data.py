@@ -49,6 +49,19 @@ class Data(NamedTuple):
         known = None if known_noise is None else filled(known_noise)
         return cls(filled(x, num_dims), filled(y), np.arange(size) < n, known)
 
+    def thinned(self, num_rows: int) -> "Data":
+        """So many of the rows, evenly spaced, padded anew; `num_rows` is at most their number.
+
+        Example:
+            >>> data = Data.padded(np.arange(5.0)[:, None], np.arange(5.0))
+            >>> data.thinned(3).y[:3]
+            array([0., 2., 4.])
+        """
+        (rows,) = np.nonzero(np.asarray(self.mask))
+        kept = rows[np.linspace(0, len(rows) - 1, num_rows).astype(int)]
+        known = None if self.known_noise is None else np.asarray(self.known_noise)[kept]
+        return Data.padded(np.asarray(self.x)[kept], np.asarray(self.y)[kept], known)
+
     @property
     def arguments(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
         """Positional and keyword arguments of a model; known noise is one where there is any."""

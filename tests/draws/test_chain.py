@@ -149,6 +149,33 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
 
 
+@pytest.mark.parametrize(("n", "of_run_in"), [(40, 40), (41, 20)])
+def test_on_many_observations_it_is_run_in_on_a_part(
+    n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every part of the table is in it, and all draws are given all of the table."""
+    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    seen: list[np.ndarray] = []
+
+    def start(key: jax.Array, data: Data) -> Any:
+        seen.append(np.asarray(data.y)[np.asarray(data.mask)])
+        return initialize(key, data)
+
+    def one_pass(state: Any, data: Data, *numbers: int) -> Any:
+        seen.append(np.asarray(data.y)[np.asarray(data.mask)])
+        return sweep(state, data, *numbers)
+
+    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: (start, one_pass))
+    monkeypatch.setattr(chain_module, "RUN_IN_ROWS", 20)
+    x, y = table(n + 1)
+    chain = Chain(MODEL, NUM_DRAWS, seed=1)
+    advance(chain, Data.padded(x[:n], y[:n]))
+    advance(chain, Data.padded(x, y))
+    assert [len(values) for values in seen] == [of_run_in, of_run_in, n, n + 1]
+    places = [list(y).index(value) for value in seen[0]]
+    assert places[0] == 0 and places[-1] == n - 1 and max(np.diff(places)) <= 3
+
+
 @pytest.mark.parametrize(
     "sampler", [default_sampler, pytest.param(ParallelTempering, marks=pytest.mark.nightly)]
 )
