@@ -283,17 +283,17 @@ def by_tiles(
     if len(x) * len(other) <= TILE**2 or jax.default_backend() != "cpu":
         return gram(x, other)
     left, right = _tiled(x), _tiled(other)
-    counts = jnp.ones(len(other), bool) if mask is None else mask
-    counts = _tiled(counts[:, None]).any((1, 2))
+    mask = jnp.ones(len(other), bool) if mask is None else mask
+    counts = _tiled(mask[:, None]).any((1, 2))
 
     @jax.checkpoint
-    def tile(points: tuple[Array, Array, Array]) -> Array:
-        rows, columns, counts = points
+    def tile(arguments: tuple[Array, Array, Array]) -> Array:
+        one, two, is_needed = arguments
 
         def nothing() -> Array:
-            return jnp.zeros((rows.shape[1], columns.shape[1]))
+            return jnp.zeros((one.shape[1], two.shape[1]))
 
-        return jax.lax.cond(counts, lambda: gram(rows.T, columns.T), nothing)
+        return jax.lax.cond(is_needed, lambda: gram(one.T, two.T), nothing)
 
     shape = (len(left), len(right))
     if x is other:
