@@ -157,7 +157,9 @@ class Shortened(ast.NodeTransformer):
         return ast.parse(self.left.pop(name), mode="eval").body if name in self.left else value
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        (target,) = node.targets
+        target, *others = node.targets
+        if others:
+            return node
         if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
             pairs = zip(target.elts, node.value.elts, strict=True)
             node.value.elts = [self.value(*pair) for pair in pairs]
