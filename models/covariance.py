@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
@@ -13,9 +14,10 @@ from structbo.models.gram import (
     OwnFactors,
     additive_gram,
     by_tiles,
+    component_product,
     product_gram,
 )
-from structbo.models.kernels import KernelGroup, Stationary, correlation_factors
+from structbo.models.kernels import Distances, KernelGroup, Stationary, correlation_factors
 
 
 @partial(
@@ -183,3 +185,54 @@ class AdditiveCovariance:
             return gram if residual is None else gram + residual
 
         return by_tiles(gram, *self._projected(x, other), mask)
+
+    def on_lines(self, x: Array, dim: Array, other: Array) -> Array:
+        """Covariance of the function between points on lines along one dimension and others.
+
+        Along a line only one factor of every component changes, so the others are computed once.
+
+        Args:
+            x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
+            dim: this coordinate, a scalar.
+            other: points of the unit cube, shape (m, D).
+
+        Returns:
+            Shape (K, G, m).
+        """
+        num_lines, num_points, num_dims = x.shape
+        shape = (num_lines, num_points, len(other))
+        points, ends = x.reshape(-1, num_dims), x[:, 0]
+        if self.decomposition.projection is not None:
+            return self(points, other).reshape(shape)
+        members, variances = self.decomposition.members, self.variances
+        components = ComponentTable.of(members)
+        main = components.by_dim(variances)
+        rest = self.factors(ends, other).at[dim].set(1.0)
+
+        def joint(k: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+            c = components.joint[k]
+            product = variances[c] * component_product(rest, members[c])
+            moves = members[c, dim]
+            return sums[0] + jnp.where(moves, 0.0, product), sums[1] + moves * product
+
+        still = jnp.tensordot(main.at[dim].set(0.0), rest, 1)
+        init = (still, jnp.full_like(still, main[dim]))
+        still, moving = jax.lax.fori_loop(0, components.num_joint, joint, init)
+        factor = self._factor(dim, points, other, 1.0).reshape(shape)
+        gram = still[:, None] + moving[:, None] * factor
+        if self.rho is not None and self.kappa is not None:
+            others = jnp.arange(num_dims) != dim
+            product = self._product(ends, other, self.kappa * self.lengthscale, others)
+            factor = self._factor(dim, points, other, self.kappa).reshape(shape)
+            gram += self.outputscale * self.rho * product[:, None] * factor
+        return gram
+
+    def _factor(self, dim: Array, x: Array, other: Array, stretch: Array | float) -> Array:
+        """Correlations in one dimension at ``stretch`` times the lengthscale, shape (n, m)."""
+        lengthscale = stretch * self.lengthscale
+        shared = self.shared_lengthscale(lengthscale)
+        distances = Distances(self.categorical, x, other, shared)
+        factor: Array = self.kernel.at_distance(distances(dim)[0])
+        for group in self.kernel_groups:
+            factor *= group.product(x, other, lengthscale, jnp.arange(self.num_dims) == dim)
+        return factor

@@ -151,6 +151,15 @@ class ConditionedGP:
         """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
         return self.moments(self.covariance_with_data(x), self.covariance.outputscale)
 
+    def predict_on_lines(self, x: Array, dim: Array) -> tuple[Array, Array]:
+        """Mean and variance of the function on lines along one dimension, shape (K, G, D).
+
+        The points of a line differ in the coordinate `dim` only. Two arrays of shape (K, G).
+        """
+        to_data = self.covariance.on_lines(x, dim, self.x).reshape(-1, len(self.x))
+        mean, variance = self.moments(to_data, self.covariance.outputscale)
+        return mean.reshape(x.shape[:2]), variance.reshape(x.shape[:2])
+
     def covariance_between(self, x: Array, other: Array) -> Array:
         """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
         explained = self._explained(*map(self.covariance_with_data, (x, other)))

@@ -6,7 +6,7 @@ maximizing: the winner is best on average, not the best of any one draw.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -69,6 +69,20 @@ class Criterion(ABC):
             Shape (m,), the larger the better.
         """
 
+    def values_on_lines(self, draw: Any, context: Any, x: Array, dim: Array) -> Array:
+        """Values on lines along one dimension, for one draw; by default point by point.
+
+        Args:
+            draw: one of the acquisition's draws.
+            context: what the criterion needs besides the draw.
+            x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
+            dim: this coordinate, a scalar.
+
+        Returns:
+            Shape (K, G).
+        """
+        return self.values(draw, context, x.reshape(-1, x.shape[2])).reshape(x.shape[:2])
+
 
 def _flatten(criterion: Criterion) -> tuple[list[Any], ByContent]:
     fields = vars(criterion)
@@ -107,16 +121,23 @@ class Acquisition:
 
     def by_draw(self, x: Array) -> Array:
         """The values of every draw at points (m, D): shape (K, m)."""
-
-        def of_draw(item: tuple[Any, Any]) -> Array:
-            draw, context = item
-            return self.criterion.values(draw, context, x)
-
-        return jax.lax.map(of_draw, (self.draws, self.contexts))
+        return self._map(lambda draw, context: self.criterion.values(draw, context, x))
 
     def __call__(self, x: Array) -> Array:
         """The mean over draws at points (m, D), its logarithm for a criterion of logarithms."""
-        by_draw = self.by_draw(x)
+        return self._mean(self.by_draw(x))
+
+    def on_lines(self, x: Array, dim: Array) -> Array:
+        """The same on lines (K, G, D) whose points differ in the coordinate `dim`: (K, G)."""
+        return self._mean(
+            self._map(lambda draw, context: self.criterion.values_on_lines(draw, context, x, dim))
+        )
+
+    def _map(self, values: Callable[[Any, Any], Array]) -> Array:
+        """Values of every draw, the draws along the first axis."""
+        return jax.lax.map(lambda item: values(*item), (self.draws, self.contexts))
+
+    def _mean(self, by_draw: Array) -> Array:
         if not self.criterion.is_log:
             return by_draw.mean(0)
         return jax.nn.logsumexp(by_draw, axis=0) - jnp.log(by_draw.shape[0])

@@ -43,6 +43,10 @@ class JointCriterion(Criterion):
         mean, variance = draw.predict(x)
         return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context)
 
+    def values_on_lines(self, draw: ConditionedGP, context: Any, x: Array, dim: Array) -> Array:
+        mean, variance = (moment.ravel() for moment in draw.predict_on_lines(x, dim))
+        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context).reshape(x.shape[:2])
+
 
 @jax.jit
 def best_means(posteriors: ConditionedGP) -> Array:

@@ -10,7 +10,13 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.maximizers.maximizer import Function, Maximizer, evaluate, ranked
+from structbo.maximizers.maximizer import (
+    Function,
+    Maximizer,
+    evaluate,
+    ranked,
+    values_on_lines,
+)
 from structbo.maximizers.search import Search
 from structbo.space import Levels
 
@@ -80,7 +86,7 @@ def coordinate_ascent(
     continuous one. Escapes basins that a gradient would stay in. Traceable.
 
     Args:
-        function: maps points (m, D) to values (m,).
+        function: maps points (m, D) to values (m,); see `values_on_lines`.
         starts: legal points, shape (K, D).
         levels: the legal coordinates.
         key: a JAX random key.
@@ -101,7 +107,7 @@ def coordinate_ascent(
         dim = order[step]
         candidates = jnp.repeat(points[:, None, :], num_grid + 1, axis=1)
         candidates = candidates.at[:, 1:, dim].set(lines[dim])
-        values = function(candidates.reshape(-1, num_dims)).reshape(num_starts, -1)
+        values = values_on_lines(function, candidates, dim)
         return candidates[jnp.arange(num_starts), jnp.argmax(values, axis=1)]
 
     return jax.lax.fori_loop(0, num_dims, along, starts)

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +15,15 @@ from structbo.maximizers.search import Search
 Function = Callable[[Array], Array]
 """Maps points (m, D) to values (m,)."""
 NUM_STARTS = 8
+
+
+@runtime_checkable
+class HasLines(Protocol):
+    """A function that is cheaper on lines along one dimension than at as many points."""
+
+    def on_lines(self, x: Array, dim: Array) -> Array:
+        """Values at points (K, G, D), which differ along G in coordinate `dim` only: (K, G)."""
+        ...
 
 
 class Maximizer(ABC):
@@ -77,6 +87,24 @@ def _evaluate(function: Function, x: Array) -> Array:
 def ranked(function: Function, points: Array) -> Array:
     """Points (m, D), best first; traceable."""
     return points[jnp.argsort(-function(points))]
+
+
+def values_on_lines(function: Function, x: Array, dim: Array) -> Array:
+    """The values of a function on lines; traceable.
+
+    A function with a method ``on_lines``, as acquisitions have, computes them faster than points.
+
+    Args:
+        function: the function.
+        x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
+        dim: this coordinate, a scalar.
+
+    Returns:
+        Shape (K, G).
+    """
+    if isinstance(function, HasLines):
+        return function.on_lines(x, dim)
+    return function(x.reshape(-1, x.shape[2])).reshape(x.shape[:2])
 
 
 def is_additive(function: Function) -> bool:

@@ -17,6 +17,7 @@ from structbo.acquisition import (
     LogPI,
     Thompson,
 )
+from structbo.maximizers.maximizer import values_on_lines
 
 FAST = ("ucb", "additive_ucb")
 SLOW = [criterion for name, criterion in CRITERIA.items() if name not in FAST]
@@ -46,6 +47,22 @@ def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Crite
     assert (np.asarray(errors) > 0.0).all()
     assert np.isfinite(errors).all() != isinstance(criterion, Thompson)
     assert isinstance(criterion, AdditiveCriterion) == hasattr(criterion, "on_grid")
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_line_is_its_points(case: Case, name: str) -> None:
+    """Joint criteria compute most of a line once, the others each of its points."""
+    x = np.repeat(case.points[::97][:3, None], 4, axis=1)
+    x[:, 1:, 0] = np.random.default_rng(0).random((3, 3))
+
+    @jax.jit
+    def both(posteriors: Any, search: Any) -> tuple[Any, Any]:
+        acquisition = CRITERIA[name].of(posteriors, search)
+        return acquisition(x.reshape(12, -1)), values_on_lines(acquisition, x, 0)
+
+    by_points, on_lines = both(case.posteriors, case.search)
+    assert on_lines.shape == (3, 4) and np.ptp(by_points) > 0.0
+    np.testing.assert_allclose(on_lines.ravel(), by_points, rtol=1e-9, atol=1e-9)
 
 
 def test_the_standard_error_is_that_of_the_mean_over_draws(acquire: Any, moments: Any) -> None:
