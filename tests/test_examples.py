@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -119,7 +120,7 @@ NIGHTLY = {
         "--repetitions 1 --folder OUT", {"SIZES": "(10, 12)", "NUM_DRAWS": "3"}
     ),
     "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
-    "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna",)),
+    "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna", "sklearn")),
     "studies/partitions.py": Short(
         "--runs 1",
         {
@@ -186,7 +187,9 @@ def run(name: str, short: Short, out: Path) -> str:
         "problems.py": PROBLEMS,
         "abalone/task.py": TASK,
         "results.jsonl": "",
-        "abalone.data": "\n".join(f"M,{','.join(map(str, row))}" for row in rings),
+        "abalone.data": "\n".join(
+            f"{sex},{','.join(map(str, row))}" for sex, row in zip(cycle("MFI"), rings)
+        ),
     }
     (out / "abalone").mkdir()
     for file, text in inputs.items():
