@@ -149,7 +149,7 @@ class ConditionedGP:
 
     def predict(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
-        return self.moments(self.covariance_with_data(x), self.covariance.outputscale)
+        return self.moments(self.covariance(x, self.x, self.mask), self.covariance.outputscale)
 
     def predict_on_lines(self, x: Array, dim: Array) -> tuple[Array, Array]:
         """Mean and variance of the function on lines along one dimension, shape (K, G, D).

@@ -1,11 +1,11 @@
 """Real tuning tasks: the best value of structbo's default beside Optuna's samplers.
 
-    pip install structbo[optuna] torch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
+    pip install -e ".[optuna]" torch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
     python examples/benchmarks/real.py --data ../shared/data
 
 Each folder of the data has a ``task.py``. Every run starts from the same 20 Sobol points. It is
-written to results/real.csv as it ends, and is skipped the next time. Settings were chosen on the
-tasks in DEVELOPMENT; those in REPORTING say what they are worth.
+written to results/real.csv as it ends, and is skipped the next time. Settings are to be chosen on
+the tasks in DEVELOPMENT; those in REPORTING say what they are worth.
 """
 
 from collections.abc import Callable

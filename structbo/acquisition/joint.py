@@ -40,12 +40,14 @@ class JointCriterion(Criterion):
         return Acquisition(posteriors, self.contexts(posteriors, search), which, self)
 
     def values(self, draw: ConditionedGP, context: Any, x: Array) -> Array:
-        mean, variance = draw.predict(x)
-        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context)
+        return self._score(*draw.predict(x), context)
 
     def values_on_lines(self, draw: ConditionedGP, context: Any, x: Array, dim: Array) -> Array:
-        mean, variance = (moment.ravel() for moment in draw.predict_on_lines(x, dim))
-        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context).reshape(x.shape[:2])
+        mean, variance = draw.predict_on_lines(x, dim)
+        return self._score(mean.ravel(), variance.ravel(), context).reshape(mean.shape)
+
+    def _score(self, mean: Array, variance: Array, context: Any) -> Array:
+        return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context)
 
 
 @jax.jit

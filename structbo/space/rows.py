@@ -31,12 +31,12 @@ def rows_of(
     if hasattr(points, "columns"):
         _check_names(name, points.columns, names, fixed)
         columns = {column: points[column].to_list() for column in points.columns}
+        places = _places(name, len(points))
         for column in fixed.keys() & columns.keys():
-            for i, value in enumerate(columns[column]):
-                where = _place(name, i, len(points))
+            for where, value in zip(places, columns[column], strict=True):
                 _check_fixed(f"{where}[{column!r}]", fixed[column], value)
         rows = zip(*(columns[column] for column in names), strict=True)
-        return [(_place(name, i, len(points)), list(row)) for i, row in enumerate(rows)]
+        return [(where, list(row)) for where, row in zip(places, rows, strict=True)]
     if hasattr(points, "ndim") and not _is_dict(points):
         points = np.asarray(points).tolist()
     if isinstance(points, str) or not isinstance(points, Iterable):
@@ -44,14 +44,13 @@ def rows_of(
     points = [points] if _is_dict(points) else list(points)
     if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
         points = [points]
-    return [
-        _row(_place(name, i, len(points)), point, names, fixed) for i, point in enumerate(points)
-    ]
+    places = _places(name, len(points))
+    return [_row(where, point, names, fixed) for where, point in zip(places, points, strict=True)]
 
 
-def _place(name: str, i: int, count: int) -> str:
-    """What to call one of several rows; a single one needs no number."""
-    return name if count == 1 else f"{name}[{i}]"
+def _places(name: str, count: int) -> list[str]:
+    """What to call each of several rows; a single one needs no number."""
+    return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
 
 
 def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any]) -> Row:
