@@ -30,7 +30,7 @@ from structbo.plots import (
 from structbo.posterior import Calibration, Effect, Importances, Posterior, compare, fit
 from structbo.report import write_report
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
-from structbo.space import Categorical, Fixed, Integer, Ordinal, Real, Space
+from structbo.space import Categorical, Fixed, Integer, LinearConstraint, Ordinal, Real, Space
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,7 @@ __all__ = [
     "HierarchicalDiagonalSampling",
     "Importances",
     "Integer",
+    "LinearConstraint",
     "Optimizer",
     "Ordinal",
     "Posterior",

@@ -67,6 +67,10 @@ def space_of(kind: type) -> Call:
     return lambda arguments: sb.Space({"x": kind(*arguments)})
 
 
+def constraint(arguments: Any) -> sb.LinearConstraint:
+    return sb.LinearConstraint(*arguments)
+
+
 def with_argument(function: Callable[..., Any], name: str, **others: Any) -> Call:
     return lambda bad: function(**{**others, name: bad})
 
@@ -147,6 +151,20 @@ TABLE = [
     *rows(space_of(sb.Categorical), "choices", [(c,) for c in ([], ["a", "a"], "ab", 3, None)]),
     *rows(space_of(sb.Categorical), "choices", [({"a": 1},), ({"a"},), ([["a"], {}],)]),
     *rows(space_of(sb.Ordinal), "choices", [(c,) for c in ([], [1, 1], "ab", 3)]),
+    *rows(constraint, "weights", [(w, 0.0, 1.0) for w in (None, {}, {"a": 0.0}, {"a": NAN})]),
+    *rows(constraint, "weight of 'a'", [({"a": w}, 0.0, 1.0) for w in ("x", None, 1j)]),
+    *rows(constraint, "low|high", [({"a": 1.0}, *b) for b in ((), (1.0, 1.0), (NAN,), ("x",))]),
+    *rows(
+        lambda *given: sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 3)}, constraints=given),
+        "LinearConstraint|room",
+        (
+            {"a": 1.0},
+            "a <= 1",
+            sb.LinearConstraint({"b": 1.0}, high=1.0),
+            sb.LinearConstraint({"k": 1.0}, high=1.0),
+            sb.LinearConstraint({"a": 1.0}, low=1.0),
+        ),
+    ),
     # Ask and tell
     *rows(lambda point: keeps("tell")(point, 1.0), f"{OF_POINTS}|unknown", (*BAD_POINTS, 17, -1)),
     *rows(keeps("enqueue"), OF_POINTS, BAD_POINTS),

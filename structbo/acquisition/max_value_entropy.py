@@ -197,7 +197,7 @@ def _maximum(
     points = search.candidates
     if path.posterior.covariance.decomposition.projection is None:
         x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
-        points = jnp.concatenate([points, x[None]])
+        points = jnp.concatenate([points, search.levels.nearest(x)[None]])
     best = points[jnp.argmax(path(points))][None]
     return path(coordinate_ascent(path.__call__, best, search.levels, search.key, NUM_GRID))[0]
 

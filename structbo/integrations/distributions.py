@@ -92,14 +92,16 @@ def internal_space(
 
     Args:
         distributions: by name, each with more than one value.
-        given: the space that they come from, if any: it knows which choices are ordinal.
+        given: the space that they come from, if any: it knows which choices are ordinal, and the
+            constraints.
     """
     parameters = {} if given is None else dict(zip(given.names, given.parameters, strict=True))
     return Space(
         {
             name: parameter_of(distribution, is_ordinal=isinstance(parameters.get(name), Ordinal))
             for name, distribution in distributions.items()
-        }
+        },
+        () if given is None else given.constraints,
     )
 
 

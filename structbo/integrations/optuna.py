@@ -50,7 +50,7 @@ class StructboSampler(BaseSampler):
 
     Args:
         space: the search space, or what `structbo.Space` accepts. By default it is found in the
-            trials. Only here choices can be `structbo.Ordinal`.
+            trials. Only here choices can be `structbo.Ordinal`, and parameters have constraints.
         settings: how points are found: seed, model, criterion and more, see `structbo.Settings`.
 
     Raises:

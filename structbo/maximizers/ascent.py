@@ -19,6 +19,7 @@ from structbo.maximizers.maximizer import (
 )
 from structbo.maximizers.search import Search
 from structbo.space import Levels
+from structbo.space.half_spaces import HalfSpaces, pulled_in
 
 
 @dataclass(frozen=True)
@@ -51,19 +52,23 @@ class GradientAscent(Maximizer):
     """The best candidates, moved by gradient; discrete coordinates stay as they are.
 
     Args:
-        max_iterations: of L-BFGS-B.
+        max_iterations: of L-BFGS-B, or of SLSQP where there are constraints.
     """
 
     max_iterations: int = 60
 
     def __call__(self, function: Function, search: Search) -> np.ndarray:
+        value_and_gradient = partial(_value_and_gradient, function)
+        starts, half_spaces = np.array(search.starts), search.levels.half_spaces
         is_continuous = np.asarray(search.levels.counts) == 0
-        points, values = gradient_ascent(
-            partial(_value_and_gradient, function),
-            np.array(search.starts),
-            is_continuous,
-            self.max_iterations,
-        )
+        if half_spaces is None:
+            points, values = gradient_ascent(
+                value_and_gradient, starts, is_continuous, self.max_iterations
+            )
+        else:
+            points, values = constrained_ascent(
+                value_and_gradient, starts, is_continuous, half_spaces, self.max_iterations
+            )
         return points[np.argsort(-values)]
 
 
@@ -106,7 +111,7 @@ def coordinate_ascent(
     def along(step: Array, points: Array) -> Array:
         dim = order[step]
         candidates = jnp.repeat(points[:, None, :], num_grid + 1, axis=1)
-        candidates = candidates.at[:, 1:, dim].set(lines[dim])
+        candidates = candidates.at[:, 1:, dim].set(levels.on_line(points, dim, lines[dim]))
         values = values_on_lines(function, candidates, dim)
         return candidates[jnp.arange(num_starts), jnp.argmax(values, axis=1)]
 
@@ -157,3 +162,51 @@ def gradient_ascent(
         options={"maxiter": max_iterations},
     )
     return best_points, best_values
+
+
+def constrained_ascent(
+    value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
+    starts: np.ndarray,
+    is_continuous: np.ndarray,
+    half_spaces: HalfSpaces,
+    max_iterations: int = 60,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Moves points within half spaces of the unit cube by SLSQP, one after the other.
+
+    Args:
+        value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).
+        starts: points of the unit cube in the half spaces, shape (K, D).
+        is_continuous: which coordinates may move, bool, shape (D,).
+        half_spaces: where points must stay.
+        max_iterations: of SLSQP.
+
+    Returns:
+        The points, shape (K, D), and their values, none below that of its start.
+    """
+    from scipy.optimize import LinearConstraint, minimize
+
+    limits = LinearConstraint(np.asarray(half_spaces.normals), -np.inf, half_spaces.bounds)
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        (value,), (gradient,) = (np.asarray(a) for a in value_and_gradient(x[None]))
+        usable = np.isfinite(value) & np.isfinite(gradient) & is_continuous
+        return -float(value) if np.isfinite(value) else np.inf, -np.where(usable, gradient, 0.0)
+
+    points, values = starts.copy(), np.empty(len(starts))
+    for k, start in enumerate(starts):
+        values[k] = -objective(start)[0]
+        found = minimize(
+            objective,
+            start,
+            jac=True,
+            method="SLSQP",
+            bounds=[(0.0, 1.0) if c else (x, x) for x, c in zip(start, is_continuous, strict=True)],
+            constraints=limits,
+            options={"maxiter": max_iterations},
+        )
+        moved = np.where(is_continuous, np.clip(found.x, 0.0, 1.0), start)
+        moved = np.asarray(pulled_in(half_spaces, moved[None]))[0]
+        value = -objective(moved)[0]
+        if value > values[k]:
+            points[k], values[k] = moved, value
+    return points, values

@@ -104,9 +104,8 @@ class Engine:
             draws = self._source.advance(data)
             method = self.method
             seed = step_seed(method.seed, step, use=PROPOSAL)
-            levels = Levels.of(self.space.levels)
             ranked, self._acquisition = propose(
-                Situation(method.model, draws, data, levels, pending),
+                Situation(method.model, draws, data, self._levels, pending),
                 n,
                 jax.random.key(seed),
                 method.criterion,
@@ -206,7 +205,12 @@ class Engine:
         sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
-            return self.space.snap(np.asarray(_even(Levels.of(self.space.levels), start)))
+            return self.space.snap(np.asarray(_even(self._levels, start)))
+
+    @property
+    def _levels(self) -> Levels:
+        """The legal coordinates, in double precision where that is switched on."""
+        return Levels.of(self.space.levels, self.space.half_spaces)
 
 
 _even = jax.jit(Levels.even)

@@ -55,7 +55,7 @@ def candidate_points(
     if landscape is None:
         return legal
     drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
-    return jnp.concatenate([drawn, legal])
+    return jnp.concatenate([jax.vmap(levels.nearest)(drawn), legal])
 
 
 def best_observed(data: Data) -> Array:

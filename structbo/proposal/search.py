@@ -4,7 +4,7 @@ Message passing finds global maxima of additive acquisitions. Together with rand
 perturbations of the best observed points they are the candidates, which the maximizer goes on from.
 
 Message passing leaves out the residual, components of too many members, and projections, whose
-components share no axes.
+components share no axes. It does not know constraints: its maxima are pulled inside.
 """
 
 from dataclasses import replace
@@ -53,7 +53,11 @@ def best_points(
         Points of the unit cube, the best first, shape (K, D), and the acquisition.
     """
     union = situation.union
-    is_additive = isinstance(criterion, AdditiveCriterion) and union.is_everything
+    is_additive = (
+        isinstance(criterion, AdditiveCriterion)
+        and union.is_everything
+        and situation.levels.half_spaces is None
+    )
     acquisition, search = search_starts(
         situation.model,
         maximizer,
@@ -160,7 +164,8 @@ def _message_passing_maxima(
         own = Acquisition(draw, context, which[None], guide.criterion)
         function = AdditiveAcquisition.of(own, search.components)
         if box is None:
-            return coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)[0]
+            x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
+            return search.levels.nearest(x)
         start = box.to_unit(search.best)
         continuous = Levels.of([None] * len(start))
         u, _ = coarse_to_fine(function, layout, continuous, start, NUM_ROUNDS)
@@ -173,4 +178,4 @@ def _message_passing_maxima(
         return own_best
     function = AdditiveAcquisition.of(guide, search.components)
     best, _ = coarse_to_fine(function, union, search.levels, search.best, NUM_ROUNDS)
-    return jnp.concatenate([best[None], own_best])
+    return jnp.concatenate([search.levels.nearest(best)[None], own_best])

@@ -93,6 +93,7 @@ def settings(evidence: Evidence) -> Section:
     space, method = evidence.optimizer.space, evidence.optimizer.method
     rows = [[name, repr(parameter)] for name, parameter in space.spec.items()]
     lines = [
+        *map(repr, space.constraints),
         f"criterion {method.criterion!r}, batches by {method.batch!r}, seed {method.seed}",
         f"model {method.model!r}",
     ]

@@ -31,6 +31,11 @@ class Screening(ABC):
         seed: int,
     ) -> None:
         self.space = Space(space)
+        if self.space.constraints:
+            raise ValueError(
+                "a screening moves parameters between their bounds and keeps no constraints: give "
+                f"it a space without, got {list(self.space.constraints)}."
+            )
         self.budget = checked_count("budget", budget)
         self._seed = checked_seed(seed)
         self.background: FloatArray = np.random.default_rng(self._seed).random(self.space.num_dims)

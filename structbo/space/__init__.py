@@ -1,6 +1,7 @@
 """The search space: parameters, maps to and from the unit cube, and legal coordinates."""
 
 from structbo.space.choices import Categorical, Fixed, Ordinal
+from structbo.space.constraints import LinearConstraint
 from structbo.space.levels import Levels
 from structbo.space.numeric import Integer, Real
 from structbo.space.parameters import Parameter, Scale
@@ -11,6 +12,7 @@ __all__ = [
     "Fixed",
     "Integer",
     "Levels",
+    "LinearConstraint",
     "Ordinal",
     "Parameter",
     "Points",

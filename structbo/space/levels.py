@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from structbo.space.half_spaces import HalfSpaces
+
 
 class Levels(NamedTuple):
     """The legal coordinates of every variable, in the unit interval.
@@ -17,20 +19,25 @@ class Levels(NamedTuple):
     Args:
         values: levels of the discrete variables, padded, shape (D, L).
         counts: how many levels each variable has, 0 for a continuous one, shape (D,).
+        half_spaces: where points must be as a whole; None if anywhere. These are of continuous
+            variables only.
     """
 
     values: Array
     counts: Array
+    half_spaces: HalfSpaces | None = None
 
     @classmethod
-    def of(cls, levels: Sequence[np.ndarray | None]) -> "Levels":
+    def of(
+        cls, levels: Sequence[np.ndarray | None], half_spaces: HalfSpaces | None = None
+    ) -> "Levels":
         """Pads one array of levels per variable; None stands for a continuous one."""
         counts = [0 if values is None else len(values) for values in levels]
         padded = np.zeros((len(levels), max(1, *counts)))
         for row, values in zip(padded, levels, strict=True):
             if values is not None:
                 row[: len(values)] = values
-        return cls(jnp.asarray(padded), jnp.asarray(counts))
+        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces)
 
     def as_arrays(self) -> list[np.ndarray | None]:
         """One array of levels per variable, None for a continuous one; not traceable."""
@@ -71,8 +78,26 @@ class Levels(NamedTuple):
     def even(self, uniform: Array) -> Array:
         """Legal points from uniform ones (m, D), every level of a variable equally likely."""
         spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
-        return self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
+        points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
+        return points if self.half_spaces is None else self.half_spaces.uniform(points)
 
     def nearest(self, x: Array) -> Array:
-        """The legal point nearest to a point (D,)."""
-        return self.coordinates(self.positions(x))[:, 0]
+        """The legal point nearest to a point (D,); with half spaces, the next one on its ray."""
+        point = self.coordinates(self.positions(x))[:, 0]
+        return point if self.half_spaces is None else self.half_spaces.pulled_in(point[None])[0]
+
+    def on_line(self, x: Array, dim: Array, line: Array) -> Array:
+        """Coordinates along one dimension, squeezed in between the bounds that points leave it.
+
+        Args:
+            x: legal points, shape (K, D).
+            dim: the dimension, a scalar.
+            line: legal coordinates where nothing but the unit cube bounds them, shape (G,).
+
+        Returns:
+            Shape (K, G).
+        """
+        if self.half_spaces is None:
+            return jnp.broadcast_to(line, (len(x), len(line)))
+        low, high = self.half_spaces.segment(x, dim)
+        return low[:, None] + (high - low)[:, None] * line

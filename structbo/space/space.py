@@ -7,7 +7,7 @@ Every parameter takes exactly one coordinate of the cube. Parameters know how to
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -17,7 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.arguments import is_integer
 from structbo.models.arrays import FloatArray
+from structbo.models.precision import double_precision
 from structbo.space.choices import Fixed
+from structbo.space.constraints import LinearConstraint, check_names, half_spaces, slack_of
+from structbo.space.half_spaces import HalfSpaces, pulled_in
 from structbo.space.numeric import Real
 from structbo.space.parameters import Parameter, nearest_level
 from structbo.space.rows import rows_of
@@ -36,9 +39,11 @@ class Space:
             (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for what
             all points share. Bounds are those of real numbers also where they are integers; then
             there is a warning, but not for (0, 1).
+        constraints: of several real parameters together, besides those of a `Space` that is given.
 
     Attributes:
         is_box: whether points are arrays (n, D) rather than dicts.
+        constraints: all of them, a tuple.
 
     Raises:
         TypeError, ValueError: naming the parameter that is at fault.
@@ -53,8 +58,13 @@ class Space:
 
     _spec: tuple[tuple[str, Parameter | Fixed], ...]
     is_box: bool
+    constraints: tuple[LinearConstraint, ...]
 
-    def __init__(self, spec: "Mapping[str, Any] | Sequence[Any] | NDArray[Any] | Space") -> None:
+    def __init__(
+        self,
+        spec: "Mapping[str, Any] | Sequence[Any] | NDArray[Any] | Space",
+        constraints: Iterable[LinearConstraint] = (),
+    ) -> None:
         if hasattr(spec, "ndim"):
             spec = Space.box(np.asarray(spec))
         named = _named(spec)
@@ -63,6 +73,11 @@ class Space:
         if not self.parameters:
             raise ValueError(f"spec must hold a parameter that varies, got {named}")
         object.__setattr__(self, "is_box", isinstance(spec, Space) and spec.is_box)
+        inherited = spec.constraints if isinstance(spec, Space) else ()
+        object.__setattr__(self, "constraints", (*inherited, *constraints))
+        for constraint in self.constraints:
+            check_names(constraint, self.spec)
+        _ = self.half_spaces  # an error now, if the constraints leave no room
         _warn_of_integers(named)
 
     @classmethod
@@ -131,6 +146,18 @@ class Space:
         """Indices of the dimensions that have no order."""
         return tuple(d for d, parameter in enumerate(self.parameters) if parameter.is_categorical)
 
+    @cached_property
+    def half_spaces(self) -> HalfSpaces | None:
+        """The constraints in the unit cube; None if there are none."""
+        if not self.constraints:
+            return None
+        return half_spaces(self.constraints, self.names, self._reals)
+
+    @property
+    def _reals(self) -> dict[str, Real]:
+        pairs = zip(self.names, self.parameters, strict=True)
+        return {name: made for name, made in pairs if isinstance(made, Real)}
+
     @property
     def num_points(self) -> int | None:
         """How many points there are; None if infinitely many."""
@@ -188,6 +215,8 @@ class Space:
         coordinates = np.atleast_2d(self._coordinates(unit))
         if coordinates.ndim != 2:
             raise ValueError(f"unit must have shape (n, D) or (D,), got {coordinates.shape}")
+        if self.constraints:
+            coordinates = self.snap(coordinates)
         rows = [
             [parameter.from_unit(u) for parameter, u in zip(self.parameters, row, strict=True)]
             for row in coordinates.tolist()
@@ -214,7 +243,8 @@ class Space:
             unit: (..., D).
 
         Returns:
-            (..., D): reals clipped into [0, 1], the others on their nearest level.
+            (..., D): reals clipped into [0, 1], the others on their nearest level. A point that
+            breaks constraints moves towards the center of what they leave until it breaks none.
 
         Raises:
             ValueError: for another shape, or NaN.
@@ -227,13 +257,18 @@ class Space:
         for d, levels in enumerate(self.levels):
             if levels is not None:
                 snapped[..., d] = levels[nearest_level(levels, snapped[..., d])]
-        return snapped
+        if self.half_spaces is None:
+            return snapped
+        with double_precision():
+            rows = snapped.reshape(-1, self.num_dims)
+            return np.asarray(pulled_in(self.half_spaces, rows)).reshape(snapped.shape)
 
     def __repr__(self) -> str:
-        if self.is_box:
+        if self.is_box and not self.constraints:
             return f"Space.box({[[p.low, p.high] for p in self.parameters if isinstance(p, Real)]})"
         lines = [f"    {name!r}: {made!r},\n" for name, made in self._spec]
-        return "Space({\n" + "".join(lines) + "})"
+        constraints = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        return "Space({\n" + "".join(lines) + "}" + constraints + ")"
 
     def _coordinates(self, unit: ArrayLike) -> FloatArray:
         coordinates = np.asarray(unit, dtype=np.float64)
@@ -251,11 +286,15 @@ class Space:
         """What a function makes of every value of points."""
         mapped = []
         for where, row in rows_of(points, self.names, self.fixed, name):
+            values = list(row)
             for d, parameter in enumerate(self.parameters):
                 try:
-                    row[d] = function(parameter, row[d])
+                    row[d] = function(parameter, values[d])
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"{where}[{self.names[d]!r}]: {error}") from None
+            for constraint in self.constraints:
+                slack = slack_of(constraint, self._reals)
+                constraint.check(where, dict(zip(self.names, values, strict=True)), slack)
             mapped.append(row)
         return mapped
 

@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.maximizers.ascent import coordinate_ascent, gradient_ascent
+from structbo.maximizers.ascent import constrained_ascent, coordinate_ascent, gradient_ascent
 from structbo.space import Levels
+from structbo.space.half_spaces import HalfSpaces
 
 LEVELS = [None, np.array([0.0, 0.2, 1.0]), None, np.linspace(0.0, 1.0, 7)]
 IS_CONTINUOUS = np.array([True, False, True, False])
@@ -104,3 +105,49 @@ def test_a_point_without_a_value_does_not_stop_the_others() -> None:
     points, values = gradient_ascent(value_and_gradient(half_defined), starts, np.array([True]))
     assert points[0] == starts[0] and values[0] == -np.inf
     assert np.allclose(points[1:], 0.8, atol=1e-4)
+
+
+@pytest.fixture
+def triangle() -> HalfSpaces:
+    """The first and the third coordinate, both continuous, have a sum of .8 at most."""
+    normal, center = np.array([[0.5**0.5, 0.0, 0.5**0.5, 0.0]]), np.array([0.2, 0.5, 0.2, 0.5])
+    corners = np.array([[0.0, 0.5, 0.8, 0.5], [0.8, 0.5, 0.0, 0.5], [0.0, 0.5, 0.0, 0.5]])
+    return HalfSpaces.of(normal, np.array([0.8 * 0.5**0.5]), center, corners)
+
+
+def test_coordinate_ascent_stays_in_half_spaces(triangle: HalfSpaces) -> None:
+    levels = Levels.of(LEVELS, triangle)
+    starts = jax.jit(jax.vmap(levels.nearest))(np.asarray(legal_starts(0)))
+    ascend = jax.jit(lambda x, key: coordinate_ascent(rugged, x, levels, key, NUM_GRID))
+    points = np.asarray(ascend(starts, jax.random.key(0)))
+    assert (points[:, 0] + points[:, 2] <= 0.8).all()
+    assert (rugged_at(points) >= rugged_at(starts)).all()
+    assert (rugged_at(points) > rugged_at(starts)).any()
+
+
+def test_constrained_ascent_ends_at_the_nearest_point_of_a_half_space(
+    triangle: HalfSpaces,
+) -> None:
+    """The largest value of minus a squared distance is at the projection, in closed form."""
+    target = jnp.array([0.7, 0.5, 0.5, 0.5])
+    function = value_and_gradient(lambda x: -jnp.square(x - target).sum())
+    levels = Levels.of(LEVELS, triangle)
+    starts = np.array(jax.jit(jax.vmap(levels.nearest))(np.asarray(legal_starts(1))))
+    points, values = constrained_ascent(function, starts, IS_CONTINUOUS, triangle)
+    assert np.allclose(points[:, [0, 2]], [0.5, 0.3], atol=1e-6)
+    assert (points[:, 0] + points[:, 2] <= 0.8).all()
+    assert (points[:, ~IS_CONTINUOUS] == starts[:, ~IS_CONTINUOUS]).all()
+    assert np.allclose(values, function(points)[0])
+
+
+def test_constrained_ascent_never_falls(triangle: HalfSpaces) -> None:
+    levels = Levels.of(LEVELS, triangle)
+    starts = np.array(jax.jit(jax.vmap(levels.nearest))(np.asarray(legal_starts(2))))
+    function = value_and_gradient(rugged)
+    points, values = constrained_ascent(function, starts, IS_CONTINUOUS, triangle)
+    assert (values >= np.asarray(function(starts)[0])).all()
+    assert (values > np.asarray(function(starts)[0]) + 1e-3).any()
+    assert (points[:, 0] + points[:, 2] <= 0.8).all()
+    blind = value_and_gradient(lambda x: jnp.where(x[0] < 2.0, jnp.nan, x[0]))
+    points, values = constrained_ascent(blind, starts, IS_CONTINUOUS, triangle)
+    assert (points == starts).all() and (values == -np.inf).all()

@@ -1,0 +1,127 @@
+"""The part of the unit cube that linear inequalities leave; traceable by JAX."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from structbo.models.arrays import FloatArray
+
+MARGIN = 1e-9
+"""By how much points are kept inside, so that round-off breaks no constraint."""
+ROUND_OFF = 1e-12
+"""A point that lies outside by no more, relative to its distance from the center, stays."""
+NUM_ROUNDS = 8
+"""Of hit and run, until a point has forgotten where it started."""
+
+
+class HalfSpaces(NamedTuple):
+    """The points of the unit cube whose inner products with some normals are bounded.
+
+    Args:
+        normals: of length 1, shape (C, D).
+        bounds: of the inner products, shape (C,).
+        center: a point inside, shape (D,).
+        vertices: corners of what is left, two or more, far apart in all directions; shape (V, D).
+    """
+
+    normals: Array | np.ndarray
+    bounds: Array | np.ndarray
+    center: Array | np.ndarray
+    vertices: Array | np.ndarray
+
+    @classmethod
+    def of(
+        cls, normals: FloatArray, bounds: FloatArray, center: FloatArray, vertices: FloatArray
+    ) -> "HalfSpaces":
+        """Half spaces that are smaller by a margin; the center must be inside by more than that."""
+        return cls(normals, bounds - MARGIN, center, vertices)
+
+    def pulled_in(self, x: Array) -> Array:
+        """Points (m, D); those outside are moved towards the center until they are inside."""
+        step = jnp.where(self._is_involved, x - self.center, 0.0)
+        _, reach = self._chord(jnp.broadcast_to(self.center, x.shape), step)
+        factor = jnp.where(reach < 1.0 - ROUND_OFF, reach, 1.0)
+        return x - (1.0 - factor[:, None]) * step
+
+    def segment(self, x: Array, dim: Array) -> tuple[Array, Array]:
+        """Least and largest legal value of one coordinate of legal points (m, D), both (m,)."""
+        axis = jnp.zeros(x.shape[1]).at[dim].set(1.0)
+        down, up = self._chord(x, jnp.broadcast_to(axis, x.shape))
+        return jnp.maximum(x[:, dim] + down, 0.0), jnp.minimum(x[:, dim] + up, 1.0)
+
+    def uniform(self, x: Array) -> Array:
+        """Points that are spread uniformly over what is left, from those of the unit cube (m, D).
+
+        Each goes its own way, by hit and run: from a mixture of vertices, in every round along
+        differences of two of them, which lead through narrow regions, and then along every
+        coordinate, each time to a random place. The places of the last coordinates are those of the
+        given point, so that points that fill the cube evenly still do so on every line.
+
+        References:
+            Smith 1984, "Efficient Monte Carlo procedures for generating points uniformly
+            distributed over bounded regions".
+        """
+        return jax.vmap(self._walk)(x)
+
+    def _walk(self, x: Array) -> Array:
+        """One point (D,) of `uniform`, whose random numbers are its own."""
+        vertices = jnp.asarray(self.vertices)
+        bits = jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
+        key = jax.random.key(bits.sum())
+        count, num_dims = vertices.shape
+
+        def between(key: Array, point: Array) -> Array:
+            key_first, key_other, key_place = jax.random.split(key, 3)
+            first = jax.random.randint(key_first, (), 0, count)
+            other = (first + jax.random.randint(key_other, (), 1, count)) % count
+            direction = vertices[first] - vertices[other]
+            (down,), (up,) = self._chord(point[None], direction[None], in_cube=True)
+            return point + (down + (up - down) * jax.random.uniform(key_place)) * direction
+
+        def one_round(number: Array, point: Array) -> Array:
+            keys = jax.random.split(jax.random.fold_in(key, number), count + 1)
+            is_last = number == NUM_ROUNDS - 1
+            shift = jnp.where(is_last, 0.0, jax.random.uniform(keys[count], (num_dims,)))
+            place = (x + shift) % 1.0
+
+            def along(dim: Array, point: Array) -> Array:
+                (low,), (high,) = self.segment(point[None], dim)
+                return point.at[dim].set(low + (high - low) * place[dim])
+
+            point = jax.lax.fori_loop(0, count, lambda k, p: between(keys[k], p), point)
+            return jax.lax.fori_loop(0, num_dims, along, point)
+
+        start = jax.random.dirichlet(jax.random.fold_in(key, NUM_ROUNDS), jnp.ones(count))
+        point = jax.lax.fori_loop(0, NUM_ROUNDS, one_round, start @ vertices)
+        return jnp.where(self._is_involved, point, x)
+
+    @property
+    def _is_involved(self) -> Array:
+        """Which coordinates the half spaces have a say in, shape (D,)."""
+        return jnp.any(jnp.asarray(self.normals) != 0.0, axis=0)
+
+    def _chord(self, x: Array, step: Array, in_cube: bool = False) -> tuple[Array, Array]:
+        """The least and the largest t for which ``x + t step`` is inside.
+
+        Args:
+            x: points inside, shape (m, D).
+            step: one direction for each, shape (m, D).
+            in_cube: whether the unit cube ends the chord as well.
+
+        Returns:
+            Two arrays of shape (m,); infinite where nothing ends the chord.
+        """
+        normals = jnp.asarray(self.normals)
+        slope, room = step @ normals.T, self.bounds - x @ normals.T
+        if in_cube:
+            slope = jnp.concatenate([slope, step, -step], axis=1)
+            room = jnp.concatenate([room, 1.0 - x, x], axis=1)
+        end = room / jnp.where(slope != 0.0, slope, 1.0)
+        least = jnp.where(slope < 0.0, end, -jnp.inf).max(1)
+        return least, jnp.where(slope > 0.0, end, jnp.inf).min(1)
+
+
+pulled_in = jax.jit(HalfSpaces.pulled_in)
