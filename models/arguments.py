@@ -40,6 +40,21 @@ def checked_count(name: str, value: object, *, least: int = 1) -> int:
     return int(value)
 
 
+def checked_bool(name: str, value: object) -> bool:
+    """True or False, also those of NumPy.
+
+    Raises:
+        TypeError: if it is anything else.
+
+    Example:
+        >>> checked_bool("warp", np.True_)
+        True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def checked_seed(seed: object) -> int:
     """A seed, which JAX holds in 64 bits.
 

@@ -90,6 +90,12 @@ NIGHTLY = {
         "", {"SIZES": "(5,)", "GRIDS": "((2, 3),)", "RANDOM": "((6, 7),)"}
     ),
     "benchmarks/mixing.py": Short("--seconds 0.2 --cases 3,20 --folder OUT"),
+    "benchmarks/posterior.py": Short(
+        "--data star-20 --chains 1 --folder OUT", {"NUM_DRAWS": "(2,)"}
+    ),
+    "benchmarks/posterior_reference.py": Short(
+        "--data star-20 --seconds 1", {"FIRST_LENGTH": "8", "FOLDER": "Path('OUT')"}
+    ),
     "benchmarks/real.py": Short(
         "--data OUT --problems abalone --samplers structbo tpe --seeds 0 --results OUT/table.csv",
         {"NUM_INITIAL": "8", "COUNTS": "(9, 10)"},

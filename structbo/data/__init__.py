@@ -6,13 +6,16 @@ from structbo.data.data_frame import column_names, in_order_of, trial_frame, tri
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import State, Trial, filled_errors, trial_values
 from structbo.data.values import one_number
+from structbo.data.warping import NO_WARPING, Warping
 
 __all__ = [
+    "NO_WARPING",
     "Data",
     "Direction",
     "Standardized",
     "State",
     "Trial",
+    "Warping",
     "checked_data",
     "checked_errors",
     "checked_points",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +10,10 @@ import numpy as np
 from jax import Array
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.data import Data
+from structbo.data import Data, Warping
+from structbo.draws.conditioning import likelihood_of
 from structbo.draws.model import Draws
+from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
 from structbo.models.compilation import remembered
@@ -23,6 +25,8 @@ NUM_WARMUP = 10_000
 """Kernels adapt until they have taken so many steps: as many as no chain ever takes."""
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
+WARPING_ROUNDS = 7
+"""Of sweeps, in turns with the power of the values' transform, where that is to be found first."""
 RUN_IN_ROWS = 128
 """Of more than twice as many observations, a chain is run in on so many."""
 MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
@@ -80,12 +84,23 @@ class Chain(KeepsPrecision):
         if saved != self.saved():
             self._state, self._saved = None, saved
 
+    def warped(self, data: Data) -> tuple[Data, Warping]:
+        """The data after the transform of values that is likeliest given the chain's last draw.
+
+        Before the first draws, the chain is run in, and is moved in turns with the transform.
+
+        Args:
+            data: padded observations, before the transform.
+        """
+        compiled = self._compiled(data)
+        if self._current(data) is None:
+            self._run_in(data)
+            for _ in range(WARPING_ROUNDS):
+                self.advance(compiled.warp(self._state, data)[0])
+        return compiled.warp(self._state, data)
+
     def advance(self, data: Data) -> Draws:
         """Continues the chain on the given data; the first call also runs it in.
-
-        A sweep costs as much as the square of the number of observations, or more. So on many of
-        them the chain is run in on a part, evenly spaced, and finds the rest of the structure in
-        its first sweeps on all.
 
         Args:
             data: padded observations.
@@ -93,27 +108,63 @@ class Chain(KeepsPrecision):
         Returns:
             Values of all latent sites, the first axis being the draws.
         """
-        num_dims = data.x.shape[1]
-        initialize, sweep = compiled_sampler(self._model, num_dims, self._sampler)
+        if self._current(data) is None:
+            self._run_in(data)
+        return self._sweep(data, sweeps_per_draw(data.x.shape[1]), ADAPTATION_SWEEPS)
+
+    def _current(self, data: Data) -> Any:
+        """The state, if need be from what was saved; None before the first draws."""
         if self._state is None and self._saved is not None:
-            like = jax.eval_shape(initialize, jax.random.key(self._seed), data)
+            like = jax.eval_shape(self._compiled(data).initialize, self._key, data)
             self._state = state_from_bytes(self._saved, like)
+        return self._state
+
+    def _run_in(self, data: Data) -> None:
+        """Starts the chain.
+
+        A sweep costs as much as the square of the number of observations, or more. So on many of
+        them the chain is run in on a part, evenly spaced, and finds the rest of the structure in
+        its first sweeps on all.
+        """
+        first = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
+        self._state = self._compiled(data).initialize(self._key, first)
+        self._sweep(first, -(-RUN_IN_SWEEPS // self._num_draws), NUM_WARMUP)
+
+    def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
+        """Draws, so many sweeps apart, of which the first adapt the sampler."""
+        sweep = self._compiled(data).sweep
+        self._state, draws = sweep(self._state, data, self._num_draws, spacing, num_adapting)
         self._saved = None
-        if self._state is None:
-            first = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
-            self._state = initialize(jax.random.key(self._seed), first)
-            spacing = -(-RUN_IN_SWEEPS // self._num_draws)
-            self._state, _ = sweep(self._state, first, self._num_draws, spacing, NUM_WARMUP)
-        spacing = sweeps_per_draw(num_dims)
-        self._state, draws = sweep(self._state, data, self._num_draws, spacing, ADAPTATION_SWEEPS)
         return draws
+
+    def _compiled(self, data: Data) -> "CompiledSampler":
+        return compiled_sampler(self._model, data.x.shape[1], self._sampler)
+
+    @property
+    def _key(self) -> Array:
+        return jax.random.key(self._seed)
+
+
+class CompiledSampler(NamedTuple):
+    """The compiled parts of a model's chain, whose state is that of its kernel.
+
+    Args:
+        initialize: from a key and data to a state.
+        sweep: from a state, data, a number of draws, the sweeps between two of them, and how many
+            of them adapt the sampler, to the next state and the draws.
+        warp: from a state and data to the data after the transform of their values, and this.
+    """
+
+    initialize: Callable[[Array, Data], Any]
+    sweep: Callable[[Any, Data, int, int, int], tuple[Any, Draws]]
+    warp: Callable[[Any, Data], tuple[Data, Warping]]
 
 
 @remembered
 def compiled_sampler(
     model: Model, num_dims: int, sampler: Sampler = default_sampler
-) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The compiled start and continuation of a model's sampler."""
+) -> CompiledSampler:
+    """The compiled chain of a model by a sampler; equal ones share their programs."""
     kernel = kernel_of(sampler, model, num_dims)
 
     @jax.jit
@@ -139,7 +190,15 @@ def compiled_sampler(
         state, draws = jax.lax.scan(draw, start, length=num_draws)
         return strongly_typed(state), draws
 
-    return initialize, sweep
+    @jax.jit
+    def warp(state: Any, data: Data) -> tuple[Data, Warping]:
+        args, kwargs = data.arguments
+        jax.eval_shape(initialize, jax.random.key(0), data)
+        draw = kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
+        warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
+        return warping.data(data), warping
+
+    return CompiledSampler(initialize, sweep, warp)
 
 
 def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:

@@ -24,17 +24,18 @@ def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
         A `ConditionedGP` whose arrays have the draws along the first axis.
     """
     y = jnp.asarray(data.y)
-    return jax.lax.map(lambda draw: _likelihood(model, draw, data).condition(y), draws)
+    return jax.lax.map(lambda draw: likelihood_of(model, draw, data).condition(y), draws)
 
 
 @compiled("model")
 def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
     """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
     y = jnp.asarray(data.y)
-    return jax.lax.map(lambda draw: _likelihood(model, draw, data).log_prob(y), draws)
+    return jax.lax.map(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
 
 
-def _likelihood(model: Model, draw: Draws, data: Data) -> MarginalGP:
+def likelihood_of(model: Model, draw: Draws, data: Data) -> MarginalGP:
+    """The likelihood of one draw, whose values have no axis of draws; traceable."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
     args, kwargs = data.arguments
     trace = run.get_trace(*args, **kwargs)

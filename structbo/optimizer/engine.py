@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import Acquisition, LogEI
-from structbo.data import Data, Standardized, padded_size
+from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
 from structbo.draws import Chain, DrawSource, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
@@ -51,7 +51,7 @@ class Engine:
         self.space = space
         self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
-        self._maximum: tuple[FloatArray, float] | None = None
+        self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes: set[int] = set()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
@@ -101,8 +101,10 @@ class Engine:
             standardized = Standardized.of(y)
             known_noise = None if sem is None else (sem / standardized.scale) ** 2
             data = Data.padded(x, standardized.values, known_noise)
+            method, warping = self.method, NO_WARPING
+            if method.warp and isinstance(self._source, Chain):
+                data, warping = self._source.warped(data)
             draws = self._source.advance(data)
-            method = self.method
             seed = step_seed(method.seed, step, use=PROPOSAL)
             ranked, self._acquisition = propose(
                 Situation(method.model, draws, data, self._levels, pending),
@@ -123,7 +125,7 @@ class Engine:
             taken = np.concatenate([known, points])
             others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
-        self._maximum = points[:1], standardized.scale
+        self._maximum = points[:1], standardized, warping
         self._sizes.add(padded_size(len(x)))
         return points
 
@@ -136,7 +138,8 @@ class Engine:
     def expected_gain(self) -> float | None:
         """The expected improvement at the first point of the last proposal, in units of values.
 
-        None if nothing was maximized yet.
+        None if nothing was maximized yet. Where values are warped, it is the improvement on the
+        best value that corresponds to the one expected of warped values.
 
         Raises:
             ValueError: if the criterion is not expected improvement.
@@ -148,8 +151,11 @@ class Engine:
             )
         if self._maximum is None:
             return None
-        point, scale = self._maximum
-        return scale * float(np.exp(self.score(point)[0][0]))
+        point, standardized, warping = self._maximum
+        warped_gain, best = np.exp(self.score(point)[0][0]), standardized.values.max()
+        with double_precision():
+            reached = float(warping.inverse(warping(best) + warped_gain))
+        return standardized.scale * (reached - float(best))
 
     def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).

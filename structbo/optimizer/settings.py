@@ -12,7 +12,7 @@ from structbo.batches import BatchStrategy, as_strategy
 from structbo.draws import Inference, check_run, default_model
 from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
-from structbo.models.arguments import check_model, checked_count, checked_seed
+from structbo.models.arguments import check_model, checked_bool, checked_count, checked_seed
 from structbo.samplers import Sampler, default_sampler
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean
@@ -49,6 +49,9 @@ class Settings(TypedDict, total=False):
         inference: the source of the draws that the criterion is averaged over: a function of a
             model and a seed, see `structbo.draws`. By default a Markov chain of the sampler, which
             an `Optimizer` continues from one call to the next.
+        warp: whether values go through a power transform, `structbo.data.Warping`, which draws the
+            bad ones together. Its power is learned beside the chain's draws: one, where the values
+            are as the model expects them. Only with a Markov chain.
     """
 
     seed: int
@@ -59,6 +62,7 @@ class Settings(TypedDict, total=False):
     batch: str | BatchStrategy
     sampler: Sampler
     inference: Inference | None
+    warp: bool
 
 
 DEFAULTS = Settings(
@@ -70,6 +74,7 @@ DEFAULTS = Settings(
     batch="believer",
     sampler=default_sampler,
     inference=None,
+    warp=True,
 )
 """The settings that are not given."""
 
@@ -86,6 +91,7 @@ class Method:
     batch: BatchStrategy
     sampler: Sampler
     inference: Inference | None
+    warp: bool
 
 
 def resolved(space: Space, settings: Settings) -> Method:
@@ -118,6 +124,7 @@ def resolved(space: Space, settings: Settings) -> Method:
         batch=as_strategy(given["batch"]),
         sampler=given["sampler"],
         inference=given["inference"],
+        warp=checked_bool("warp", given["warp"]),
     )
 
 

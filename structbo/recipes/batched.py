@@ -83,4 +83,5 @@ def batch(
         num_initial=num_initial,
         criterion=criterion,
         batch=STRATEGIES[method],
+        warp=False,
     )

@@ -58,6 +58,7 @@ def random_trees(
         num_initial=num_initial,
         criterion=AdditiveUCB(beta),
         inference=partial(_chain, num_draws=num_trees),
+        warp=False,
     )
 
 
@@ -144,6 +145,7 @@ def saas(
         ),
         num_initial=num_initial,
         inference=partial(_chain, num_draws=num_draws),
+        warp=False,
     )
 
 

@@ -87,5 +87,10 @@ def _after(
     screening: Screening, direction: Direction, seed: int, beta: Schedule | float
 ) -> Optimizer:
     return Optimizer(
-        screening.space, direction, seed=seed, criterion=UCB(beta), screening=screening
+        screening.space,
+        direction,
+        screening=screening,
+        seed=seed,
+        criterion=UCB(beta),
+        warp=False,
     )

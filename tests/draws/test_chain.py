@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from numpyro.infer import NUTS, Gibbs
 
-from structbo.data import Data
+from structbo.data import NO_WARPING, Data, Warping
 from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
+from structbo.draws.chain import CompiledSampler
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
@@ -43,6 +44,10 @@ def advance(chain: Chain, data: Data) -> dict[str, np.ndarray]:
     with jax.enable_x64(True):
         draws: Draws = chain.advance(data)
     return {name: np.asarray(value) for name, value in draws.items()}
+
+
+def unwarped(state: Any, data: Data) -> tuple[Data, Warping]:
+    return data, NO_WARPING
 
 
 def assert_equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tolerance) -> None:
@@ -112,7 +117,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
         np.concatenate([y, np.full(68, 3.0)]),
         np.arange(128) < 60,
     )
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
 
     def first(data: Data) -> dict[str, np.ndarray]:
         with jax.enable_x64(True):
@@ -125,7 +130,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
 @pytest.mark.nightly
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run in once; each later call is one pass that starts where the last one ended."""
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
 
@@ -138,7 +143,8 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
         passes.append((len(data.y), state, after))
         return after, draws
 
-    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: (start, one_pass))
+    noted = CompiledSampler(start, one_pass, unwarped)
+    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: noted)
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     before = advance(chain, Data.padded(x[:64], y[:64]))
@@ -154,7 +160,7 @@ def test_on_many_observations_it_is_run_in_on_a_part(
     n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every part of the table is in it, and all draws are given all of the table."""
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     seen: list[np.ndarray] = []
 
     def start(key: jax.Array, data: Data) -> Any:
@@ -165,7 +171,8 @@ def test_on_many_observations_it_is_run_in_on_a_part(
         seen.append(np.asarray(data.y)[np.asarray(data.mask)])
         return sweep(state, data, *numbers)
 
-    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: (start, one_pass))
+    noted = CompiledSampler(start, one_pass, unwarped)
+    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: noted)
     monkeypatch.setattr(chain_module, "RUN_IN_ROWS", 20)
     x, y = table(n + 1)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
@@ -220,7 +227,7 @@ def test_the_chain_follows_new_observations() -> None:
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Else its first call and the later ones are compiled separately, some 10 seconds more."""
-    initialize, sweep = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)

@@ -10,7 +10,7 @@ import pytest
 from short_runs import BOX, bowl, given_draws
 
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
-from structbo.data import Data
+from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain, Draws, DrawSource
 from structbo.models import AdditiveGP, active_sets, edges, main_effects
 from structbo.posterior import Posterior
@@ -57,6 +57,7 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     assert (there_and_back != best).any()
     optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
     monkeypatch.setattr(Chain, "advance", lambda self, data: {})
+    monkeypatch.setattr(Chain, "warped", lambda self, data: (data, NO_WARPING))
     proposal = [np.concatenate([best, second])], None
     monkeypatch.setattr("structbo.optimizer.engine.propose", lambda *_, **__: proposal)
     assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])

@@ -8,9 +8,12 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 from numpyro.infer import HMC
+from scipy.stats import yeojohnson
 
 import structbo as sb
 from structbo.acquisition import UCB
+from structbo.data import Data, Standardized, Warping
+from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer import Engine
 from structbo.optimizer.minimization import RunSettings, _run
@@ -109,3 +112,34 @@ def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
 def test_what_a_sampler_gives_is_checked(bad: Any) -> None:
     with pytest.raises(TypeError, match="sampler must"):
         sampled_by(bad).ask()
+
+
+def warped(data: Data, power: float) -> tuple[Data, Warping]:
+    warping = Warping.of(data, power)
+    return warping.data(data), warping
+
+
+def test_values_are_warped_unless_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chain is given the values that its `warped` makes, and so is all that follows."""
+    seen: list[np.ndarray] = []
+
+    def advance(self: Chain, data: Data) -> Any:
+        seen.append(np.asarray(data.y)[np.asarray(data.mask)])
+        return original(self, data)
+
+    original = Chain.advance
+    monkeypatch.setattr(Chain, "advance", advance)
+    monkeypatch.setattr(Chain, "warped", lambda self, data: warped(data, 3.0))
+    values = np.array([-9.0, 0.0, 1.0, 1.5, 2.0])
+    for warp in (True, False):
+        optimizer = sb.Optimizer(
+            {"x": (0.0, 1.0)}, "maximize", num_initial=4, model=MODEL, warp=warp
+        )
+        for x, value in zip(np.linspace(0.0, 1.0, 5), values, strict=True):
+            optimizer.tell({"x": x}, value)
+        optimizer.ask()
+    expected = Standardized.of(values).values
+    raised = Standardized.of(yeojohnson(expected, 3.0)).values
+    np.testing.assert_allclose(seen, [raised, expected], atol=1e-12)
+    with pytest.raises(TypeError, match="warp must be True or False, got 'no'"):
+        sb.Optimizer({"x": (0.0, 1.0)}, warp="no")  # type: ignore[arg-type]

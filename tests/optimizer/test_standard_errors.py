@@ -11,7 +11,7 @@ import pytest
 from short_runs import BOX, bowl, given_graphs
 
 from structbo import Optimizer, Space
-from structbo.data import Data
+from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain
 from structbo.integrations.study_optimizer import StudyOptimizer
 from structbo.models import AdditiveGP, main_effects
@@ -84,6 +84,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Data]:
         return {name: value[None] for name, value in DRAW.items()}
 
     monkeypatch.setattr(Chain, "advance", advance)
+    monkeypatch.setattr(Chain, "warped", lambda self, data: (data, NO_WARPING))
     return found
 
 

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import yeojohnson
 from short_runs import BOX, MANY, bowl, given_draws, minimize
 
 from structbo import Optimizer, StopBelowGain, StopSearch, Trial
+from structbo.data import Data, Warping
+from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 
 
@@ -102,6 +106,30 @@ def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective(
     assert scores[0] >= scores.max()
     optimizer.tell(trial, -1000.0 * bowl(trial.params))
     assert optimizer.expected_gain == gain, "it is that before the evaluation"
+
+
+def warped(data: Data, power: float) -> tuple[Data, Warping]:
+    warping = Warping.of(data, power)
+    return warping.data(data), warping
+
+
+def test_the_gain_of_warped_values_is_in_units_of_the_objective(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By SciPy's transform: the value whose transform is larger by the expected improvement."""
+    monkeypatch.setattr(Chain, "warped", lambda self, data: warped(data, 2.5))
+    optimizer = Optimizer(BOX, "maximize", num_initial=6, model=AdditiveGP(main_effects()))
+    for _ in range(6):
+        trial = optimizer.ask()
+        optimizer.tell(trial, -1000.0 * bowl(trial.params))
+    values = np.array([trial.value for trial in optimizer.trials])
+    scores, _ = optimizer.score(optimizer.ask().params)
+    given = (values - values.mean()) / values.std()
+    raised = yeojohnson(given, 2.5)
+    target = raised.max() + raised.std() * np.exp(scores[0])
+    reached = brentq(lambda y: yeojohnson(np.array([y]), 2.5)[0] - target, given.max(), 100.0)
+    expected = values.std() * (reached - given.max())
+    assert optimizer.expected_gain == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_gain_needs_expected_improvement() -> None:

@@ -25,7 +25,7 @@ from structbo import (
     recipes,
 )
 from structbo.acquisition import EST, UCB, ActiveVariables, AdditiveUCB, LogEI
-from structbo.data import Data
+from structbo.data import NO_WARPING, Data, Warping
 from structbo.draws import BestDraw, Chain, Fitted, chain, log_likelihoods, partition_search
 from structbo.models import Decomposition, FiniteUniform, outer_box_ratio
 
@@ -85,6 +85,10 @@ class Call(NamedTuple):
         return {tuple(np.flatnonzero(row).tolist()) for row in rows if row.any()}
 
 
+def unwarped(state: jax.Array, data: Data) -> tuple[Data, Warping]:
+    return data, NO_WARPING
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """The calls of a search that gives random points, for draws from the prior."""
@@ -99,7 +103,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
     def sampler(model, *rest):
         is_finite = isinstance(model.lengthscale, FiniteUniform)
-        return compiled(model, *rest) if is_finite else (lambda key, data: key, sweep(model))
+        if is_finite:
+            return compiled(model, *rest)
+        return chain.CompiledSampler(lambda key, data: key, sweep(model), unwarped)
 
     def sweep(model):
         def draw(key, data):

@@ -1,0 +1,119 @@
+"""How near the draws of a sampler come to the posterior, per second of processor time.
+
+    python examples/benchmarks/posterior.py [--data star-100] [--chains 4]
+
+Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, after one observation
+was added to those that its chain knows. It is compared with the long runs of
+`posterior_reference.py`: the error of edge probabilities, that of the quantiles of the other sites
+in units of their spread, and the log predictive density of unseen values that is lost. One thread;
+compilation is not counted. The table is results/posterior.csv, and there is a picture of every data
+set.
+"""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import argparse
+import csv
+import json
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure
+from numpyro.infer import HMC, Gibbs
+from posterior_data import data_set
+from posterior_errors import errors
+from posterior_reference import FOLDER
+
+import structbo as sb
+from structbo.data import Data
+from structbo.draws import Chain
+from structbo.models.precision import double_precision
+from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, Sampler, default_sampler
+from structbo.samplers import ParallelTempering as Tempering
+
+NUM_DRAWS = (4, 16, 64)
+ERRORS = ("edges", "sites", "density")
+COLUMNS = ("data", "sampler", "start", "draws", "CPU s", *ERRORS)
+
+
+def visited(model: Any) -> Gibbs:
+    """Edges one by one in place of informed moves."""
+    return Gibbs([(EdgeGibbs(model), ["Z"]), (Hamiltonian(model), None)])
+
+
+def short_steps(model: Any) -> Gibbs:
+    """HMC of five steps for the continuous sites."""
+    kernel = HMC(model, step_size=0.1, num_steps=5, trajectory_length=None)
+    return Gibbs([(InformedEdges(model), ["Z"]), (kernel, None)])
+
+
+SAMPLERS: dict[str, Sampler] = {
+    "default": default_sampler,
+    "EdgeGibbs": visited,
+    "HMC of 5 steps": short_steps,
+    "ParallelTempering": Tempering,
+}
+
+
+def timed(chain: Chain, data: Data) -> tuple[Any, float]:
+    """The draws of a chain, and their seconds of processor time."""
+    begin = time.process_time()
+    with double_precision():
+        draws = jax.block_until_ready(chain.advance(data))
+    return jax.tree.map(np.asarray, draws), time.process_time() - begin
+
+
+def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dict[str, list[float]]:
+    """Seconds and errors, the means over chains: of cold starts, and of warm ones."""
+    found, reference = data_set(name), json.loads((FOLDER / f"{name}.json").read_text())
+    whole, before = (Data.padded(found.x[:m], found.y[:m]) for m in (None, -1))
+    results: dict[str, list[list[float]]] = {"cold": [], "warm": []}
+    for seed in range(num_chains + 1):  # the first one compiles
+        for start in results:
+            chain = Chain(sb.default_model(), num_draws, seed, sampler)
+            if start == "warm":
+                timed(chain, before)
+            draws, seconds = timed(chain, whole)
+            if seed:
+                results[start].append([seconds, *errors(draws, found, reference)])
+    return {start: np.mean(rows, axis=0).tolist() for start, rows in results.items()}
+
+
+def picture(name: str, rows: list[list[str]], folder: Path) -> None:
+    """Errors over processor time, a line for every sampler."""
+    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    for column, axes in enumerate(figure.subplots(1, len(ERRORS)), start=5):
+        for sampler, (start, style) in product(SAMPLERS, {"cold": "--", "warm": "-"}.items()):
+            own = np.array([r[4:] for r in rows if r[:3] == [name, sampler, start]], float)
+            look = {"color": f"C{[*SAMPLERS].index(sampler)}", "linestyle": style, "marker": "."}
+            if len(own):
+                axes.plot(own[:, 0], own[:, column - 4], label=f"{sampler}, {start}", **look)
+        axes.set(xscale="log", xlabel="CPU seconds", title=f"error of {COLUMNS[column]}")
+    axes.legend(fontsize="xx-small")
+    figure.savefig(folder / f"{name}.png", dpi=110)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", default=sorted(p.stem for p in FOLDER.glob("*.json")))
+    parser.add_argument("--chains", type=int, default=4)
+    parser.add_argument("--folder", type=Path, default=FOLDER.parent)
+    options = parser.parse_args()
+    rows: list[list[str]] = []
+    with open(options.folder / "posterior.csv", "w", buffering=1, newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        for name, (sampler, kernel), n in product(options.data, SAMPLERS.items(), NUM_DRAWS):
+            for start, numbers in measure(name, kernel, n, options.chains).items():
+                rows.append([name, sampler, start, str(n), *(f"{v:.3g}" for v in numbers)])
+                table.writerow(rows[-1])
+                print(*rows[-1], flush=True)
+    for name in options.data:
+        picture(name, rows, options.folder)

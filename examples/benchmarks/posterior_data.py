@@ -1,0 +1,103 @@
+"""Data sets whose posteriors are known from long runs, for comparing samplers."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import qmc
+
+NOISE = 0.01
+NUM_TEST = 200
+Function = Callable[[np.ndarray], np.ndarray]
+
+
+class DataSet(NamedTuple):
+    """Points of the unit cube and standardized values, and some more of both to predict."""
+
+    x: np.ndarray
+    y: np.ndarray
+    test_x: np.ndarray
+    test_y: np.ndarray
+
+
+def waves(num_dims: int, pairs: list[tuple[int, int]], seed: int) -> Function:
+    """A sum of one wave per pair, and one of half its height per variable."""
+    rng = np.random.default_rng(seed)
+    slopes, shifts = rng.uniform(2.0, 6.0, (len(pairs), 2)), rng.uniform(0.0, 6.0, len(pairs))
+    own, phases = rng.uniform(2.0, 6.0, num_dims), rng.uniform(0.0, 6.0, num_dims)
+
+    def function(x: np.ndarray) -> np.ndarray:
+        total = 0.5 * np.sin(own * x + phases).sum(1)
+        for (i, j), (a, b), shift in zip(pairs, slopes, shifts, strict=True):
+            total = total + np.sin(a * x[:, i] + b * x[:, j] + shift)
+        return np.asarray(total)
+
+    return function
+
+
+def random_pairs(num_dims: int, seed: int) -> list[tuple[int, int]]:
+    """As many pairs as there are variables."""
+    every = np.transpose(np.triu_indices(num_dims, 1))
+    chosen = np.random.default_rng(seed).choice(len(every), num_dims, replace=False)
+    return [(int(i), int(j)) for i, j in every[chosen]]
+
+
+def styblinski_tang(x: np.ndarray) -> np.ndarray:
+    """A sum over variables, each on [-5, 5]."""
+    z = 10.0 * x - 5.0
+    return np.asarray(-0.5 * (z**4 - 16.0 * z**2 + 5.0 * z).sum(1))
+
+
+def hartmann(x: np.ndarray) -> np.ndarray:
+    """Hartmann's function of the first six variables; the others do nothing."""
+    a = np.array(
+        [
+            [10.0, 3.0, 17.0, 3.5, 1.7, 8.0],
+            [0.05, 10.0, 17.0, 0.1, 8.0, 14.0],
+            [3.0, 3.5, 1.7, 10.0, 17.0, 8.0],
+            [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
+        ]
+    )
+    p = 1e-4 * np.array(
+        [
+            [1312, 1696, 5569, 124, 8283, 5886],
+            [2329, 4135, 8307, 3736, 1004, 9991],
+            [2348, 1451, 3522, 2883, 3047, 6650],
+            [4047, 8828, 8732, 5743, 1091, 381],
+        ]
+    )
+    exponents = (a * (x[:, None, :6] - p) ** 2).sum(2)
+    return np.asarray(np.exp(-exponents) @ [1.0, 1.2, 3.0, 3.2])
+
+
+def rotated(x: np.ndarray) -> np.ndarray:
+    """A sum of waves and a bowl along ten directions that are no axes."""
+    directions = np.linalg.qr(np.random.default_rng(5).normal(size=(10, 10)))[0]
+    z = 4.0 * (x - 0.5) @ directions
+    return np.asarray((np.cos(3.0 * z) - 0.5 * z**2).sum(1))
+
+
+GRID = [(d, d + 1) for d in (0, 1, 3, 4, 6, 7)] + [(d, d + 3) for d in range(6)]
+FUNCTIONS: dict[str, tuple[int, Function]] = {
+    "star": (10, waves(10, [(0, d) for d in range(1, 10)], 1)),
+    "grid": (9, waves(9, GRID, 2)),
+    "graph15": (15, waves(15, random_pairs(15, 3), 3)),
+    "graph20": (20, waves(20, random_pairs(20, 4), 4)),
+    "styblinski": (10, styblinski_tang),
+    "hartmann": (50, hartmann),
+    "rotated": (10, rotated),
+}
+"""The number of variables of each function, and the function on the unit cube."""
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of a name such as "star-100": that many Sobol points, with 1 % noise."""
+    family, count = name.split("-")
+    num_dims, function = FUNCTIONS[family]
+    points = qmc.Sobol(num_dims, seed=0).random_base2(9)[: int(count) + NUM_TEST]
+    rng = np.random.default_rng(0)
+    values = function(points)
+    values = (values - values.mean()) / values.std()
+    values = values + NOISE * rng.standard_normal(len(values))
+    first, rest = slice(int(count)), slice(int(count), None)
+    return DataSet(points[first], values[first], points[rest], values[rest])

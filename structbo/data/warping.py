@@ -1,0 +1,96 @@
+"""A power transform of values, which draws the bad ones together; traceable by JAX."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import Array
+from jax.typing import ArrayLike
+
+from structbo.data.data import ROUND_OFF, Data
+
+
+class Warping(NamedTuple):
+    """Yeo and Johnson's transform of standardized values, which are standardized again.
+
+    It is increasing and smooth, and leaves small values as they are. A power of one changes
+    nothing; a larger one draws the bad values together and spreads the good ones.
+
+    Args:
+        power: a scalar.
+        location: the mean of the transformed values.
+        scale: their standard deviation.
+
+    References:
+        Yeo and Johnson 2000, "A new family of power transformations to improve normality or
+        symmetry", eq. (2.1).
+    """
+
+    power: Array | float
+    location: Array | float
+    scale: Array | float
+
+    @classmethod
+    def of(cls, data: Data, power: ArrayLike) -> "Warping":
+        """The warping of some power after which the values of the data are standardized.
+
+        Example:
+            >>> values = jnp.array([-2.0, 0.0, 0.5, 1.5])
+            >>> warped = Warping.of(Data(values[:, None], values, jnp.ones(4, bool)), 2.0)(values)
+            >>> round(float(warped.mean()), 6), round(float(warped.std()), 6)
+            (0.0, 1.0)
+        """
+        weights = jnp.asarray(data.mask) / jnp.sum(data.mask)
+        raised = _yeo_johnson(jnp.asarray(data.y), power)
+        mean = weights @ raised
+        deviation = jnp.sqrt(weights @ jnp.square(raised - mean))
+        return cls(jnp.asarray(power), mean, jnp.where(deviation > ROUND_OFF, deviation, 1.0))
+
+    def __call__(self, values: ArrayLike) -> Array:
+        """The transformed values, of the same shape."""
+        return (_yeo_johnson(jnp.asarray(values), self.power) - self.location) / self.scale
+
+    def inverse(self, warped: ArrayLike) -> Array:
+        """The values that become these, of the same shape; -inf for what no value becomes.
+
+        Example:
+            >>> warping = Warping(2.5, 0.1, 0.7)
+            >>> float(warping.inverse(warping(-1.5)).round(6))
+            -1.5
+        """
+        raised = self.location + self.scale * jnp.asarray(warped)
+        exponent = _exponent(raised, self.power)
+        is_log = exponent == 0.0
+        raised_log = jnp.log1p(jnp.maximum(exponent * jnp.abs(raised), -1.0))
+        log = jnp.where(is_log, jnp.abs(raised), raised_log / jnp.where(is_log, 1.0, exponent))
+        return jnp.sign(raised) * jnp.expm1(log)
+
+    def log_slope(self, values: ArrayLike) -> Array:
+        """The logarithm of the derivative at values, of the same shape."""
+        y = jnp.asarray(values)
+        return (jnp.asarray(self.power) - 1.0) * jnp.sign(y) * jnp.log1p(jnp.abs(y)) - jnp.log(
+            self.scale
+        )
+
+    def data(self, data: Data) -> Data:
+        """The data with transformed values; variances of single ones change with the slope."""
+        known = data.known_noise
+        if known is not None:
+            known = known * jnp.exp(2.0 * self.log_slope(data.y))
+        values = jnp.where(data.mask, self(data.y), 0.0)
+        return data._replace(y=values, known_noise=known)
+
+
+NO_WARPING = Warping(1.0, 0.0, 1.0)
+"""Leaves values as they are."""
+
+
+def _yeo_johnson(y: Array, power: ArrayLike) -> Array:
+    exponent = _exponent(y, power)
+    is_log, log = exponent == 0.0, jnp.log1p(jnp.abs(y))
+    raised = jnp.expm1(exponent * log) / jnp.where(is_log, 1.0, exponent)
+    return jnp.sign(y) * jnp.where(is_log, log, raised)
+
+
+def _exponent(y: Array, power: ArrayLike) -> Array:
+    """Of one plus the size of values, and of that of their transforms, which have the same sign."""
+    return jnp.where(y < 0.0, 2.0 - power, power)

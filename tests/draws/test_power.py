@@ -1,0 +1,86 @@
+"""The power of the transform of values: against its density, and on values that have one."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, yeojohnson
+
+from structbo.data import Data, Standardized
+from structbo.draws import Chain, power
+from structbo.models import AdditiveGP, MarginalGP, main_effects
+from structbo.models.marginal import log_marginal
+from structbo.models.precision import double_precision
+from structbo.samplers import default_sampler
+
+MODEL = AdditiveGP(main_effects())
+
+
+def wave(num_points: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    x = rng.random((num_points, 2))
+    y = np.sin(5.0 * x[:, 0]) + np.cos(4.0 * x[:, 1]) + 0.05 * rng.standard_normal(num_points)
+    return x, Standardized.of(y).values
+
+
+def skewed(y: np.ndarray, rate: float = 1.2) -> np.ndarray:
+    """Values that become alike those given by drawing the bad ones together."""
+    return Standardized.of(-np.exp(-rate * y)).values
+
+
+class Given(MarginalGP):
+    """A likelihood with a covariance that is given."""
+
+    def __init__(self, covariance: np.ndarray, mask: np.ndarray) -> None:
+        self.matrix, self.given_mask = covariance, mask
+
+    def log_prob(self, value: jax.Array) -> jax.Array:
+        return log_marginal(self.matrix, value, self.given_mask)
+
+
+@pytest.mark.parametrize("change", [skewed, lambda y: y])
+def test_it_is_where_the_density_of_the_values_is_highest(change) -> None:
+    """By SciPy's transform and normal density, with numerical derivatives as the Jacobian."""
+    x, y = wave(30)
+    y = change(y)
+    covariance = np.exp(-8.0 * ((x[:, None] - x) ** 2).sum(2)) + 0.05 * np.eye(30)
+    data = Data.padded(x, y)
+    whole = np.eye(len(data.y))
+    whole[:30, :30] = covariance
+
+    def density(lam: float) -> float:
+        raised = [yeojohnson(y + step, lam) for step in (0.0, 1e-6, -1e-6)]
+        warped = Standardized.of(raised[0])
+        slopes = (raised[1] - raised[2]) / 2e-6 / warped.scale
+        prior = -0.5 * ((lam - 1.0) / power.PRIOR_DEVIATION) ** 2
+        normal = multivariate_normal(np.zeros(30), covariance).logpdf(warped.values)
+        return float(normal + np.log(slopes).sum() + prior)
+
+    best = power.POWERS[np.argmax([density(lam) for lam in power.POWERS])]
+    with double_precision():
+        found = power.likeliest_power(Given(whole, np.asarray(data.mask)), data)
+    assert float(found) == best
+
+
+@pytest.mark.parametrize(("rate", "low", "high"), [(1.2, 1.6, 3.0), (0.0, 1.0, 1.3)])
+def test_a_chain_finds_it_and_its_draws_are_those_of_warped_values(
+    rate: float, low: float, high: float
+) -> None:
+    x, y = wave(60)
+    data = Data.padded(x, skewed(y, rate) if rate else y)
+    chain = Chain(MODEL, 4, 0, default_sampler)
+    with double_precision():
+        warped, warping = chain.warped(data)
+        assert low <= float(warping.power) <= high
+        noise = np.asarray(chain.advance(warped)["noise"])
+    assert noise.max() < 0.05
+
+
+def test_a_saved_chain_finds_the_same() -> None:
+    x, y = wave(40)
+    data = Data.padded(x, skewed(y))
+    with double_precision():
+        chain = Chain(MODEL, 4, 0, default_sampler)
+        chain.advance(chain.warped(data)[0])
+        other = Chain(MODEL, 4, 1, default_sampler)
+        other.restore(chain.saved())
+        assert float(other.warped(data)[1].power) == float(chain.warped(data)[1].power) > 1.0
