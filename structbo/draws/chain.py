@@ -92,12 +92,11 @@ class Chain(KeepsPrecision):
         Args:
             data: padded observations, before the transform.
         """
-        compiled = self._compiled(data)
         if self._current(data) is None:
             self._run_in(data)
             for _ in range(WARPING_ROUNDS):
-                self.advance(compiled.warp(self._state, data)[0])
-        return compiled.warp(self._state, data)
+                self.advance(self._warped(data)[0])
+        return self._warped(data)
 
     def advance(self, data: Data) -> Draws:
         """Continues the chain on the given data; the first call also runs it in.
@@ -136,6 +135,11 @@ class Chain(KeepsPrecision):
         self._state, draws = sweep(self._state, data, self._num_draws, spacing, num_adapting)
         self._saved = None
         return draws
+
+    def _warped(self, data: Data) -> tuple[Data, Warping]:
+        found = self._compiled(data).warp(self._state, data)
+        arrays: tuple[Data, Warping] = jax.tree.map(np.asarray, found)
+        return arrays
 
     def _compiled(self, data: Data) -> "CompiledSampler":
         return compiled_sampler(self._model, data.x.shape[1], self._sampler)
