@@ -6,8 +6,8 @@ Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, af
 was added to those that its chain knows. It is compared with the long runs of
 `posterior_reference.py`: the error of edge probabilities, that of the quantiles of the other sites
 in units of their spread, and the log predictive density of unseen values that is lost. One thread;
-compilation is not counted. The table is results/posterior.csv, and there is a picture of every data
-set.
+compilation is not counted. The table is results/posterior/posterior.csv, and there is a picture of
+every data set.
 """
 
 import os
@@ -88,7 +88,7 @@ def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dic
 
 def picture(name: str, rows: list[list[str]], folder: Path) -> None:
     """Errors over processor time, a line for every sampler."""
-    figure = Figure(figsize=(9.0, 3.0), layout="constrained")
+    figure = Figure(figsize=(11.0, 3.0), layout="constrained")
     for column, axes in enumerate(figure.subplots(1, len(ERRORS)), start=5):
         for sampler, (start, style) in product(SAMPLERS, {"cold": "--", "warm": "-"}.items()):
             own = np.array([r[4:] for r in rows if r[:3] == [name, sampler, start]], float)
@@ -96,7 +96,7 @@ def picture(name: str, rows: list[list[str]], folder: Path) -> None:
             if len(own):
                 axes.plot(own[:, 0], own[:, column - 4], label=f"{sampler}, {start}", **look)
         axes.set(xscale="log", xlabel="CPU seconds", title=f"error of {COLUMNS[column]}")
-    axes.legend(fontsize="xx-small")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize="x-small")
     figure.savefig(folder / f"{name}.png", dpi=110)
 
 
@@ -104,7 +104,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=sorted(p.stem for p in FOLDER.glob("*.json")))
     parser.add_argument("--chains", type=int, default=4)
-    parser.add_argument("--folder", type=Path, default=FOLDER.parent)
+    parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
     rows: list[list[str]] = []
     with open(options.folder / "posterior.csv", "w", buffering=1, newline="") as file:
