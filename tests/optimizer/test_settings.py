@@ -44,7 +44,8 @@ def test_every_setting_is_described_once() -> None:
     assert set(get_type_hints(RunSettings)) == set(keywords(_run))
     described = [line.split(":")[0].strip() for line in inspect.getdoc(sb.Settings).splitlines()]
     assert [described.count(name) for name in names] == [1] * len(names)
-    assert all(f"        {name}: " in sb.minimize.__doc__ for name in keywords(_run).keys() - names)
+    text = inspect.getdoc(sb.minimize)
+    assert all(f"\n    {name}: " in text for name in keywords(_run).keys() - names)
 
 
 @pytest.mark.parametrize(
