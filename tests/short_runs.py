@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 import structbo
+from structbo.data import Data, Warping
 from structbo.draws import Fitted
 from structbo.models import Model
 
@@ -66,3 +67,9 @@ def given_draws(model: Model, seed: int, *, with_graphs: bool = False) -> Fitted
 given_graphs = partial(given_draws, with_graphs=True)
 """Draws of the default model. A search based on them compiles the same programs in all tests whose
 spaces have three dimensions, of which the last is categorical, and five levels at most."""
+
+
+def warped(data: Data, power: float) -> tuple[Data, Warping]:
+    """The data after a transform of a given power, in place of `Chain.warped`."""
+    warping = Warping.of(data, power)
+    return warping.data(data), warping

@@ -67,9 +67,8 @@ class Warping(NamedTuple):
     def log_slope(self, values: ArrayLike) -> Array:
         """The logarithm of the derivative at values, of the same shape."""
         y = jnp.asarray(values)
-        return (jnp.asarray(self.power) - 1.0) * jnp.sign(y) * jnp.log1p(jnp.abs(y)) - jnp.log(
-            self.scale
-        )
+        raised = (self.power - 1.0) * jnp.sign(y) * jnp.log1p(jnp.abs(y))
+        return raised - jnp.log(self.scale)
 
     def data(self, data: Data) -> Data:
         """The data with transformed values; variances of single ones change with the slope."""

@@ -284,6 +284,7 @@ class Space:
         self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
     ) -> list[list[Any]]:
         """What a function makes of every value of points."""
+        slacks = [slack_of(constraint, self._reals) for constraint in self.constraints]
         mapped = []
         for where, row in rows_of(points, self.names, self.fixed, name):
             values = list(row)
@@ -292,8 +293,7 @@ class Space:
                     row[d] = function(parameter, values[d])
                 except (TypeError, ValueError) as error:
                     raise type(error)(f"{where}[{self.names[d]!r}]: {error}") from None
-            for constraint in self.constraints:
-                slack = slack_of(constraint, self._reals)
+            for constraint, slack in zip(self.constraints, slacks, strict=True):
                 constraint.check(where, dict(zip(self.names, values, strict=True)), slack)
             mapped.append(row)
         return mapped

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from numpyro.infer import HMC
 from scipy.stats import yeojohnson
+from short_runs import warped
 
 import structbo as sb
 from structbo.acquisition import UCB
-from structbo.data import Data, Standardized, Warping
+from structbo.data import Data, Standardized
 from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer import Engine
@@ -113,11 +114,6 @@ def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
 def test_what_a_sampler_gives_is_checked(bad: Any) -> None:
     with pytest.raises(TypeError, match="sampler must"):
         sampled_by(bad).ask()
-
-
-def warped(data: Data, power: float) -> tuple[Data, Warping]:
-    warping = Warping.of(data, power)
-    return warping.data(data), warping
 
 
 def test_values_are_warped_unless_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:

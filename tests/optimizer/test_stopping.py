@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import yeojohnson
-from short_runs import BOX, MANY, bowl, given_draws, minimize
+from short_runs import BOX, MANY, bowl, given_draws, minimize, warped
 
 from structbo import Optimizer, StopBelowGain, StopSearch, Trial
-from structbo.data import Data, Warping
 from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 
@@ -106,11 +105,6 @@ def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective(
     assert scores[0] >= scores.max()
     optimizer.tell(trial, -1000.0 * bowl(trial.params))
     assert optimizer.expected_gain == gain, "it is that before the evaluation"
-
-
-def warped(data: Data, power: float) -> tuple[Data, Warping]:
-    warping = Warping.of(data, power)
-    return warping.data(data), warping
 
 
 def test_the_gain_of_warped_values_is_in_units_of_the_objective(
