@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
@@ -122,8 +123,8 @@ class Decomposition:
 
     @property
     def rows(self) -> Array:
-        """The rows that are components, these first, shape (C,)."""
-        return jnp.nonzero(self.is_component, size=len(self.members), fill_value=0)[0]
+        """All rows, those that are components first, shape (C,)."""
+        return true_first(self.is_component)
 
     @property
     def count(self) -> Array:
@@ -264,13 +265,31 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
         is_active = active.astype(bool)
         terms &= is_active[:, None] & is_active
     rows, columns = (
-        jnp.concatenate([jnp.arange(num_dims), side]) for side in jnp.triu_indices(num_dims, 1)
+        np.concatenate([np.arange(num_dims), side]) for side in np.triu_indices(num_dims, 1)
     )
-    (present,) = jnp.nonzero(terms[rows, columns], size=len(rows), fill_value=len(rows))
-    ends = [jnp.append(side, num_dims)[present] for side in (rows, columns)]
-    either = jnp.concatenate([main, jnp.zeros((1, num_dims), bool)])
-    members = either[ends[0]] | either[ends[1]]
+    is_present = terms[rows, columns]
+    order = true_first(is_present)
+    ends = main[jnp.asarray(rows)[order]] | main[jnp.asarray(columns)[order]]
+    members = ends & is_present[order, None]
     return terms, members, _size(members)
+
+
+def true_first(condition: Array) -> Array:
+    """The indices of a vector, those where a condition holds first, else in order.
+
+    Unlike `jax.numpy.nonzero`, with its cumulative sums, one operation, which compiles quickly.
+
+    Args:
+        condition: bool, shape (n,).
+
+    Returns:
+        Shape (n,).
+
+    Example:
+        >>> true_first(jnp.array([False, True, False, True])).tolist()
+        [1, 3, 0, 2]
+    """
+    return jnp.argsort(~condition)
 
 
 def is_component(members: Array) -> Array:

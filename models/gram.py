@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.models.decomposition import is_component
+from structbo.models.decomposition import is_component, true_first
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary
 
@@ -57,7 +57,7 @@ class ComponentTable(NamedTuple):
 
     Args:
         members: bool, shape (C, D).
-        joint: rows of the table with several members, or of a constant, these first, shape (C,).
+        joint: all rows, those with several members or of a constant first, shape (C,).
         num_joint: how many these are.
     """
 
@@ -69,8 +69,7 @@ class ComponentTable(NamedTuple):
     def of(cls, members: Array) -> "ComponentTable":
         """The table of components with these members, bool (C, D)."""
         is_joint = is_component(members) & (members.sum(1) != 1)
-        (joint,) = jnp.nonzero(is_joint, size=len(members), fill_value=0)
-        return cls(members, joint, is_joint.sum())
+        return cls(members, true_first(is_joint), is_joint.sum())
 
     def by_dim(self, weights: Array) -> Array:
         """The weights (C,) of the main effects, zero for dimensions without one, shape (D,)."""

@@ -143,36 +143,46 @@ class AdditiveAcquisition:
 
     def tables(self, grids: Array) -> tuple[Array, ...]:
         """The components on grids (D, G): by size, shape (F, G, ..., G)."""
-        num_grid = grids.shape[1]
-        groups = tuple(jnp.asarray(group) for group in self.components.groups)
 
-        def add_draw(totals: tuple[Array, ...], item: Any) -> tuple[tuple[Array, ...], None]:
-            draw, context, rows = item
-            posterior = posterior_of(draw)
-            factors = posterior.covariance.factors(grids.T, posterior.x) * posterior.mask
+        def add(totals: tuple[Array, ...], item: Any) -> tuple[tuple[Array, ...], None]:
+            return jax.tree.map(jnp.add, totals, self._of_draw(grids, item)), None
 
-            def table(scope_and_row: tuple[Array, Array]) -> Array:
-                scope, row = scope_and_row
-                size = num_grid ** len(scope)
-                return jax.lax.cond(
-                    row >= 0,
-                    lambda: self.criterion.on_grid(
-                        draw, context, row, grids[scope], factors[scope]
-                    ),
-                    lambda: jnp.zeros(size),
-                )
-
-            flat = [jax.lax.map(table, pair) for pair in zip(groups, rows, strict=True)]
-            return tuple(t + f for t, f in zip(totals, flat, strict=True)), None
-
-        zeros = tuple(jnp.zeros((len(g), num_grid ** g.shape[1])) for g in groups)
-        rows = tuple(jnp.asarray(r) for r in self.components.rows)
-        totals, _ = jax.lax.scan(add_draw, zeros, (self.draws, self.contexts, rows))
-        num_draws = rows[0].shape[0]
-        return tuple(
-            (total / num_draws).reshape(len(g), *[num_grid] * g.shape[1])
-            for total, g in zip(totals, groups, strict=True)
+        num_draws, num_grid = len(self.components.rows[0]), grids.shape[1]
+        zeros = tuple(
+            jnp.zeros((len(group), *[num_grid] * group.shape[1]))
+            for group in self.components.groups
         )
+        totals, _ = jax.lax.scan(add, zeros, self._items)
+        return tuple(total / num_draws for total in totals)
+
+    def tables_by_draw(self, grids: Array) -> tuple[Array, ...]:
+        """Those of every draw on grids (D, G): by size, shape (S, F, G, ..., G)."""
+        tables: tuple[Array, ...] = jax.lax.map(partial(self._of_draw, grids), self._items)
+        return tables
+
+    @property
+    def _items(self) -> Any:
+        """What `_of_draw` is given, stacked."""
+        return self.draws, self.contexts, tuple(map(jnp.asarray, self.components.rows))
+
+    def _of_draw(self, grids: Array, item: Any) -> tuple[Array, ...]:
+        """The components of one draw on grids (D, G): by size, shape (F, G, ..., G)."""
+        draw, context, rows = item
+        posterior = posterior_of(draw)
+        factors = posterior.covariance.factors(grids.T, posterior.x) * posterior.mask
+
+        def table(scope_and_row: tuple[Array, Array]) -> Array:
+            scope, row = scope_and_row
+            shape = [grids.shape[1]] * len(scope)
+
+            def values() -> Array:
+                on_grid = self.criterion.on_grid(draw, context, row, grids[scope], factors[scope])
+                return on_grid.reshape(shape)
+
+            return jax.lax.cond(row >= 0, values, lambda: jnp.zeros(shape))
+
+        groups = map(jnp.asarray, self.components.groups)
+        return tuple(jax.lax.map(table, pair) for pair in zip(groups, rows, strict=True))
 
     def __call__(self, x: Array) -> Array:
         """The sum of these components at points, shape (m, D): shape (m,)."""

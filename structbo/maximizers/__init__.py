@@ -15,8 +15,10 @@ from structbo.maximizers.junction_tree import (
 from structbo.maximizers.maximizer import Maximizer, evaluate, is_additive, ranked
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
+    at_places,
     coarse_to_fine,
     max_sum,
+    maxima_on_same_grids,
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
@@ -41,12 +43,14 @@ __all__ = [
     "MultiStart",
     "Search",
     "as_maximizer",
+    "at_places",
     "coarse_to_fine",
     "dependency_graph",
     "evaluate",
     "is_additive",
     "make_layout",
     "max_sum",
+    "maxima_on_same_grids",
     "maximize_additive",
     "ranked",
     "rounds_needed",

@@ -8,7 +8,7 @@ arrays of a `Layout`: one compilation serves all graphs whose layouts have the s
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -151,13 +151,7 @@ def _entry_ranges(layout: Layout) -> tuple[Array, Array]:
 def coarse_to_fine(
     function: AdditiveFunction, layout: Layout, levels: Levels, start: Array, num_rounds: int
 ) -> tuple[Array, Array]:
-    """Maximizes an additive function by max-sum on ever finer grids.
-
-    The first grid spreads over all positions, both ends included; each later one over a window
-    around the best point so far, as wide as 4 steps of the last grid and at most half as wide as
-    its window. The grid point nearest to the best point is replaced by it, so that the value never
-    decreases. A discrete variable with at most G levels has all of them on every grid; one with
-    more has a window of them, in the end of adjacent ones.
+    """Maximizes an additive function by max-sum on ever finer grids; see `maxima_on_same_grids`.
 
     Args:
         function: the additive function.
@@ -169,27 +163,98 @@ def coarse_to_fine(
     Returns:
         The maximizer, shape (D,), and its value.
     """
-    num_grid = layout.num_grid
+
+    def tables(grids: Array, places: Array) -> tuple[Array, ...]:
+        own = jnp.take_along_axis(grids, places[0], axis=1)
+        return tuple(table[None] for table in function.tables(own))
+
+    one = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], layout)
+    points, values = maxima_on_same_grids(tables, one, levels, start, num_rounds)
+    return points[0], values[0]
+
+
+def maxima_on_same_grids(
+    tables: Callable[[Array, Array], tuple[Array, ...]],
+    layouts: Layout,
+    levels: Levels,
+    start: Array,
+    num_rounds: Array | int,
+) -> tuple[Array, Array]:
+    """Maximizes several additive functions by max-sum on ever finer grids, the same for all.
+
+    The first grid spreads over all positions, both ends included; each later one over a window
+    around the first function's best point so far, as wide as 4 steps of the last grid and at most
+    half as wide as its window. The grid point nearest to that point is replaced by it, so that its
+    value never decreases. A discrete variable with at most G levels has all of them on every grid;
+    one with more has a window of them, in the end of adjacent ones. Traceable.
+
+    Args:
+        tables: from grids (D, G) and places (K, D, G) to the factors of K functions, group g with
+            shape (K, F_g, G, ..., G). For function k, position i of variable d stands for position
+            ``places[k, d, i]`` of its grid: all positions of a clamped variable for the same one.
+        layouts: the junction trees of their graphs, stacked; clamped variables stay at ``start``.
+        levels: the legal coordinates.
+        start: a point that is on the first grid, shape (D,); zeros leave that grid regular.
+        num_rounds: number of grids, at least 1.
+
+    Returns:
+        The best points, shape (K, D), and their values, shape (K,).
+    """
+    num_grid, is_clamped = layouts.num_grid, jnp.asarray(layouts.clamped)[..., None]
     ruler = jnp.linspace(0.0, 1.0, num_grid)
     narrowest = jnp.where(levels.discrete, jnp.minimum(levels.span, num_grid - 1.0), 0.0)
 
     def one_round(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         best, window, value = state
-        low = jnp.clip(best - window / 2.0, 0.0, levels.span - window)
+        center = best[0]
+        low = jnp.clip(center - window / 2.0, 0.0, levels.span - window)
         grid = jnp.where(levels.discrete, jnp.floor(low), low) + window * ruler
         grid = jnp.where(levels.discrete, jnp.round(grid), grid)
-        nearest = jnp.argmin(jnp.abs(grid - best), axis=1, keepdims=True)
-        is_best = (jnp.arange(num_grid) == nearest) | layout.clamped[:, None]
-        grid = jnp.where(is_best, best, grid)
-        new_value, index = max_sum(function.tables(levels.coordinates(grid)), layout)
-        new_best = jnp.take_along_axis(grid, index[:, None], axis=1)
+        nearest = jnp.argmin(jnp.abs(grid - center), axis=1, keepdims=True)
+        positions = jnp.arange(num_grid)
+        grid = jnp.where(positions == nearest, center, grid)
+        places = jnp.where(is_clamped, nearest, positions)
+
+        def maximum(item: tuple[Any, Layout, Array]) -> tuple[Array, Array]:
+            tables, layout, places = item
+            new_value, index = max_sum(tables, layout)
+            index = jnp.take_along_axis(places, index[:, None], axis=1)
+            return jnp.take_along_axis(grid, index, axis=1), new_value
+
+        on_grid = tables(levels.coordinates(grid), places)
+        new_best, new_value = jax.lax.map(maximum, (on_grid, layouts, places))
         better = new_value > value
         window = jnp.maximum(window * _shrinkage(num_grid), narrowest)
-        return jnp.where(better, new_best, best), window, jnp.where(better, new_value, value)
+        best = jnp.where(better[:, None, None], new_best, best)
+        return best, window, jnp.where(better, new_value, value)
 
-    state = (levels.positions(start), levels.span, jnp.array(-jnp.inf))
+    shape = is_clamped.shape
+    starts = jnp.broadcast_to(levels.positions(start), shape)
+    state = (starts, levels.span, jnp.full(shape[0], -jnp.inf))
     best, _, value = jax.lax.fori_loop(0, num_rounds, one_round, state)
-    return levels.coordinates(best)[:, 0], value
+    return jax.vmap(levels.coordinates)(best)[..., 0], value
+
+
+def at_places(tables: tuple[Array, ...], scopes: tuple[Array, ...], places: Array) -> Any:
+    """Tables whose positions stand for others, as `maxima_on_same_grids` asks for.
+
+    Args:
+        tables: the factors, group g with shape (F_g, G, ..., G).
+        scopes: their variables, group g with shape (F_g, s_g).
+        places: the position that each one stands for, by variable, shape (D, G).
+
+    Returns:
+        Tables of the same shapes.
+    """
+
+    def moved(table: Array, scope: Array) -> Array:
+        for axis in range(scope.shape[1]):
+            others = [1 + other for other in range(scope.shape[1]) if other != axis]
+            index = jnp.expand_dims(places[scope[:, axis]], others)
+            table = jnp.take_along_axis(table, index, axis=1 + axis)
+        return table
+
+    return tuple(map(moved, tables, scopes))
 
 
 def rounds_needed(num_grid: int, resolution: float = 1e-3) -> int:

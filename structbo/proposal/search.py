@@ -24,7 +24,15 @@ from structbo.acquisition import (
 from structbo.acquisition.additive import posterior_of
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.maximizers import Components, Layout, Maximizer, Search, coarse_to_fine
+from structbo.maximizers import (
+    Components,
+    Layout,
+    Maximizer,
+    Search,
+    at_places,
+    coarse_to_fine,
+    maxima_on_same_grids,
+)
 from structbo.models import Model, OuterBox
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
@@ -147,35 +155,44 @@ def _maximized(
 def _message_passing_maxima(
     guide: Acquisition, search: Search, union: Layout, num_draws: int
 ) -> Array:
-    """Maxima of an additive acquisition averaged over draws, and of its first few draws'.
+    """Maxima of an additive acquisition averaged over draws, and of its first few draws'."""
+    num_draws = min(num_draws, len(guide.which))
+    if posterior_of(guide.draws).covariance.decomposition.projection is not None:
+        return _maxima_of_projections(guide, search, num_draws)
+    function = AdditiveAcquisition.of(guide, search.components)
+    first = jnp.asarray(guide.which[:num_draws])
+    layouts = jax.tree.map(
+        lambda one, single: jnp.concatenate([jnp.asarray(one)[None], jnp.asarray(single)[first]]),
+        union,
+        search.layouts,
+    )
 
-    Draws that have projections share no axes: each is maximized over its own outer box.
-    """
+    def tables(grids: Array, places: Array) -> tuple[Array, ...]:
+        by_draw = function.tables_by_draw(grids)
+        each = tuple(jnp.concatenate([t.mean(0)[None], t[:num_draws]]) for t in by_draw)
+        scopes = tuple(map(jnp.asarray, search.components.groups))
+        return jax.lax.map(lambda item: at_places(item[0], scopes, item[1]), (each, places))
+
+    num_rounds = jnp.where((search.levels.counts > union.num_grid).any(), 2, 1)
+    points, _ = maxima_on_same_grids(tables, layouts, search.levels, search.best, num_rounds)
+    return jax.vmap(search.levels.nearest)(points)
+
+
+def _maxima_of_projections(guide: Acquisition, search: Search, num_draws: int) -> Array:
+    """Maxima of the first few draws, each over its own outer box, as they share no axes."""
 
     def of_draw(index: Array) -> Array:
         draw, context, which = jax.tree.map(
             lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.contexts, guide.which)
         )
         layout = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which], search.layouts)
-        box = None if is_shared else OuterBox(draw.covariance.decomposition.projection)
-        draw, context = jax.tree.map(
-            lambda leaf: leaf[None], (draw if box is None else draw.in_outer_box(), context)
-        )
+        box = OuterBox(draw.covariance.decomposition.projection)
+        draw, context = jax.tree.map(lambda leaf: leaf[None], (draw.in_outer_box(), context))
         own = Acquisition(draw, context, which[None], guide.criterion)
         function = AdditiveAcquisition.of(own, search.components)
-        if box is None:
-            x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
-            return search.levels.nearest(x)
         start = box.to_unit(search.best)
         continuous = Levels.of([None] * len(start))
         u, _ = coarse_to_fine(function, layout, continuous, start, NUM_ROUNDS)
         return search.levels.nearest(box.from_unit(u)[0])
 
-    posteriors = posterior_of(guide.draws)
-    is_shared = posteriors.covariance.decomposition.projection is None
-    own_best = jax.lax.map(of_draw, jnp.arange(min(num_draws, len(guide.which))))
-    if not is_shared:
-        return own_best
-    function = AdditiveAcquisition.of(guide, search.components)
-    best, _ = coarse_to_fine(function, union, search.levels, search.best, NUM_ROUNDS)
-    return jnp.concatenate([search.levels.nearest(best)[None], own_best])
+    return jax.lax.map(of_draw, jnp.arange(num_draws))
