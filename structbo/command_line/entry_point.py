@@ -26,6 +26,10 @@ A space file maps names to parameters:
   layers: {type: integer, low: 1, high: 8}
   act:    {type: categorical, choices: [relu, gelu]}
 
+Weighted sums of real parameters a and b, if some are to be bounded, are a list under "constraints":
+
+  constraints: [{weights: {a: 1, b: 1}, high: 1}]
+
 A data file is a CSV table with a column for every parameter and one for the value. An empty value
 is that of a point still being evaluated; "nan" or "failed" marks an evaluation that failed.
 """

@@ -48,6 +48,22 @@ def test_points_go_to_a_file_in_the_format_of_its_name(folder: Path):
     assert (folder / "next.csv").read_text().splitlines()[0] == "lr,k"
 
 
+def test_points_keep_the_constraints_of_the_space_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Proposed ones as well as those of a table."""
+    real = "{type: real, low: 0, high: 1}"
+    limit = "[{weights: {a: 1, b: 1}, high: 0.1}]"
+    (folder / "corner.yaml").write_text(f"a: {real}\nb: {real}\nconstraints: {limit}\n")
+    assert run("suggest --space corner.yaml -n 4 --format json") == 0
+    points = json.loads(capsys.readouterr().out)
+    assert len(points) == 4 and all(point["a"] + point["b"] <= 0.1 + 1e-6 for point in points)
+    (folder / "outside.csv").write_text("a,b,value\n0.5,0.5,1.0\n")
+    assert run("suggest --space corner.yaml --data outside.csv") == 1
+    message = "breaks a constraint: 1 * a + 1 * b must be at most 0.1, got 1"
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("folder")
 @pytest.mark.filterwarnings("always:no --space is given")
 @pytest.mark.parametrize(
@@ -154,7 +170,8 @@ def test_wrong_options_exit_with_2(capsys: pytest.CaptureFixture[str]):
 def test_help_says_how_files_look(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="0"):
         main(["suggest", "--help"])
-    assert "type: real, low: 1e-5" in capsys.readouterr().out
+    found = capsys.readouterr().out
+    assert "type: real, low: 1e-5" in found and "constraints: [{weights:" in found
 
 
 def test_a_fresh_process_writes_nothing_else(folder: Path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from structbo import Categorical, Fixed, Integer, Ordinal, Real, Space
+from structbo import Categorical, Fixed, Integer, LinearConstraint, Ordinal, Real, Space
 from structbo.command_line.space_file import read_space
 
 GOOD = """
@@ -44,6 +44,24 @@ def test_json_is_read_as_well(tmp_path: Path):
     assert read_space(written(tmp_path, json.dumps(spec))) == Space({"x": Real(0.0, 2.0)})
 
 
+SQUARE = "{a: {type: real, low: 0, high: 1}, b: {type: real, low: 0, high: 1}, constraints: "
+
+
+def test_constraints_are_a_list_beside_the_parameters(tmp_path: Path):
+    text = SQUARE + "[{weights: {a: 1, b: 2e0}, high: 1}, {weights: {b: -1}, low: -5e-1}]}"
+    expected = [
+        LinearConstraint({"a": 1.0, "b": 2.0}, high=1.0),
+        LinearConstraint({"b": -1.0}, low=-0.5),
+    ]
+    square = {"a": Real(0.0, 1.0), "b": Real(0.0, 1.0)}
+    assert read_space(written(tmp_path, text)) == Space(square, expected)
+
+
+def test_a_parameter_may_be_called_constraints(tmp_path: Path):
+    space = read_space(written(tmp_path, "constraints: {type: integer, low: 0, high: 9}"))
+    assert space == Space({"constraints": Integer(0, 9)})
+
+
 BAD = {
     "lr: [1, 2": "is neither YAML nor JSON",
     "- 1": "must map names to parameters, got [1]",
@@ -52,12 +70,23 @@ BAD = {
     "lr: {low: 0, high: 1}": "lr must have a type and its arguments",
     "lr: {type: rael, low: 0, high: 1}": "got 'rael' (did you mean 'real'?)",
     "lr: {type: [real], low: 0, high: 1}": "got \"['real']\"",
-    "lr: {type: real, low: 0, hi: 1}": "lr: got an unexpected keyword argument 'hi'",
+    "lr: {type: real, low: 0, hi: 1}": "lr has an unknown 'hi' (did you mean 'high'?); it may have",
     "lr: {type: real, low: 0}": "lr: missing 1 required positional argument: 'high'",
     "lr: {type: real, low: a, high: 1}": "lr: low must be a number, got 'a'",
     "lr: {type: integer, low: 0.5, high: 1}": "lr: low must be an integer, got 0.5",
     "k: {type: categorical, choices: relu}": "k: ",
     "lr: !!python/object/apply:os.getcwd []": "is neither YAML nor JSON",
+    "lr: {type: fixed, value: 1}": "spec must hold a parameter that varies",
+    SQUARE + "3}": "such as [{weights: {a: 1, b: 1}, high: 1}], got 3",
+    SQUARE + "{weights: {a: 1}, high: 1}}": "constraints must be a list, such as [{w",
+    SQUARE + "[a < b]}": "constraints[0] must have weights and bounds, such as {weights: {a",
+    SQUARE + "[{weights: [1, 1], high: 1}]}": "constraints[0] must have weights and bounds",
+    SQUARE + "[{weights: {a: x}, high: 1}]}": "[0]: weight of 'a' must be a number, got 'x'",
+    SQUARE + "[{weights: {a: 1}, hi: 1}]}": "[0] has an unknown 'hi' (did you mean 'high'?)",
+    SQUARE + "[{weights: {a: 1}, high: x}]}": "[0]: high must be a number, got 'x'",
+    SQUARE + "[{weights: {a: 1}}]}": "[0]: a constraint needs a finite low or high, got none",
+    SQUARE + "[{weights: {A: 1}, high: 1}]}": "has an unknown parameter 'A'",
+    SQUARE + "[{weights: {a: 1}, high: -1}]}": "the constraints leave no room",
 }
 
 
