@@ -274,6 +274,7 @@ TABLE = [
     *rows(with_argument(fit, "X"), "X", [np.full((6, 2), x) for x in (NAN, INF, 3.0, "a", 1j)]),
     *rows(with_argument(fit, "y"), "y", [np.full(6, value) for value in (NAN, INF)]),
     *rows(with_argument(fit, "model"), "MarginalGP", [lambda X, y=None, mask=None: 3]),
+    *rows(lambda model: Posterior(model, X, Y, DRAWS), "model", (None, 3, "x", AdditiveGP)),
     *rows(lambda draws: Posterior(AdditiveGP(), X, Y, draws), "draws", (3, {}, [DRAWS])),
     *rows(
         lambda noise: Posterior(AdditiveGP(), X, Y, DRAWS | {"noise": noise}),

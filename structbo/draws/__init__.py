@@ -5,7 +5,7 @@ from structbo.draws.conditioning import condition, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.markov_chains import run_chains
-from structbo.draws.model import Draws, check_known_noise, check_run, default_model
+from structbo.draws.model import Draws, check_known_noise, check_run, default_model, latent_sites
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
 
@@ -26,6 +26,7 @@ __all__ = [
     "check_run",
     "condition",
     "default_model",
+    "latent_sites",
     "log_likelihoods",
     "maximum_likelihood",
     "model_mcmc",

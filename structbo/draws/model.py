@@ -1,6 +1,7 @@
-"""The default model, and checks of models; the type of draws."""
+"""The default model, and checks of models; their sites, and the type of draws."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -10,10 +11,11 @@ from structbo.models import AdditiveGP, Residual
 from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.precision import double_precision
-from structbo.models.upstream import prototype_trace
+from structbo.models.upstream import latent_sample_sites, prototype_trace
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""
+Found = TypeVar("Found")
 
 
 def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:
@@ -43,8 +45,23 @@ def check_run(model: Model, num_dims: int) -> None:
         ValueError: if it has no `MarginalGP`, or several. Errors that it raises itself are passed
             on.
     """
+    _found_in_trace(likelihood_site, model, num_dims)
 
-    _has_known_noise(model, num_dims, {})
+
+@remembered
+def latent_sites(model: Model, num_dims: int) -> tuple[str, ...]:
+    """The names of all sites that draws of a model have; it is traced, and nothing is compiled.
+
+    Args:
+        model: a NumPyro model. Errors that it raises are passed on.
+        num_dims: the number of dimensions D.
+
+    Example:
+        >>> latent_sites(default_model(has_residual=False), 3)
+        ('Z', 'lengthscale', 'outputscale', 'noise')
+    """
+    names: tuple[str, ...] = _found_in_trace(latent_sample_sites, model, num_dims)
+    return names
 
 
 @remembered
@@ -59,7 +76,7 @@ def check_known_noise(model: Model, num_dims: int) -> None:
         TypeError: if it does not take known noise, or does not hand it on.
     """
     try:
-        has_known_noise = _has_known_noise(model, num_dims, {"known_noise": np.ones(2)})
+        has_known_noise = _found_in_trace(_has_known_noise, model, num_dims, known_noise=np.ones(2))
     except TypeError as error:
         if "known_noise" not in str(error):
             raise
@@ -72,14 +89,19 @@ def check_known_noise(model: Model, num_dims: int) -> None:
         )
 
 
-def _has_known_noise(model: Model, num_dims: int, options: dict[str, Any]) -> bool:
-    """Whether the likelihood of a model, which is traced, has known noise."""
-    found: list[bool] = []
+def _has_known_noise(trace: dict[str, Any]) -> bool:
+    return trace[likelihood_site(trace)]["fn"].known_noise is not None
+
+
+def _found_in_trace(
+    look: Callable[[dict[str, Any]], Found], model: Model, num_dims: int, **options: Any
+) -> Found:
+    """What a function finds in the trace of a model, whose values are abstract."""
+    found: list[Found] = []
 
     def run(key: Array) -> None:
         points, y, mask = np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool)
-        trace = prototype_trace(model, key, (points, y), {"mask": mask, **options})
-        found.append(trace[likelihood_site(trace)]["fn"].known_noise is not None)
+        found.append(look(prototype_trace(model, key, (points, y), {"mask": mask, **options})))
 
     with double_precision():
         jax.eval_shape(run, jax.random.key(0))

@@ -13,9 +13,9 @@ from numpyro import handlers
 from numpyro.infer.util import log_density
 
 from structbo.data import Data, checked_data, checked_errors, column_names
-from structbo.draws import Draws, condition
+from structbo.draws import Draws, condition, latent_sites
 from structbo.models import AdditiveCovariance, ConditionedGP, Model
-from structbo.models.arguments import checked_count
+from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
 from structbo.models.likelihood import likelihood_site
@@ -49,6 +49,7 @@ class PosteriorDraws(KeepsPrecision):
     sem: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        check_model(self.model)
         X, y = checked_data(self.X, self.y)
         sem = checked_errors(self.sem, y)
         names = checked_names(self.names, X.shape[1], column_names(self.X))
@@ -64,6 +65,12 @@ class PosteriorDraws(KeepsPrecision):
         if len({value.shape[:2] for value in draws.values()}) != 1:
             shapes = {name: value.shape for name, value in draws.items()}
             raise ValueError(f"every site in draws must have shape (chains, draws, ...): {shapes}.")
+        missing = [s for s in latent_sites(self.model, X.shape[1]) if s not in draws]
+        if missing:
+            raise ValueError(
+                f"draws must have all latent sites of the model; missing are {missing}, given are "
+                f"{list(draws)}. Add them, or give the model that the draws are of."
+            )
         checked = {"X": X, "y": y, "draws": draws, "names": names, "units": units, "sem": sem}
         for name, value in checked.items():
             object.__setattr__(self, name, value)

@@ -44,8 +44,9 @@ class Posterior(PosteriorDraws):
         sem: standard errors of y, on its scale, shape (n,), if they are known; see `fit`.
 
     Raises:
+        TypeError: if the model cannot be called as one, or draws are no dict.
         ValueError: if shapes or indices do not match, X leaves the unit cube, a value or a standard
-            error is not finite, or units have other names.
+            error is not finite, draws lack a latent site, or units have other names.
     """
 
     def edge_probabilities(self) -> Probabilities:

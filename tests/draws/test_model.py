@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 import pytest
 
 import structbo as sb
-from structbo.draws import check_run
+from structbo.draws import check_run, latent_sites
 from structbo.models import AdditiveGP, Decomposition, EdgeBernoulli, edges, pairs
 from structbo.posterior import Posterior
 from structbo.samplers import default_sampler
@@ -84,8 +84,8 @@ def test_a_model_has_one_marginal_gp(model, number, site):
     message = f"one site that is a MarginalGP, got {number} of them among its sites: .*{site}"
     with pytest.raises(ValueError, match=message):
         sb.Optimizer(SPACE, "minimize", model=model)
-    values = np.ones((1, 2))
-    posterior = Posterior(model, X, X[:, 0], {"outputscale": values})
+    draws = dict.fromkeys(("deterministic", *latent_sites(model, 3)), np.ones((1, 2)))
+    posterior = Posterior(model, X, X[:, 0], draws)
     with pytest.raises(ValueError, match=message):
         posterior.prior(num_draws=2)
     with pytest.raises(ValueError, match=message):

@@ -11,7 +11,7 @@ from short_runs import BOX, bowl, given_draws
 
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
 from structbo.data import NO_WARPING, Data
-from structbo.draws import Chain, Draws, DrawSource
+from structbo.draws import Chain, Draws, DrawSource, latent_sites
 from structbo.models import AdditiveGP, active_sets, edges, main_effects
 from structbo.posterior import Posterior
 from structbo.proposal.union import MAX_WIDTH
@@ -315,7 +315,8 @@ def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatc
 
     def recorded(model: Any, X: np.ndarray, y: np.ndarray, **options: Any) -> Posterior:
         calls.append((model, X, y, options))
-        return Posterior(model, X, y, {"noise": np.ones((1, 1))}, names=options["names"])
+        draws = dict.fromkeys(latent_sites(model, X.shape[1]), np.ones((1, 1)))
+        return Posterior(model, X, y, draws, names=options["names"])
 
     monkeypatch.setattr(importlib.import_module("structbo.optimizer.optimizer"), "fit", recorded)
     finished = run(model=None, num_initial=100)

@@ -10,6 +10,7 @@ import pytest
 from given_draws import NAMES, NUM_CHAINS, NUM_DRAWS, PROBS, observations
 from numpyro.infer import NUTS
 
+from structbo.draws import latent_sites
 from structbo.models import AdditiveGP, edges
 from structbo.posterior import Posterior, fit
 from structbo.samplers.statistics import statistics_of
@@ -46,7 +47,7 @@ def test_a_kernel_that_is_not_gibbs_has_statistics():
 
 def test_a_data_frame_gives_names_and_its_index_the_order(monkeypatch: pytest.MonkeyPatch):
     def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **_: Any) -> Any:
-        return {"noise": np.ones((1, 3))}, {}
+        return dict.fromkeys(latent_sites(model, 2), np.ones((1, 3))), {}
 
     fitting = "structbo.posterior.fitting"
     monkeypatch.setattr(f"{fitting}.run_chains", given)

@@ -54,12 +54,28 @@ def test_bad_posterior():
     with pytest.raises(ValueError, match=r"shape \(chains, draws, \.\.\.\)"):
         Posterior(AdditiveGP(), X, y, {**draws, "outputscale": np.ones((2, 4))})
     with pytest.raises(ValueError, match=r"points\[0\] must hold 3 values .* got 2"):
-        Posterior(AdditiveGP(), X, y, draws).predict(np.zeros((2, 2)))
+        with_edges(edge_draws(0.5)).predict(np.zeros((2, 2)))
+
+
+def test_draws_have_all_latent_sites():
+    """What the model does not have they may have, too, such as deterministic sites."""
+    given = with_edges(edge_draws(0.5)[:, :4])
+    model = AdditiveGP(edges(dist.Beta(1.0, 4.0)))
+    known = given.draws | {"mean": np.zeros((NUM_CHAINS, 4))}
+    assert Posterior(given.model, given.X, given.y, known).draws.keys() == known.keys()
+    with pytest.raises(ValueError, match=r"missing are \['edge_probability'\].* Add them, or give"):
+        Posterior(model, given.X, given.y, known)
+    del known["noise"], known["outputscale"]
+    with pytest.raises(ValueError, match=r"missing are \['outputscale', 'noise'\]"):
+        Posterior(given.model, given.X, given.y, known)
+    with pytest.raises(ValueError, match=r"missing are \['outputscale'\]"):
+        Posterior.at(given.model, given.X, given.y, {"Z": 0, "lengthscale": 1, "noise": 1})
 
 
 def test_scalar_prior_probability_is_a_site():
-    posterior = with_edges(edge_draws(0.5)[:, :4], AdditiveGP(edges(dist.Beta(1.0, 4.0))))
-    posterior.draws["edge_probability"] = np.full((NUM_CHAINS, 4), 0.3)
+    given = with_edges(edge_draws(0.5)[:, :4])
+    draws = given.draws | {"edge_probability": np.full((NUM_CHAINS, 4), 0.3)}
+    posterior = Posterior(AdditiveGP(edges(dist.Beta(1.0, 4.0))), given.X, given.y, draws)
     assert np.isfinite(posterior.predict(np.full((1, 3), 0.5))).all()
 
 
