@@ -1,0 +1,63 @@
+"""Stubs for what is tested elsewhere and takes long to compile.
+
+Instead of maxima of an acquisition there are random points, and instead of Hamiltonian trajectories
+draws from the prior; chains over finite sets run.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro import handlers
+from numpyro.infer.gibbs import latent_sample_sites
+from recipe_runs import Call
+
+from structbo.data import NO_WARPING, Data, Warping
+from structbo.draws import BestDraw, Chain, Fitted, chain
+from structbo.models import FiniteUniform
+
+
+def unwarped(state: jax.Array, data: Data) -> tuple[Data, Warping]:
+    return data, NO_WARPING
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """The calls of a search that gives random points, for draws from the prior."""
+    noted: list[Call] = []
+    compiled = chain.compiled_sampler
+
+    def search(situation, num_points, key, criterion, strategy, maximizer):
+        model, draws, data = situation.model, situation.draws, situation.data
+        noted.append(Call(model, draws, data, criterion, strategy))
+        seeds = jax.random.split(key, num_points)
+        return [np.asarray(jax.random.uniform(k, (4, data.x.shape[1]))) for k in seeds], None
+
+    def sampler(model, *rest):
+        is_finite = isinstance(model.lengthscale, FiniteUniform)
+        if is_finite:
+            return compiled(model, *rest)
+        return chain.CompiledSampler(lambda key, data: key, sweep(model), unwarped)
+
+    def sweep(model):
+        def draw(key, data):
+            trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x[:1], data.y[:1])
+            return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
+
+        def sweep(key, data, num_draws, spacing, num_adapting):
+            key, *keys = jax.random.split(key, num_draws + 1)
+            draws = [draw(one, data) for one in keys]
+            return key, jax.tree.map(lambda *values: jnp.stack(values), *draws)
+
+        return sweep
+
+    monkeypatch.setattr(chain, "compiled_sampler", sampler)
+    monkeypatch.setattr("structbo.optimizer.engine.propose", search)
+    return noted
+
+
+@pytest.fixture
+def unlearned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is drawn or fitted, where a test is about what an optimizer is given or told."""
+    for source in (BestDraw, Chain, Fitted):
+        monkeypatch.setattr(source, "advance", lambda self, data: {})

@@ -1,0 +1,114 @@
+"""What recipes learn: graphs, active parameters, directions and partitions."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from recipe_runs import STAR, Call, made, run
+
+from structbo import recipes
+from structbo.acquisition import UCB, ActiveVariables
+from structbo.draws import latent_sites, partition_search
+from structbo.models import outer_box_ratio
+
+
+@pytest.mark.usefixtures("unlearned")
+@pytest.mark.parametrize(
+    "graph, drawn",
+    [("overlap", {"Z"}), ("no overlap", {"labels"}), (STAR, set())],
+    ids=["overlap", "no overlap", "oracle"],
+)
+def test_what_is_drawn_of_the_graph(graph: Any, drawn: set[str], calls: list[Call]) -> None:
+    run(made("g_add_gp_ucb", graph=graph), 4)
+    assert {*latent_sites(calls[0].model, 3)} == {"lengthscale", "outputscale", "noise"} | drawn
+
+
+@pytest.mark.parametrize(
+    "graph, site, num_sites",
+    [
+        pytest.param("overlap", "Z", 4, marks=pytest.mark.nightly, id="overlap"),
+        pytest.param("no overlap", "labels", 4, marks=pytest.mark.nightly, id="no overlap"),
+        pytest.param(STAR, None, 3, id="oracle"),
+    ],
+)
+def test_what_is_known_of_the_graph(
+    graph: Any, site: str | None, num_sites: int, calls: list[Call]
+) -> None:
+    """And values are in double precision, whatever the flag."""
+    with jax.enable_x64(False):
+        run(made("g_add_gp_ucb", graph=graph), 4)
+    draws = calls[0].draws
+    assert len(draws) == num_sites and (site is None or site in draws)
+    assert {len(value) for value in draws.values()} == {1}
+    np.testing.assert_array_equal(draws["lengthscale"], [[0.3, 0.3, 0.3]])
+    np.testing.assert_array_equal(draws["outputscale"], [1.0])
+    assert float(draws["noise"][0]) in (1e-2, 1e-3)
+    if site is None:
+        assert calls[0].components == {(0, 1), (0, 2)}
+
+
+def test_the_screening_comes_first_and_its_evidence_is_the_prior(calls: list[Call]) -> None:
+    optimizer = made("hds_gp_ucb", budget=6, beta=ActiveVariables(2))
+    points = run(optimizer, 6)
+    assert not calls
+    np.testing.assert_array_equal(points, points[[0] * 6])  # the noise, at the background point
+    run(optimizer, 1)
+    assert calls[0].num_observed == 6 and calls[0].criterion == UCB(ActiveVariables(2))
+    assert "active" in calls[0].draws
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "name, settings, least, most",
+    [
+        ("rpp_gp_ucb", {"delta": 0.1}, 1.0 + 1e-9, 1.1 * (1.0 + 1e-9)),
+        ("rpp_gp_ucb", {"delta": 0.0}, 1.0, 1.0),
+        ("pp_gp_ucb", {}, 1.1 * (1.0 + 2e-9), np.inf),
+    ],
+)
+def test_directions_meet_the_constraint_or_none(
+    name: str, settings: dict[str, float], least: float, most: float, calls: list[Call]
+) -> None:
+    run(made(name, num_initial=12, **settings), 13)
+    assert least <= float(jax.jit(outer_box_ratio)(calls[-1].draws["W"][0])) <= most
+    assert sorted(np.bincount(calls[-1].draws["labels"][0]).tolist()) == [1, 2]
+
+
+def test_an_embedding_stays_that_of_its_seed(calls: list[Call]) -> None:
+    with jax.enable_x64(False):
+        run(made("rembo", cycle=1), 5)
+        run(made("rembo", cycle=1, seed=1), 4)
+    own, later, other = (np.asarray(call.draws["W"]) for call in calls)
+    assert own.dtype == np.float64
+    assert own.shape == (1, 3, 2)
+    np.testing.assert_array_equal(own, later)
+    assert not np.isclose(own, other).any()
+    eight = {f"x{d}": (0.0, 1.0) for d in range(8)}
+    optimizer = recipes.rembo(eight, num_initial=1)
+    optimizer.tell(optimizer.ask(), 1.0)
+    optimizer.ask()
+    assert calls[-1].draws["W"].shape == (1, 8, 2)
+
+
+def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
+    """All models of the chain count, the best of a bag; the chain goes on where it was."""
+    run(made("known_partition"), 4)
+    assert calls[-1].components == {(0, 2), (1,)}
+    run(made("known_partition", labels=None), 4)
+    assert calls[-1].components == {(0, 1, 2)}
+    run(made("bag_of_models"), 4)
+    assert calls[-1].draws["labels"].shape == (1, 3)
+    starts = []
+    search = partition_search.model_mcmc
+
+    def noted(*args: Any, start: Any, **kwargs: Any) -> Any:
+        starts.append(start)
+        return search(*args, start=start, **kwargs)
+
+    monkeypatch.setattr(partition_search, "model_mcmc", noted)
+    run(made("model_mcmc"), 6)
+    labels = [np.asarray(call.draws["labels"]) for call in calls[-3:]]
+    assert {value.shape for value in labels} == {(3, 3)}
+    assert starts[0] is None
+    np.testing.assert_array_equal(starts[1:], [value[-1] for value in labels[:-1]])
