@@ -1,7 +1,14 @@
 """Observations: from tables of users to padded, standardized arrays."""
 
 from structbo.data.checks import checked_data, checked_errors, checked_points
-from structbo.data.data import Data, Standardized, known_noise_argument, padded, padded_size
+from structbo.data.data import (
+    Data,
+    Standardized,
+    evenly_spaced,
+    known_noise_argument,
+    padded,
+    padded_size,
+)
 from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import State, Trial, filled_errors, trial_values
@@ -21,6 +28,7 @@ __all__ = [
     "checked_points",
     "column_names",
     "direction_sign",
+    "evenly_spaced",
     "filled_errors",
     "in_order_of",
     "known_noise_argument",

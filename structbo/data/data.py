@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from structbo.models.arrays import FloatArray
 
@@ -18,6 +19,16 @@ def padded_size(n: int) -> int:
         (128, 1536)
     """
     return next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
+
+
+def evenly_spaced(num_rows: int, num_kept: int) -> NDArray[np.int_]:
+    """Indices of so many of the rows, from the first to the last, evenly spaced.
+
+    Example:
+        >>> evenly_spaced(5, 3)
+        array([0, 2, 4])
+    """
+    return np.linspace(0, num_rows - 1, num_kept).astype(int)
 
 
 class Data(NamedTuple):
@@ -58,7 +69,7 @@ class Data(NamedTuple):
             array([0., 2., 4.])
         """
         (rows,) = np.nonzero(np.asarray(self.mask))
-        kept = rows[np.linspace(0, len(rows) - 1, num_rows).astype(int)]
+        kept = rows[evenly_spaced(len(rows), num_rows)]
         known = None if self.known_noise is None else np.asarray(self.known_noise)[kept]
         return Data.padded(np.asarray(self.x)[kept], np.asarray(self.y)[kept], known)
 

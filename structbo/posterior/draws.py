@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.data import Data, checked_data, checked_errors, column_names
+from structbo.data import Data, checked_data, checked_errors, column_names, evenly_spaced
 from structbo.draws import Draws, condition, latent_sites
 from structbo.models import AdditiveCovariance, ConditionedGP, Model
 from structbo.models.arguments import check_model, checked_count
@@ -137,7 +137,7 @@ class PosteriorDraws(KeepsPrecision):
         """
         length = self.num_draws // self.num_chains
         size = min(length, max(1, checked_count("max_draws", max_draws) // self.num_chains))
-        kept = np.linspace(0, length - 1, size).astype(int)
+        kept = evenly_spaced(length, size)
         stats = {name: value[:, kept] for name, value in self.sample_stats.items()}
         draws = {name: value[:, kept] for name, value in self.draws.items()}
         return replace(self, draws=draws, sample_stats=stats)
@@ -167,7 +167,7 @@ class PosteriorDraws(KeepsPrecision):
             What the function returns, with the draws along the first axis.
         """
         size = self.num_draws if max_draws is None else min(max_draws, self.num_draws)
-        kept = np.linspace(0, self.num_draws - 1, size).astype(int)
+        kept = evenly_spaced(self.num_draws, size)
         data = self.data if data is None else data
         with double_precision():
             keys = jax.random.split(jax.random.key(0) if key is None else key, len(kept))
