@@ -3,7 +3,7 @@
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
-from structbo.models.gp import ConditionedGP, MarginalGP, SamplePath
+from structbo.models.gp import ConditionedGP, SamplePath
 from structbo.models.graphs import elimination_width
 from structbo.models.kernels import (
     KERNELS,
@@ -15,7 +15,7 @@ from structbo.models.kernels import (
     matern52,
     squared_exponential,
 )
-from structbo.models.likelihood import Model
+from structbo.models.likelihood import MarginalGP, Model
 from structbo.models.outer_box import OuterBox, outer_box_ratio
 from structbo.models.priors import FiniteUniform, component_lengthscale, dimension_scaled
 from structbo.models.structures import (

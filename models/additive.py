@@ -15,7 +15,6 @@ from jax.typing import ArrayLike
 from structbo.models.arguments import checked_count
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
-from structbo.models.gp import MarginalGP
 from structbo.models.kernels import (
     KERNELS,
     Kernel,
@@ -23,6 +22,7 @@ from structbo.models.kernels import (
     Stationary,
     squared_exponential,
 )
+from structbo.models.likelihood import MarginalGP
 from structbo.models.precision import is_double
 from structbo.models.priors import component_lengthscale
 from structbo.models.structure_checks import check_structure, run_structure
@@ -83,6 +83,10 @@ class AdditiveGP(Value):
         residual: priors of the residual component, or None for none.
         categorical: indices of categorical dimensions. All their levels are equally correlated
             unless they have a kernel of their own, such as `LevelCorrelations`.
+        num_inducing: how many of the observed points, the first ones, are inducing points: then the
+            likelihood is a lower bound of the exact one, whose cost is linear in the number of
+            observations. By default there are 512 if there are more than 1,024 observations; with
+            as many as observations, the likelihood is exact.
 
     Raises:
         TypeError: if the structure is not a function of one argument; when the model runs, if it
@@ -113,6 +117,7 @@ class AdditiveGP(Value):
     relevance: dist.Distribution | None = None
     residual: Residual | None = None
     categorical: tuple[int, ...] = ()
+    num_inducing: int | None = None
 
     def __post_init__(self) -> None:
         _check_kernel("kernel", self.kernel)
@@ -124,6 +129,8 @@ class AdditiveGP(Value):
         )
         object.__setattr__(self, "categorical", tuple(self.categorical))
         check_structure(self.structure)
+        if self.num_inducing is not None:
+            checked_count("num_inducing", self.num_inducing)
 
     def __call__(
         self,
@@ -189,7 +196,8 @@ class AdditiveGP(Value):
         rows = None if mask is None else jnp.asarray(mask, bool)
         known = None if known_noise is None else jnp.asarray(known_noise, float)
         observed = None if y is None else jnp.asarray(y, float)
-        return numpyro.sample("y", MarginalGP(covariance, X, noise, rows, known), obs=observed)
+        likelihood = MarginalGP(covariance, X, noise, rows, known, self.num_inducing)
+        return numpyro.sample("y", likelihood, obs=observed)
 
     def _dims_by_kernel(
         self, num_dims: int

@@ -1,4 +1,4 @@
-"""The Gaussian process: its marginal likelihood as a NumPyro distribution, and its posterior."""
+"""The posterior of the Gaussian process, and functions drawn from it."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -6,105 +6,34 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpyro.distributions as dist
 from jax import Array
 from jax.tree_util import register_dataclass
-from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
-from structbo.models.marginal import (
-    cho_solve,
-    log_marginal,
-    masked,
-    safe_cholesky,
-    solve_lower,
-)
+from structbo.models.marginal import cho_solve, solve_lower
 from structbo.models.outer_box import OuterBox
-
-
-class MarginalGP(dist.Distribution):
-    """Observations of an additive Gaussian process with normal noise, the function integrated out.
-
-    The distribution carries the covariance function, so that a sampler can evaluate a structure
-    move and the posterior can be taken from a traced model without knowing any site by name.
-
-    Args:
-        covariance: the covariance function.
-        x: observed points of the unit cube, shape (n, D).
-        noise: noise variance, a scalar.
-        mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
-            `data_mask`, since `mask` is a method of every NumPyro distribution.
-        known_noise: variances that are known of single observations, such as squared standard
-            errors of means, shape (n,). They add to the noise. Default: none.
-    """
-
-    support = constraints.real_vector
-    pytree_data_fields = ("covariance", "x", "noise", "data_mask", "known_noise")
-
-    def __init__(
-        self,
-        covariance: AdditiveCovariance,
-        x: Array,
-        noise: Array,
-        mask: Array | None = None,
-        known_noise: Array | None = None,
-        *,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.covariance = covariance
-        self.x = x
-        self.noise = noise
-        self.data_mask = jnp.ones(x.shape[0], bool) if mask is None else mask
-        self.known_noise = known_noise
-        super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
-
-    @property
-    def noise_variances(self) -> Array:
-        """That of every observation, shape (n,), or a scalar if it is the same of all."""
-        return self.noise if self.known_noise is None else self.noise + self.known_noise
-
-    def with_noise(self, gram: Array) -> Array:
-        """A Gram matrix with the noise added to its diagonal."""
-        return gram + self.noise_variances * jnp.eye(gram.shape[0], dtype=gram.dtype)
-
-    @property
-    def covariance_matrix(self) -> Array:
-        """Covariance of the observations, shape (n, n); any numbers for padding."""
-        return self.with_noise(self.covariance(self.x, self.x, self.data_mask))
-
-    def log_prob(self, value: Array) -> Array:
-        density = log_marginal(self.covariance_matrix, value, self.data_mask)
-        return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
-
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
-        white = jax.random.normal(key, (*sample_shape, self.x.shape[0]), dtype=cholesky.dtype)
-        return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
-
-    def condition(self, y: Array) -> "ConditionedGP":
-        """The posterior given the observations, shape (n,)."""
-        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
-        alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
-        noise = self.noise, self.noise_variances
-        return ConditionedGP(self.covariance, self.x, self.data_mask, *noise, cholesky, alpha)
 
 
 @partial(
     register_dataclass,
-    data_fields=["covariance", "x", "mask", "noise", "noise_variances", "cholesky", "alpha"],
+    data_fields=["covariance", "x", "mask", "noise", "noise_factor", "cholesky", "alpha"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
 class ConditionedGP:
     """Posterior of an additive Gaussian process and of each of its components.
 
+    With inducing points, the observations that it is conditioned on are `PseudoObservations`: n is
+    their number, and x are the inducing points, which are the first of the observed points.
+
     Args:
         covariance: the prior covariance function.
         x: observed points, shape (n, D).
         mask: which rows are data, bool, shape (n,).
         noise: noise variance of a new observation, a scalar.
-        noise_variances: that of every observation, shape (n,) or a scalar.
+        noise_factor: standard deviations of the noise of the observations, a scalar or (n,); where
+            it is correlated, the lower factor of its covariance, shape (n, n).
         cholesky: lower factor of the covariance of the observations, shape (n, n).
         alpha: that covariance's inverse times the observations, shape (n,).
 
@@ -116,7 +45,7 @@ class ConditionedGP:
     x: Array
     mask: Array
     noise: Array
-    noise_variances: Array
+    noise_factor: Array
     cholesky: Array
     alpha: Array
 
@@ -254,7 +183,8 @@ class ConditionedGP:
             ),
             update=jnp.zeros_like(self.alpha),
         )
-        noise = jnp.sqrt(self.noise_variances) * jax.random.normal(key_noise, self.alpha.shape)
+        noise, factor = jax.random.normal(key_noise, self.alpha.shape), self.noise_factor
+        noise = factor @ noise if factor.ndim == 2 else factor * noise
         observed = jnp.where(self.mask, path.prior(self.x) + noise, 0.0)
         return path._replace(update=self.alpha - cho_solve(self.cholesky, observed))
 

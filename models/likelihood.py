@@ -1,9 +1,29 @@
-"""A model, and its likelihood: the one site that is a `MarginalGP`."""
+"""The likelihood: a NumPyro distribution, and the one site of a model that has it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from structbo.models.gp import MarginalGP
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jax import Array
+from numpyro.distributions import constraints
+
+from structbo.models.covariance import AdditiveCovariance
+from structbo.models.gp import ConditionedGP
+from structbo.models.inducing import PseudoObservations, collapsed_bound
+from structbo.models.marginal import (
+    cho_solve,
+    covariance_gradient,
+    log_marginal,
+    masked,
+    safe_cholesky,
+)
+
+MAX_EXACT = 1024
+"""Of more observations, padding counted, the likelihood has inducing points."""
+NUM_INDUCING = 512
+"""How many it then has."""
 
 Model = Callable[..., Any]
 """A NumPyro model, ``model(X, y=None, mask=None)``.
@@ -11,6 +31,158 @@ Model = Callable[..., Any]
 Where standard errors of observations are told it is called with ``known_noise``, too, variances of
 shape (n,) for its `MarginalGP`.
 """
+
+
+class MarginalGP(dist.Distribution):
+    """Observations of an additive Gaussian process with normal noise, the function integrated out.
+
+    The distribution carries the covariance function, so that a sampler can evaluate a structure
+    move and the posterior can be taken from a traced model without knowing any site by name.
+
+    With more than 1,024 rows its density is a lower bound of the exact one, by inducing points:
+    the first 512 rows. `structbo.data.Data` puts rows first that represent all others.
+
+    Args:
+        covariance: the covariance function.
+        x: observed points of the unit cube, shape (n, D).
+        noise: noise variance, a scalar.
+        mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
+            `data_mask`, since `mask` is a method of every NumPyro distribution.
+        known_noise: variances that are known of single observations, such as squared standard
+            errors of means, shape (n,). They add to the noise. Default: none.
+        num_inducing: how many rows are inducing points, by default as above; with all of them or
+            more, the density is exact. Kept as None where it is exact.
+    """
+
+    support = constraints.real_vector
+    pytree_data_fields = ("covariance", "x", "noise", "data_mask", "known_noise")
+    pytree_aux_fields = ("num_inducing",)
+
+    def __init__(
+        self,
+        covariance: AdditiveCovariance,
+        x: Array,
+        noise: Array,
+        mask: Array | None = None,
+        known_noise: Array | None = None,
+        num_inducing: int | None = None,
+        *,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.covariance = covariance
+        self.x = x
+        self.noise = noise
+        self.data_mask = jnp.ones(x.shape[0], bool) if mask is None else mask
+        self.known_noise = known_noise
+        self.num_inducing = inducing_rows(x.shape[0], num_inducing)
+        super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
+
+    @property
+    def noise_variances(self) -> Array:
+        """That of every observation, shape (n,), or a scalar if it is the same of all."""
+        return self.noise if self.known_noise is None else self.noise + self.known_noise
+
+    @property
+    def centers(self) -> Array:
+        """The points whose covariances with all observed points tell the density.
+
+        All observed points, (n, D), or the inducing points among them, (M, D).
+        """
+        return self.x if self.num_inducing is None else self.x[: self.num_inducing]
+
+    def with_noise(self, gram: Array) -> Array:
+        """A Gram matrix of all observed points, (n, n), with the noise added to its diagonal.
+
+        One with inducing points, (n, M), is left as it is: its noise is counted in the density.
+        """
+        if self.num_inducing is not None:
+            return gram
+        return gram + self._noise_matrix
+
+    @property
+    def _noise_matrix(self) -> Array:
+        return self.noise_variances * jnp.eye(self.x.shape[0])
+
+    @property
+    def covariance_matrix(self) -> Array:
+        """Covariance of the observations, shape (n, n); any numbers for padding."""
+        return self.covariance(self.x, self.x, self.data_mask) + self._noise_matrix
+
+    @property
+    def gram(self) -> Array:
+        """The covariance of the observations with those at the centers, `with_noise`.
+
+        Shape (n, n), or (n, M); any numbers for padding.
+        """
+        centers = self.centers
+        return self.with_noise(self.covariance(self.x, centers, self.data_mask[: len(centers)]))
+
+    def log_evidence(self, gram: Array, y: Array) -> Array:
+        """The log density of observations, or its bound, from a matrix such as `gram`: a scalar."""
+        if self.num_inducing is None:
+            return log_marginal(gram, y, self.data_mask)
+        return collapsed_bound(gram, y, self.data_mask, *self._variances)
+
+    def evidence_gradient(self, gram: Array, y: Array) -> Array:
+        """The derivative of `log_evidence` by the matrix, with zeros for padding.
+
+        With inducing points it leaves out that by the prior variances, which no structure changes.
+        """
+        if self.num_inducing is None:
+            cholesky = safe_cholesky(masked(gram, self.data_mask))
+            alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
+            return covariance_gradient(cholesky, alpha, self.data_mask)
+        return jax.grad(self.log_evidence)(gram, y)
+
+    @property
+    def _variances(self) -> tuple[Array, Array]:
+        """Of the noise, and of the function before any data."""
+        return self.noise_variances, self.covariance.outputscale
+
+    def log_prob(self, value: Array) -> Array:
+        density = self.log_evidence(self.gram, value)
+        return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
+
+    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+        """Draws observations, of the exact process: the cost grows with the cube of n."""
+        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
+        white = jax.random.normal(key, (*sample_shape, self.x.shape[0]), dtype=cholesky.dtype)
+        return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
+
+    def condition(self, y: Array) -> ConditionedGP:
+        """The posterior given the observations, shape (n,)."""
+        mask, noise = self.data_mask, self.noise
+        if self.num_inducing is None:
+            cholesky = safe_cholesky(masked(self.gram, mask))
+            alpha = cho_solve(cholesky, jnp.where(mask, y, 0.0))
+            deviations = jnp.sqrt(self.noise_variances)
+            return ConditionedGP(self.covariance, self.x, mask, noise, deviations, cholesky, alpha)
+        pseudo = PseudoObservations.of(self.gram, y, mask, *self._variances)
+        return ConditionedGP(
+            self.covariance,
+            self.centers,
+            mask[: self.num_inducing],
+            noise,
+            pseudo.noise_factor,
+            pseudo.cholesky,
+            pseudo.alpha,
+        )
+
+
+def inducing_rows(num_rows: int, wanted: int | None = None) -> int | None:
+    """How many of so many rows are inducing points; None if the likelihood is exact.
+
+    Args:
+        num_rows: rows of data and of padding.
+        wanted: how many were asked for; None leaves it to the number of rows.
+
+    Example:
+        >>> inducing_rows(1024), inducing_rows(1536), inducing_rows(1536, 1536)
+        (None, 512, None)
+    """
+    if wanted is None:
+        return None if num_rows <= MAX_EXACT else NUM_INDUCING
+    return wanted if wanted < num_rows else None
 
 
 def gp_sites(trace: Mapping[str, Any]) -> list[str]:

@@ -143,18 +143,18 @@ def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
     References:
         Rasmussen and Williams 2006, eq. (5.9).
     """
-    inverse = _inner_products(_inverse_factor(cholesky))
+    inverse = _inner_products(inverse_factor(cholesky))
     both = mask[:, None] & mask[None, :]
     return jnp.where(both, 0.5 * (alpha[:, None] * alpha[None, :] - inverse), 0.0)
 
 
-def _inverse_factor(lower: Array) -> Array:
+def inverse_factor(lower: Array) -> Array:
     """Inverse of a lower triangular matrix, by halves: products that skip the zeros."""
     n = lower.shape[0]
     if n <= SMALL:
         return solve_lower(lower, jnp.eye(n, dtype=lower.dtype))
     half = n // 2
-    first, last = _inverse_factor(lower[:half, :half]), _inverse_factor(lower[half:, half:])
+    first, last = inverse_factor(lower[:half, :half]), inverse_factor(lower[half:, half:])
     corner = -last @ (lower[half:, :half] @ first)
     zeros = jnp.zeros((half, n - half), lower.dtype)
     return jnp.block([[first, zeros], [corner, last]])

@@ -20,10 +20,8 @@ from numpyro import handlers
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
-from structbo.models.gp import MarginalGP
 from structbo.models.gram import component_product
-from structbo.models.likelihood import Model, gp_sites
-from structbo.models.marginal import log_marginal
+from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.samplers.dependence import dependent_outputs
 
 Trace = dict[str, dict[str, Any]]
@@ -33,7 +31,8 @@ class Components(NamedTuple):
     """Sums over the components of one value, which a move updates.
 
     Args:
-        gram: weighted sum of component products before normalization, shape (n, n).
+        gram: weighted sum of component products before normalization, shape (n, n), or (n, M) with
+            inducing points.
         total: sum of the relative weights, a scalar.
         num_components: how many components there are.
         num_oversized: how many of them have more members than the structure allows.
@@ -104,9 +103,10 @@ class Conditional:
         self.y: Array = observed["value"]
         self.covariance = likelihood.covariance
         self.evidence_power = power if observed["scale"] is None else power * observed["scale"]
-        self.factors = self.covariance.factors(likelihood.x, likelihood.x)
-        self.lower_factors = lower_triangles(self.factors)
-        residual = self.covariance.residual_gram(likelihood.x, likelihood.x)
+        centers = likelihood.centers
+        self.factors = self.covariance.factors(likelihood.x, centers)
+        self.distinct_factors = distinct_elements(self.factors)
+        residual = self.covariance.residual_gram(likelihood.x, centers)
         self.has_flip_rule = self.covariance.decomposition.valid_flip_rule is not None
         self._fixed = likelihood.with_noise(
             jnp.zeros_like(self.factors[0]) if residual is None else residual
@@ -156,8 +156,8 @@ class Conditional:
         evidence = jnp.where(power == 0, 0.0, power * log_likelihood)
         return evidence + trace_log_density(rest)
 
-    def covariance_matrix(self, components: Components) -> Array:
-        """Covariance of the observations, shape (n, n)."""
+    def gram(self, components: Components) -> Array:
+        """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
     def start(self, value: Array) -> Point:
@@ -223,20 +223,35 @@ class Conditional:
     def _point(self, value: Array, trace: Trace, components: Components) -> Point:
         decomposition = self._decomposition(trace)
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
-        covariance = self.covariance_matrix(components)
-        evidence = log_marginal(covariance, self.y, self.likelihood.data_mask)
+        evidence = self.likelihood.log_evidence(self.gram(components), self.y)
         evidence = jnp.where(inside, evidence, -jnp.inf)
         log_density = self._with_prior(trace, self.evidence_power, evidence)
         return Point(value, log_density, components)
 
 
-def lower_triangles(factors: Array) -> Array:
-    """Lower triangles of correlation factors (D, n, n) in 32 bits, shape (D, n (n + 1) / 2).
+def distinct_elements(matrices: Array) -> Array:
+    """Those of symmetric matrices (D, n, n), their lower triangles, or all of (D, n, M).
 
-    A quarter of the memory traffic of the matrices, for scores that only steer proposals.
+    In 32 bits, for scores that only steer proposals: a quarter or half of the memory traffic.
+
+    Returns:
+        Shape (D, n (n + 1) / 2) or (D, n M).
     """
-    rows, columns = np.tril_indices(factors.shape[-1])
-    return factors[:, rows, columns].astype(jnp.float32)
+    num_rows, num_columns = matrices.shape[1:]
+    if num_rows != num_columns:
+        return matrices.astype(jnp.float32).reshape(len(matrices), -1)
+    rows, columns = np.tril_indices(num_rows)
+    return matrices[:, rows, columns].astype(jnp.float32)
+
+
+def gradient_by_distinct(gradient: Array) -> Array:
+    """The derivative by the distinct elements of a matrix, shape (E,), from that by all.
+
+    Those off the diagonal of a symmetric matrix are there twice.
+    """
+    num_rows, num_columns = gradient.shape
+    times = 2.0 - jnp.eye(num_rows) if num_rows == num_columns else 1.0
+    return distinct_elements((gradient * times)[None])[0]
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:

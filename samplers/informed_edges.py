@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.models.marginal import cho_solve, covariance_gradient, masked, safe_cholesky
 from structbo.models.structures.edge_matrix import EdgeBernoulli
 from structbo.models.supports import Adjacency
-from structbo.samplers.conditional import Components, Conditional, Point, lower_triangles
+from structbo.samplers.conditional import Components, Conditional, Point, gradient_by_distinct
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
@@ -75,14 +74,11 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
 
 def _evidence_gains(conditional: Conditional, value: Array, components: Components) -> Array:
     """The part of the log evidence, shape (D, D)."""
-    covariance, mask = conditional.covariance, conditional.likelihood.data_mask
-    cholesky = safe_cholesky(masked(conditional.covariance_matrix(components), mask))
-    alpha = cho_solve(cholesky, jnp.where(mask, conditional.y, 0.0))
-    gradient = covariance_gradient(cholesky, alpha, mask)
+    covariance, gram = conditional.covariance, conditional.gram(components)
+    gradient = conditional.likelihood.evidence_gradient(gram, conditional.y)
 
-    factors = conditional.lower_factors
-    twice = gradient * (2.0 - jnp.eye(len(gradient)))
-    weighted = factors * lower_triangles(twice[None])
+    factors = conditional.distinct_factors
+    weighted = factors * gradient_by_distinct(gradient)
     relevance = jnp.ones(len(factors)) if covariance.relevance is None else covariance.relevance
     edges = value.astype(bool)
     weight = relevance[:, None] + relevance

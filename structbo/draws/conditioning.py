@@ -8,8 +8,8 @@ from numpyro import handlers
 from structbo.data import Data
 from structbo.draws.model import Draws
 from structbo.models.compilation import compiled
-from structbo.models.gp import ConditionedGP, MarginalGP
-from structbo.models.likelihood import Model, likelihood_site
+from structbo.models.gp import ConditionedGP
+from structbo.models.likelihood import MarginalGP, Model, likelihood_site
 
 
 def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:

@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 
 from structbo.data import Data, Warping
-from structbo.models.gp import MarginalGP
+from structbo.models.likelihood import MarginalGP
 
 POWERS = np.linspace(1.0, 3.0, 41)
 """From one up: good values are never drawn together."""

@@ -1,0 +1,221 @@
+"""Inducing points: a lower bound of the log marginal likelihood whose cost is linear in n.
+
+The function is summarized by its values at M of the n observed points. Everything follows from the
+covariances of all observed points with these, a *rectangular Gram matrix* of shape (n, M), whose
+first M rows are the inducing points themselves. Costs are O(n M^2), for any covariance function.
+
+The values carry a little noise of their own, `NUGGET`. It keeps their covariance, which smooth
+kernels make singular, far enough from that, and a bound is a bound for any such summary.
+
+References:
+    Titsias 2009, "Variational learning of inducing variables in sparse Gaussian processes".
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+from jax.lax import linalg
+
+from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lower
+
+NUGGET = 1e-4
+"""Variance of the noise of the summarized values, relative to that of the observations.
+
+It lowers the bound by half as much for each inducing point, at most."""
+FLOOR = 1e-9
+"""The least variance of that noise, relative to the function's: enough for a factorization."""
+UNSEEN = 1e-8
+"""Precision that pseudo-observations add where data say nothing, relative to that of the prior."""
+
+
+class Observed(NamedTuple):
+    """Observations in units of their noise, and what links them to the inducing points.
+
+    Args:
+        inner: covariance of the inducing values, their own noise included, shape (M, M).
+        cross: their covariance with the observations, shape (M, n), zero for padding.
+        y: the observations, shape (n,), zero for padding.
+    """
+
+    inner: Array
+    cross: Array
+    y: Array
+
+    @classmethod
+    def of(
+        cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+    ) -> "Observed":
+        """From a rectangular Gram matrix; arguments are those of `collapsed_bound`."""
+        size = gram.shape[1]
+        noise = jnp.broadcast_to(noise_variances, mask.shape)
+        own_noise = NUGGET * noise[:size] + FLOOR * prior_variance
+        inner = masked(gram[:size] + jnp.diag(own_noise), mask[:size])
+        root = jnp.where(mask, 1.0 / jnp.sqrt(noise), 0.0)
+        cross = jnp.where(mask[:size], gram * root[:, None], 0.0).T
+        return cls(inner, cross, root * jnp.where(mask, y, 0.0))
+
+
+class Whitened(NamedTuple):
+    """The posterior of the inducing values, which are whitened by the factor of their covariance.
+
+    Args:
+        cholesky: lower factor of their prior covariance, shape (M, M).
+        cross: their covariance with the observations after whitening, shape (M, n).
+        precision: of their posterior, shape (M, M).
+        cholesky_precision: its lower factor, shape (M, M).
+        mean: of their posterior, shape (M,).
+        residual: what the means leave of the observations, shape (n,).
+    """
+
+    cholesky: Array
+    cross: Array
+    precision: Array
+    cholesky_precision: Array
+    mean: Array
+    residual: Array
+
+    @classmethod
+    def of(cls, observed: Observed) -> "Whitened":
+        cholesky = linalg.cholesky(observed.inner, symmetrize_input=False)
+        cross = solve_lower(cholesky, observed.cross)
+        precision = jnp.eye(len(cross), dtype=cross.dtype) + cross @ cross.T
+        factor = linalg.cholesky(precision, symmetrize_input=False)
+        mean = solve_lower(factor, solve_lower(factor, cross @ observed.y), transpose=True)
+        return cls(cholesky, cross, precision, factor, mean, observed.y - mean @ cross)
+
+
+def collapsed_bound(
+    gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+) -> Array:
+    """A lower bound of the log marginal likelihood.
+
+    ``log N(y | 0, Q + N) - tr(N^-1 (K - Q)) / 2``, where ``Q`` is the part of the covariance ``K``
+    that the inducing points explain and ``N`` is the noise.
+
+    Args:
+        gram: covariance of the function at the observed points, the first M of which are the
+            inducing points, with that at the inducing points, shape (n, M).
+        y: observations, shape (n,).
+        mask: which rows are data and not padding, bool, shape (n,).
+        noise_variances: of the observations, shape (n,) or a scalar.
+        prior_variance: of the function at every point, a scalar.
+
+    Returns:
+        A scalar; minus infinity where it is not finite.
+
+    References:
+        Titsias 2009, eq. (9).
+    """
+    density = _unit_noise_bound(*Observed.of(gram, y, mask, noise_variances, prior_variance))
+    noise = jnp.where(mask, noise_variances, 1.0)
+    unexplained = jnp.where(mask, prior_variance / noise, 0.0).sum()
+    constant = jnp.log(noise).sum() + LOG_2PI * mask.sum()
+    value = density - 0.5 * (unexplained + constant)
+    return jnp.where(jnp.isfinite(value), value, -jnp.inf)
+
+
+@jax.custom_vjp
+def _unit_noise_bound(inner: Array, cross: Array, y: Array) -> Array:
+    """The bound but for its constants, of observations in units of their noise."""
+    return _bound_forward(inner, cross, y)[0]
+
+
+def _bound_forward(
+    inner: Array, cross: Array, y: Array
+) -> tuple[Array, tuple[Array, Array, Whitened]]:
+    white = Whitened.of(Observed(inner, cross, y))
+    log_determinant = 2.0 * jnp.log(jnp.diagonal(white.cholesky_precision)).sum()
+    explained = jnp.trace(white.precision) - len(inner)
+    # The quadratic form of y is its product with what the posterior means leave of it.
+    value = -0.5 * (white.residual @ y + log_determinant - explained)
+    return value, (cross, y, white)
+
+
+def _bound_backward(
+    residuals: tuple[Array, Array, Whitened], cotangent: Array
+) -> tuple[Array, Array, Array]:
+    """With ``B`` the posterior precision and ``b`` the posterior mean of the whitened values.
+
+    ``- L^-T (b b^T + B - 2 I + B^-1) L^-1 / 2`` by the inner covariance, and
+    ``L^-T (b r^T + (I - B^-1) L^-1 X)`` by the cross-covariance ``X``, with residuals ``r``.
+    """
+    cross, _, white = residuals
+    identity = jnp.eye(len(cross), dtype=cross.dtype)
+    unwhiten = inverse_factor(white.cholesky).T
+    root = inverse_factor(white.cholesky_precision)
+    learned = identity - root.T @ root
+    b, precision = white.mean, white.precision
+    inner = jnp.outer(b, b) + precision - identity - learned
+    by_inner = -0.5 * unwhiten @ inner @ unwhiten.T
+    by_cross = jnp.outer(unwhiten @ b, white.residual) + (unwhiten @ learned @ unwhiten.T) @ cross
+    return cotangent * by_inner, cotangent * by_cross, -cotangent * white.residual
+
+
+_unit_noise_bound.defvjp(_bound_forward, _bound_backward)
+
+
+class PseudoObservations(NamedTuple):
+    """Observations at the inducing points that make of the prior the variational posterior.
+
+    With them, all formulas for an exact posterior hold: of the function, of every component, and of
+    functions that are drawn. Their noise is correlated.
+
+    Args:
+        cholesky: lower factor of their covariance, shape (M, M).
+        alpha: that covariance's inverse times the pseudo-observations, shape (M,).
+        noise_factor: lower factor of the covariance of their noise, shape (M, M).
+    """
+
+    cholesky: Array
+    alpha: Array
+    noise_factor: Array
+
+    @classmethod
+    def of(
+        cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+    ) -> "PseudoObservations":
+        """Arguments are those of `collapsed_bound`.
+
+        What the data explain at a point is ``k^T (K^-1 - S^-1) k``, with the prior and posterior
+        precision of the inducing values. The middle is ``L^-T (I - B^-1) L^-1``, and
+        ``(I - B^-1)^-1 = I + (B - I)^-1``.
+
+        References:
+            Titsias 2009, eq. (6); Bui, Yan and Turner 2017, "A unifying framework for Gaussian
+            process pseudo-point approximations using power expectation propagation".
+        """
+        observed = Observed.of(gram, y, mask, noise_variances, prior_variance)
+        white = Whitened.of(observed)
+        identity = jnp.eye(len(observed.inner), dtype=gram.dtype)
+        added = white.precision - (1.0 - UNSEEN) * identity
+        root = inverse_factor(linalg.cholesky(added, symmetrize_input=False))
+        whitened_noise = root.T @ root
+        factor = linalg.cholesky(identity + whitened_noise, symmetrize_input=False)
+        prior = masked(gram[: len(identity)], mask[: len(identity)])
+        noise = white.cholesky @ whitened_noise @ white.cholesky.T + (observed.inner - prior)
+        return cls(
+            white.cholesky @ factor,
+            solve_lower(white.cholesky, white.mean, transpose=True),
+            linalg.cholesky(noise),
+        )
+
+
+def leave_one_out(
+    gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+) -> tuple[Array, Array]:
+    """Mean and variance of every observation given all others, which keep its inducing point.
+
+    Args:
+        gram, y, mask, noise_variances, prior_variance: as those of `collapsed_bound`.
+
+    Returns:
+        Two arrays of shape (n,), of any values for padding.
+    """
+    observed = Observed.of(gram, y, mask, noise_variances, prior_variance)
+    white = Whitened.of(observed)
+    leverage = jnp.square(solve_lower(white.cholesky_precision, white.cross)).sum(0)
+    explained = noise_variances * jnp.square(white.cross).sum(0)
+    mean = y - jnp.sqrt(noise_variances) * white.residual / (1.0 - leverage)
+    return mean, noise_variances / (1.0 - leverage) + prior_variance - explained
