@@ -23,7 +23,7 @@ from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lowe
 NUGGET = 1e-4
 """Variance of the noise of the summarized values, relative to that of the observations.
 
-It lowers the bound by half as much for each inducing point, at most."""
+It lowers the bound by half as much for each inducing point, or little more."""
 FLOOR = 1e-9
 """The least variance of that noise, relative to the function's: enough for a factorization."""
 UNSEEN = 1e-8
@@ -205,17 +205,45 @@ class PseudoObservations(NamedTuple):
 def leave_one_out(
     gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
 ) -> tuple[Array, Array]:
-    """Mean and variance of every observation given all others, which keep its inducing point.
+    """Mean and variance of every observation given all others, and all inducing points.
 
-    Args:
-        gram, y, mask, noise_variances, prior_variance: as those of `collapsed_bound`.
+    Arguments are those of `collapsed_bound`.
 
     Returns:
-        Two arrays of shape (n,), of any values for padding.
+        Two arrays of shape (n,), any numbers for padding.
     """
-    observed = Observed.of(gram, y, mask, noise_variances, prior_variance)
-    white = Whitened.of(observed)
+    white = Whitened.of(Observed.of(gram, y, mask, noise_variances, prior_variance))
     leverage = jnp.square(solve_lower(white.cholesky_precision, white.cross)).sum(0)
     explained = noise_variances * jnp.square(white.cross).sum(0)
     mean = y - jnp.sqrt(noise_variances) * white.residual / (1.0 - leverage)
     return mean, noise_variances / (1.0 - leverage) + prior_variance - explained
+
+
+def sample_given_inducing(
+    key: Array,
+    shape: tuple[int, ...],
+    gram: Array,
+    mask: Array,
+    noise_variances: Array,
+    prior_variance: Array,
+) -> Array:
+    """Draws observations that depend on each other through the inducing points alone.
+
+    Args:
+        key: a JAX random key.
+        shape: of the draws, (..., n).
+        gram, mask, noise_variances, prior_variance: as those of `collapsed_bound`.
+
+    References:
+        Quinonero-Candela and Rasmussen 2005, "A unifying view of sparse approximate Gaussian
+        process regression", section 6: the fully independent training conditional.
+    """
+    key_values, key_rest = jax.random.split(key)
+    nothing = jnp.zeros(len(mask), gram.dtype)
+    observed = Observed.of(gram, nothing, mask, noise_variances, prior_variance)
+    white = solve_lower(linalg.cholesky(observed.inner, symmetrize_input=False), observed.cross)
+    scale = jnp.sqrt(noise_variances)
+    unexplained = prior_variance - noise_variances * jnp.square(white).sum(0)
+    values = jax.random.normal(key_values, (*shape[:-1], len(white)), gram.dtype) @ white
+    rest = jax.random.normal(key_rest, shape, gram.dtype)
+    return scale * values + jnp.sqrt(unexplained + noise_variances) * rest

@@ -11,13 +11,19 @@ from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.gp import ConditionedGP
-from structbo.models.inducing import PseudoObservations, collapsed_bound
+from structbo.models.inducing import (
+    PseudoObservations,
+    collapsed_bound,
+    leave_one_out,
+    sample_given_inducing,
+)
 from structbo.models.marginal import (
     cho_solve,
     covariance_gradient,
     log_marginal,
     masked,
     safe_cholesky,
+    solve_lower,
 )
 
 MAX_EXACT = 1024
@@ -144,9 +150,13 @@ class MarginalGP(dist.Distribution):
         return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        """Draws observations, of the exact process: the cost grows with the cube of n."""
+        """Draws observations; all but inducing points are independent given these."""
+        shape = (*sample_shape, self.x.shape[0])
+        if self.num_inducing is not None:
+            drawn = sample_given_inducing(key, shape, self.gram, self.data_mask, *self._variances)
+            return jnp.where(self.data_mask, drawn, 0.0)
         cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
-        white = jax.random.normal(key, (*sample_shape, self.x.shape[0]), dtype=cholesky.dtype)
+        white = jax.random.normal(key, shape, dtype=cholesky.dtype)
         return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
 
     def condition(self, y: Array) -> ConditionedGP:
@@ -167,6 +177,27 @@ class MarginalGP(dist.Distribution):
             pseudo.cholesky,
             pseudo.alpha,
         )
+
+    def leave_one_out(self, y: Array) -> tuple[Array, Array]:
+        """Mean and variance of ``p(y_i | y_-i)``, of every observation given all others.
+
+        With inducing points an observation that is left out keeps its own, if it has one.
+
+        Args:
+            y: the observations, shape (n,), with padding of any value.
+
+        Returns:
+            Two arrays of shape (n,).
+
+        References:
+            Rasmussen and Williams 2006, eq. (5.12).
+        """
+        if self.num_inducing is not None:
+            return leave_one_out(self.gram, y, self.data_mask, *self._variances)
+        gp = self.condition(y)
+        whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
+        variance = 1.0 / jnp.square(whitener).sum(0)
+        return y - gp.alpha * variance, variance
 
 
 def inducing_rows(num_rows: int, wanted: int | None = None) -> int | None:

@@ -10,6 +10,7 @@ from structbo.data.data import (
     padded_size,
 )
 from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
+from structbo.data.inducing import inducing_first
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.trial import State, Trial, filled_errors, trial_values
 from structbo.data.values import one_number
@@ -31,6 +32,7 @@ __all__ = [
     "evenly_spaced",
     "filled_errors",
     "in_order_of",
+    "inducing_first",
     "known_noise_argument",
     "observed_values",
     "one_number",

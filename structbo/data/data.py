@@ -6,6 +6,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from structbo.data.inducing import inducing_first
 from structbo.models.arrays import FloatArray
 
 BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
@@ -48,13 +49,13 @@ class Data(NamedTuple):
 
     @classmethod
     def padded(cls, x: np.ndarray, y: np.ndarray, known_noise: np.ndarray | None = None) -> "Data":
-        """Pads with rows of zeros up to the next of a few sizes."""
+        """Pads with rows of zeros up to the next of a few sizes; inducing points come first."""
         n, num_dims = x.shape
-        size = padded_size(n)
+        size, order = padded_size(n), inducing_first(x, y)
 
         def filled(given: np.ndarray, *shape: int) -> np.ndarray:
             rows = np.zeros((size, *shape))
-            rows[:n] = given
+            rows[:n] = given[order]
             return rows
 
         known = None if known_noise is None else filled(known_noise)

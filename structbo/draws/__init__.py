@@ -1,7 +1,7 @@
 """Draws of the sites of a model, by a Markov chain or a search, and processes given them."""
 
 from structbo.draws.chain import Chain, sweeps_per_draw
-from structbo.draws.conditioning import condition, log_likelihoods
+from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.markov_chains import run_chains
@@ -27,6 +27,7 @@ __all__ = [
     "condition",
     "default_model",
     "latent_sites",
+    "likelihood_of",
     "log_likelihoods",
     "maximum_likelihood",
     "model_mcmc",

@@ -7,7 +7,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-from structbo.models import ConditionedGP
+from structbo.models import MarginalGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
@@ -22,8 +22,8 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     y = posterior.y
     keys = Keys.of(seed)
     log_likelihood, replicated = (
-        values[:, : len(y)].reshape(posterior.num_chains, -1, len(y))
-        for values in posterior.map_draws(_of_observations, posterior.data.y, key=keys.predictive)
+        values.reshape(posterior.num_chains, -1, len(y))
+        for values in posterior.map_observations(_of_observations, key=keys.predictive)
     )
     before, prior_y = prior_draws(posterior.model, posterior.data, keys.prior, num_prior_draws)
     prior = posterior.without_data(before)
@@ -36,7 +36,7 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
         "posterior_predictive": {"y": replicated},
         "prior": _sites(prior),
         "prior_structure": _structures(prior),
-        "prior_predictive": {"y": prior_y[:, :, : len(y)]},
+        "prior_predictive": {"y": prior_y[:, :, posterior.rows]},
         "observed_data": {"y": y},
     }
     labels = {name: _labels(posterior.names) for name in _edge_names(posterior).values()}
@@ -44,8 +44,8 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     return to_container(groups, *named(sites | structures, posterior.names, labels))
 
 
-def _of_observations(gp: ConditionedGP, key: Array, y: Array) -> tuple[Array, Array]:
-    return leave_one_out_densities(gp, y), replicate(gp, y, key)
+def _of_observations(likelihood: MarginalGP, key: Array, y: Array) -> tuple[Array, Array]:
+    return leave_one_out_densities(likelihood, y), replicate(likelihood, y, key)
 
 
 def _sites(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:

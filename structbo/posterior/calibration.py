@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from jax import Array
 
-from structbo.models import ConditionedGP
+from structbo.models import MarginalGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
-from structbo.posterior.predictive import leave_one_out_moments
 
 
 class Calibration(NamedTuple):
@@ -62,8 +61,7 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
     n = len(posterior.y)
     if n < 2:
         raise ValueError(f"calibration needs at least two observations, the posterior has {n}.")
-    found = posterior.map_draws(_predictions, posterior.data.y)
-    mean, variance = (np.asarray(value)[:, :n] for value in found)
+    mean, variance = map(np.asarray, posterior.map_observations(_predictions))
     scaled = (posterior.y - mean) / np.sqrt(variance)
     weights = truncated_weights(0.5 * (np.log(variance) + scaled**2))
 
@@ -105,5 +103,5 @@ def truncated_weights(log_ratios: FloatArray) -> FloatArray:
     return np.asarray(kept / kept.sum(0))
 
 
-def _predictions(gp: ConditionedGP, key: Array, y: Array) -> tuple[Array, Array]:
-    return leave_one_out_moments(gp, y)
+def _predictions(likelihood: MarginalGP, key: Array, y: Array) -> tuple[Array, Array]:
+    return likelihood.leave_one_out(y)

@@ -2,19 +2,27 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.util import log_density
 
-from structbo.data import Data, checked_data, checked_errors, column_names, evenly_spaced
-from structbo.draws import Draws, condition, latent_sites
-from structbo.models import AdditiveCovariance, ConditionedGP, Model
+from structbo.data import (
+    Data,
+    checked_data,
+    checked_errors,
+    column_names,
+    evenly_spaced,
+    inducing_first,
+)
+from structbo.draws import Draws, condition, latent_sites, likelihood_of
+from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
 from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
@@ -176,6 +184,25 @@ class PosteriorDraws(KeepsPrecision):
             found: Values = jax.tree.map(np.asarray, mapped)
             return found
 
+    def map_observations(
+        self, function: Callable[[MarginalGP, Array, Array], Values], *, key: Array | None = None
+    ) -> Values:
+        """Numbers of every observation, from the likelihoods of all draws, one after the other.
+
+        Args:
+            function: maps a likelihood, a random key and padded observations, (m,), to arrays of
+                shape (m,); traceable.
+            key: a JAX random key.
+
+        Returns:
+            What the function returns, of shape (draws, n), in the order of `y`.
+        """
+        with double_precision():
+            keys = jax.random.split(jax.random.key(0) if key is None else key, self.num_draws)
+            mapped = _mapped_likelihoods(function, self.model, self._flat, keys, self.data)
+            found: Values = jax.tree.map(lambda rows: np.asarray(rows)[:, self.rows], mapped)
+            return found
+
     @property
     def _flat(self) -> dict[str, NDArray[Any]]:
         """The draws of all chains one after the other."""
@@ -187,6 +214,20 @@ class PosteriorDraws(KeepsPrecision):
         if not self.y.size:
             return no_data(len(self.names))
         return Data.padded(self.X, self.y, None if self.sem is None else self.sem**2)
+
+    @property
+    def rows(self) -> NDArray[np.intp]:
+        """Which row of `data` every observation is, shape (n,)."""
+        return np.argsort(inducing_first(self.X, self.y))
+
+    @property
+    def num_inducing(self) -> int | None:
+        """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact."""
+        draw = {name: value[0] for name, value in self._flat.items()}
+        with double_precision():
+            likelihood = jax.eval_shape(partial(likelihood_of, self.model, data=self.data), draw)
+        found: int | None = likelihood.num_inducing
+        return found
 
     @cached_property
     def trace(self) -> dict[str, Any]:
@@ -275,6 +316,23 @@ def _mapped(
         draw, key = draw_and_key
         batch = condition(model, jax.tree.map(lambda v: v[None], draw), data)
         return function(jax.tree.map(lambda v: v[0], batch), key, *arguments)
+
+    return jax.lax.map(one, (draws, keys))
+
+
+@compiled("function", "model")
+def _mapped_likelihoods(
+    function: Callable[[MarginalGP, Array, Array], Values],
+    model: Model,
+    draws: dict[str, Any],
+    keys: Array,
+    data: Data,
+) -> Values:
+    """The function of the likelihood of every draw, with its key."""
+
+    def one(draw_and_key: tuple[Draws, Array]) -> Values:
+        draw, key = draw_and_key
+        return function(likelihood_of(model, draw, data), key, jnp.asarray(data.y))
 
     return jax.lax.map(one, (draws, keys))
 

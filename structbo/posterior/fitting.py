@@ -6,7 +6,13 @@ import jax
 from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.data import checked_data, checked_errors, column_names, known_noise_argument
+from structbo.data import (
+    checked_data,
+    checked_errors,
+    column_names,
+    inducing_first,
+    known_noise_argument,
+)
 from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import Model
 from structbo.models.arguments import check_model, checked_count, checked_seed
@@ -36,7 +42,8 @@ def fit(
     Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
     y first if it is not. Predictions and effects of the posterior are then on that scale, too,
     unless it is told other units, see `Posterior`. Nothing is padded either, as fewer rows are
-    faster: an equal model and sampler compile once for every shape of X.
+    faster: an equal model and sampler compile once for every shape of X. With more than 1,024
+    observations the likelihood is a bound of the exact one, see `MarginalGP`.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
@@ -79,13 +86,14 @@ def fit(
     if errors is not None:
         check_known_noise(model, X.shape[1])
     with double_precision():
+        order = inducing_first(X, y)
         draws, statistics = run_chains(
             model,
             sampler,
-            X,
-            y,
+            X[order],
+            y[order],
             jax.random.key(checked_seed(seed)),
-            options=known_noise_argument(None if errors is None else errors**2),
+            options=known_noise_argument(None if errors is None else errors[order] ** 2),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),
             num_chains=checked_count("num_chains", num_chains),

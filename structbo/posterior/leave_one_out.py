@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import ArrayLike
 
-from structbo.models import ConditionedGP
+from structbo.models import MarginalGP
 from structbo.models.arrays import FloatArray
 from structbo.posterior.arviz import to_container
 from structbo.posterior.draws import PosteriorDraws
@@ -25,8 +25,9 @@ STACKING_TOLERANCE = 1e-9
 def compare(posteriors: Mapping[str, PosteriorDraws]) -> "pd.DataFrame":
     """Compares models, such as families of structures, by how they predict observations left out.
 
-    Every draw's leave-one-out densities are exact. The draws themselves were conditioned on the
-    observation left out, too; Pareto-smoothed importance sampling corrects for that.
+    Every draw's leave-one-out densities are exact; with inducing points they are those of the
+    approximate process, see `MarginalGP`. The draws themselves were conditioned on the observation
+    left out, too; Pareto-smoothed importance sampling corrects for that.
 
     Args:
         posteriors: of different models of the same observations, by name.
@@ -90,9 +91,8 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     """Expected log predictive density of every observation, and its Pareto k, shape (n,)."""
     import arviz as az
 
-    found = posterior.map_draws(_densities, posterior.data.y)
-    kept = found[:, : len(posterior.y)]
-    densities = kept.reshape(posterior.num_chains, -1, len(posterior.y))
+    found = posterior.map_observations(_densities)
+    densities = found.reshape(posterior.num_chains, -1, len(posterior.y))
     effective = az.ess(az.convert_to_dataset({"y": np.exp(densities)}), method="mean")["y"]
     sites = {"y": densities}
     data = to_container({"posterior": sites, "log_likelihood": sites}, {}, {})
@@ -105,8 +105,8 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     return np.asarray(elpd, float), k
 
 
-def _densities(gp: ConditionedGP, key: Array, y: Array) -> Array:
-    return leave_one_out_densities(gp, y)
+def _densities(likelihood: MarginalGP, key: Array, y: Array) -> Array:
+    return leave_one_out_densities(likelihood, y)
 
 
 def stacking_weights(log_densities: ArrayLike) -> FloatArray:

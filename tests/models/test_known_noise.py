@@ -37,7 +37,7 @@ def answers(known_noise: Any, noise: Any) -> tuple[Any, ...]:
     likelihood = observed(known_noise, noise)
     posterior: ConditionedGP = likelihood.condition(jnp.array(Y))
     path = posterior.sample_path(jax.random.key(0), 64)
-    repeated = replicate(posterior, jnp.array(Y), jax.random.key(1))
+    repeated = replicate(likelihood, jnp.array(Y), jax.random.key(1))
     moments = posterior.predict(jnp.array(NEW))
     return likelihood.log_prob(Y), *moments, path(jnp.array(NEW)), repeated
 

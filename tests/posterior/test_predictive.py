@@ -5,23 +5,23 @@ import numpy as np
 from given_draws import dense_covariance
 
 from structbo.data import Data
-from structbo.draws import condition
+from structbo.draws import likelihood_of
 from structbo.posterior import Posterior
 from structbo.posterior.predictive import replicate
 
 
 def test_replicated_observations_have_the_right_moments(posterior: Posterior):
-    draw = {name: value[:1, 0] for name, value in posterior.draws.items()}
+    draw = {name: value[0, 0] for name, value in posterior.draws.items()}
     data = Data(posterior.X, posterior.y, np.ones(15, bool))
 
     @jax.jit
     def replicated(keys: jax.Array) -> jax.Array:
-        gp = jax.tree.map(lambda v: v[0], condition(posterior.model, draw, data))
-        return jax.vmap(lambda key: replicate(gp, posterior.y, key))(keys)
+        likelihood = likelihood_of(posterior.model, draw, data)
+        return jax.vmap(lambda key: replicate(likelihood, posterior.y, key))(keys)
 
     keys = jax.random.split(jax.random.key(3), 20_000)
     found = np.asarray(replicated(keys))
-    noisy, noise = dense_covariance(posterior, 0, 0), float(draw["noise"][0])
+    noisy, noise = dense_covariance(posterior, 0, 0), float(draw["noise"])
     K = noisy - noise * np.eye(15)
     mean = K @ np.linalg.solve(noisy, posterior.y)
     covariance = K - K @ np.linalg.solve(noisy, K) + noise * np.eye(15)

@@ -132,9 +132,12 @@ def observe(kind: str, covariance: AdditiveCovariance, X, y, mask) -> None:
     noise = 0.1 + 0.02 * s if kind == "noise" else jnp.array(0.1)
     known_noise = {
         "known noise": 0.1 * jnp.arange(len(X)),
+        "known noise and inducing points": 0.1 * jnp.arange(len(X)),
         "known noise of the site": 0.02 * s * jnp.arange(len(X)),
     }.get(kind)
-    gp = (Doubled if kind == "own class" else MarginalGP)(covariance, X, noise, mask, known_noise)
+    num_inducing = 3 if "inducing" in kind else None
+    likelihood = Doubled if kind == "own class" else MarginalGP
+    gp = likelihood(covariance, X, noise, mask, known_noise, num_inducing)
     if kind == "penalty":
         numpyro.factor("penalty", -0.3 * s)
     if kind == "two outputs":
@@ -151,6 +154,8 @@ LIKELIHOODS = (
     "noise",
     "known noise",
     "known noise of the site",
+    "inducing points",
+    "known noise and inducing points",
     "own class",
     "penalty",
     "two outputs",
@@ -240,6 +245,8 @@ RECIPES = [
     Recipe("pairs", ("copied",), (), "known noise"),
     Recipe("small blocks", (), (), "known noise of the site"),
     Recipe("small blocks", ("own table",), ("relevance",), "penalty"),
+    Recipe("pairs", ("other weights",), ("fixed residual",), "inducing points"),
+    Recipe("blocks", (), (), "known noise and inducing points"),
 ]
 
 
@@ -297,10 +304,14 @@ def test_moves_have_the_density_of_the_model(recipe: Recipe):
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("num_inducing", [None, 3])
 @pytest.mark.parametrize("call", structure_registry.STRUCTURES)
-def test_moves_of_every_structure_have_the_density_of_the_model(call: str):
+def test_moves_of_every_structure_have_the_density_of_the_model(
+    call: str, num_inducing: int | None
+):
     structure = structure_registry.STRUCTURES[call]()
-    check(AdditiveGP(structure, residual=Residual()), seed=0, num_blocks=3)
+    model = AdditiveGP(structure, residual=Residual(), num_inducing=num_inducing)
+    check(model, seed=0, num_blocks=3)
 
 
 @pytest.mark.nightly
