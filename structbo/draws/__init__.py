@@ -1,7 +1,7 @@
 """Draws of the sites of a model, by a Markov chain or a search, and processes given them."""
 
 from structbo.draws.chain import Chain, sweeps_per_draw
-from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods
+from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods, num_inducing
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.markov_chains import run_chains
@@ -31,6 +31,7 @@ __all__ = [
     "log_likelihoods",
     "maximum_likelihood",
     "model_mcmc",
+    "num_inducing",
     "random_groups",
     "restricted_projection_pursuit",
     "run_chains",

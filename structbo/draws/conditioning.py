@@ -1,5 +1,7 @@
 """Gaussian processes and likelihoods of draws, given data."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -32,6 +34,17 @@ def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
     """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
     y = jnp.asarray(data.y)
     return jax.lax.map(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
+
+
+def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
+    """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact.
+
+    Nothing is computed. Arguments are those of `condition`.
+    """
+    first = jax.tree.map(lambda values: values[0], draws)
+    likelihood = jax.eval_shape(lambda draw: likelihood_of(model, draw, data), first)
+    found: int | None = likelihood.num_inducing
+    return found
 
 
 def likelihood_of(model: Model, draw: Draws, data: Data) -> MarginalGP:

@@ -1,6 +1,7 @@
 """The engine behind `suggest` and `Optimizer`: the unit cube, and values to be maximized."""
 
 import itertools
+import logging
 from typing import Unpack
 
 import jax
@@ -10,7 +11,7 @@ from jax import Array
 
 from structbo.acquisition import Acquisition, LogEI
 from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
-from structbo.draws import Chain, DrawSource, step_seed
+from structbo.draws import Chain, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
@@ -20,6 +21,7 @@ from structbo.space import Levels, Space
 MIN_DRAWS, MAX_DRAWS = 3, 6
 DRAWS_TIMES_DIMS = 60
 """Draws cost the more, the more dimensions: this many, divided by D, are averaged over."""
+_logger = logging.getLogger(__name__)
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
 
@@ -53,6 +55,7 @@ class Engine:
         self._acquisition: Acquisition | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes: set[int] = set()
+        self._num_inducing: int | None = None
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
@@ -105,6 +108,10 @@ class Engine:
             if method.warp and isinstance(self._source, Chain):
                 data, warping = self._source.warped(data)
             draws = self._source.advance(data)
+            number = num_inducing(method.model, draws, data)
+            if number is not None and self._num_inducing is None:
+                _logger.info("from here on, the model has %d inducing points", number)
+            self._num_inducing = number
             seed = step_seed(method.seed, step, use=PROPOSAL)
             ranked, self._acquisition = propose(
                 Situation(method.model, draws, data, self._levels, pending),

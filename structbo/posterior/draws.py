@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Self, TypeVar
 
 import jax
@@ -21,7 +21,7 @@ from structbo.data import (
     evenly_spaced,
     inducing_first,
 )
-from structbo.draws import Draws, condition, latent_sites, likelihood_of
+from structbo.draws import Draws, condition, latent_sites, likelihood_of, num_inducing
 from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
 from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
@@ -223,11 +223,8 @@ class PosteriorDraws(KeepsPrecision):
     @property
     def num_inducing(self) -> int | None:
         """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact."""
-        draw = {name: value[0] for name, value in self._flat.items()}
         with double_precision():
-            likelihood = jax.eval_shape(partial(likelihood_of, self.model, data=self.data), draw)
-        found: int | None = likelihood.num_inducing
-        return found
+            return num_inducing(self.model, self._flat, self.data)
 
     @cached_property
     def trace(self) -> dict[str, Any]:

@@ -138,6 +138,7 @@ class Posterior(PosteriorDraws):
         ArviZ has no R-hat for a quantity that never changed. It gets R-hat 1 and the smallest
         effective sample size of the others, at most the number of draws. With one chain R-hat is
         NaN; where every chain is constant and the chains disagree, it is infinite.
+        Below the table it is said if there are inducing points, see `num_inducing`.
         """
         return summary_table(self)
 
@@ -230,9 +231,10 @@ class Posterior(PosteriorDraws):
     def calibration(self) -> Calibration:
         """Predictions of every observation from all others: can the process be trusted?
 
-        For every draw these are exact. The draws were conditioned on the observation left out, too;
-        importance weights correct for that. Where `Calibration.effective_draws` are few, an
-        observation changes what is believed so much that they cannot.
+        For every draw these are exact, but for inducing points if there are any. The draws were
+        conditioned on the observation left out, too; importance weights correct for that. Where
+        `Calibration.effective_draws` are few, an observation changes what is believed so much that
+        they cannot.
 
         Returns:
             The predictions, in the user's units.

@@ -59,4 +59,15 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         table.loc[still, size] = table.loc[~still, size].to_numpy().min(initial=posterior.num_draws)
     table.loc[still, "mcse_sd"] = 0.0
     table.loc[still, "r_hat"] = 1.0
-    return WideTable(table)
+    wide = WideTable(table)
+    if posterior.num_inducing is not None:
+        wide.attrs["note"] = approximation(posterior.num_inducing)
+    return wide
+
+
+def approximation(num_inducing: int) -> str:
+    """A sentence that says that there are inducing points, and how many."""
+    return (
+        f"The likelihood is a bound of the exact one, by inducing points: {num_inducing} of the "
+        "observed points."
+    )

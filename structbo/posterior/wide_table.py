@@ -6,6 +6,8 @@ import pandas as pd
 class WideTable(pd.DataFrame):
     """A DataFrame that prints every column, with three digits; its values are as exact as ever.
 
+    A ``note`` among its `attrs` is printed below.
+
     Example:
         >>> table = WideTable({f"column_{k}": [1 / 3, 1234.5] for k in range(3)})
         >>> table
@@ -23,7 +25,8 @@ class WideTable(pd.DataFrame):
         with pd.option_context(
             "display.max_columns", None, "display.width", None, "display.float_format", _digits
         ):
-            return super().__repr__()
+            note = self.attrs.get("note")
+            return super().__repr__() + (f"\n{note}" if note else "")
 
 
 def _digits(value: float) -> str:

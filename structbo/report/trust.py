@@ -4,6 +4,7 @@ import numpy as np
 
 from structbo.plots import plot_agreement, plot_calibration, plot_trace
 from structbo.posterior import convergence_problems
+from structbo.posterior.summary import approximation
 from structbo.report.evidence import Evidence, listed, percent
 from structbo.report.html import Html, joined, table, tag
 from structbo.report.page import Section
@@ -42,6 +43,8 @@ def calibration(evidence: Evidence) -> Section:
             "It can hardly predict values yet: read importances, interactions and effects as first "
             "guesses."
         )
+    if evidence.posterior.num_inducing is not None:
+        remarks.append(approximation(evidence.posterior.num_inducing))
     if num_rough := int((found.effective_draws < FEW_DRAWS).sum()):
         remarks.append(
             f"For {num_rough} values the prediction is rough: they change what is believed so much "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpyro.infer import NUTS, Gibbs
 
-from structbo.data import NO_WARPING, Data, Warping
+from structbo.data import NO_WARPING, Data, Warping, inducing_first
 from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
 from structbo.draws.chain import CompiledSampler
@@ -59,12 +59,13 @@ def assert_equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tol
 @pytest.mark.parametrize(
     ("n", "size"), [(1, 64), (64, 64), (65, 128), (1024, 1024), (1025, 1536), (1536, 1536)]
 )
-def test_data_are_padded_to_few_sizes_and_keep_their_rows(n: int, size: int) -> None:
+def test_data_are_padded_to_few_sizes_with_inducing_points_first(n: int, size: int) -> None:
     x, y = table(n) if n > 1 else (np.full((1, NUM_DIMS), 0.5), np.ones(1))
     data = Data.padded(x, y)
     assert data.x.shape == (size, NUM_DIMS)
     assert (data.mask == (np.arange(size) < n)).all()
-    assert (data.x[:n] == x).all() and (data.y[:n] == y).all()
+    order = inducing_first(x, y)
+    assert (data.x[:n] == x[order]).all() and (data.y[:n] == y[order]).all()
     assert not data.x[n:].any() and not data.y[n:].any()
 
 
