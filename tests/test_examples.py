@@ -106,7 +106,7 @@ NIGHTLY = {
         "--recipes random known_partition",
         {"BUDGET": "22", "SHOWN": "(21, 22)"},
     ),
-    "benchmarks/inducing.py": Short("--cases 3,600,1 --results OUT/table.csv"),
+    "benchmarks/inducing.py": Short("--cases 7,520,1 --results OUT/table.csv"),
     "benchmarks/regret.py": Short(
         "--bench OUT --problems star10 --seeds 0 --results OUT/table.csv",
         {"PROBLEMS": "{'star10': 22}", "COUNTS": "(21, 22)"},

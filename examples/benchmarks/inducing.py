@@ -8,10 +8,10 @@ the default number of inducing points at the draws of an exact chain:
 - ``mean_error``: root mean squared difference of the predictive means at 400 unseen points of both
   kinds, in units of the exact posterior deviation of the function;
 - ``exact_density``, ``density``: mean log density of the values there, by each process;
-- ``edge_error``: the largest difference of the probability of an edge given everything else, at
-  even odds before, of all edges at the last draw.
+- ``edge_error``: the largest difference of the probability of an edge given all else, at even odds
+  before, at the last draw.
 
-Seconds are those of the processor, of one sweep of a chain. Without draws, by 0, nothing is exact.
+Seconds are the processor's, of one sweep of a chain. Without draws, by 0, there is no exact chain.
 """
 
 import argparse
@@ -33,7 +33,6 @@ from structbo.models.likelihood import NUM_INDUCING
 from structbo.models.precision import double_precision
 
 CASES = ["10,1000,3", "10,2000,2", "10,5000,0"]
-"""Parameters, evaluations, and draws of the exact chain."""
 RESULTS = Path(__file__).parent / "results" / "inducing.csv"
 NUM_NEW, NOISE, SPREAD = 400, 0.02, 0.08
 COLUMNS = ["D", "n", "s", "exact_s", "mean_error", "exact_density", "density", "edge_error"]
@@ -56,13 +55,11 @@ def drawn(model: AdditiveGP, data: Data, number: int) -> tuple[dict[str, Any], f
     chain.advance(data)
     start = time.process_time()
     draws = {name: np.asarray(value) for name, value in chain.advance(data).items()}
-    sweeps = number * sweeps_per_draw(data.x.shape[1])
-    return draws, (time.process_time() - start) / sweeps
+    seconds = time.process_time() - start
+    return draws, seconds / (number * sweeps_per_draw(data.x.shape[1]))
 
 
-def predicted(
-    model: AdditiveGP, draws: dict[str, Any], data: Data, x: np.ndarray, y: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, float]:
+def predicted(model: AdditiveGP, draws: dict[str, Any], data: Data, x: Any, y: Any) -> Any:
     """Means and variances at new points, of each draw, and the log density of values there."""
     posteriors = condition(model, draws, data)
     mean, variance = map(np.asarray, jax.lax.map(lambda gp: gp.predict(x), posteriors))
@@ -108,15 +105,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", nargs="+", default=CASES)
     parser.add_argument("--results", type=Path, default=RESULTS)
-    arguments = parser.parse_args()
+    given = parser.parse_args()
     lines = [",".join(COLUMNS)]
-    for case in arguments.cases:
+    for case in given.cases:
         num_dims, n, number = map(int, case.split(","))
         with double_precision():
             row = [num_dims, n, *measured(num_dims, n, number)]
         lines.append(",".join(f"{value:.4g}" for value in row))
         print(*(f"{k} {v:.4g}" for k, v in zip(COLUMNS, row, strict=False)), flush=True)
-        arguments.results.write_text("\n".join(lines) + "\n")
+        given.results.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
