@@ -56,7 +56,7 @@ def drawn(model: AdditiveGP, data: Data, number: int) -> tuple[dict[str, Any], f
     start = time.process_time()
     draws = {name: np.asarray(value) for name, value in chain.advance(data).items()}
     seconds = time.process_time() - start
-    return draws, seconds / (number * sweeps_per_draw(data.x.shape[1]))
+    return draws, seconds / (number * sweeps_per_draw(*data.x.shape[::-1]))
 
 
 def predicted(model: AdditiveGP, draws: dict[str, Any], data: Data, x: Any, y: Any) -> Any:

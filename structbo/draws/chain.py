@@ -17,6 +17,7 @@ from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
 from structbo.models.compilation import remembered
+from structbo.models.likelihood import MAX_EXACT
 from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.relocation import relocated
@@ -34,13 +35,20 @@ SWEEPS_TIMES_DIMS = 30
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 
 
-def sweeps_per_draw(num_dims: int) -> int:
+def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
     """How many sweeps of a chain lie between two of its draws.
 
+    Args:
+        num_dims: the number of dimensions D.
+        num_rows: how many observations there are, padding counted. With so many that the likelihood
+            has inducing points, sweeps take seconds, and each makes a draw.
+
     Example:
-        >>> sweeps_per_draw(2), sweeps_per_draw(50)
-        (2, 1)
+        >>> sweeps_per_draw(2), sweeps_per_draw(50), sweeps_per_draw(2, 1536)
+        (2, 1, 1)
     """
+    if num_rows > MAX_EXACT:
+        return MIN_SWEEPS_PER_DRAW
     return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
 
 
@@ -109,7 +117,7 @@ class Chain(KeepsPrecision):
         """
         if self._current(data) is None:
             self._run_in(data)
-        return self._sweep(data, sweeps_per_draw(data.x.shape[1]), ADAPTATION_SWEEPS)
+        return self._sweep(data, sweeps_per_draw(*np.shape(data.x)[::-1]), ADAPTATION_SWEEPS)
 
     def _current(self, data: Data) -> Any:
         """The state, if need be from what was saved; None before the first draws."""

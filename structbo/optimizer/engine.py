@@ -11,7 +11,7 @@ from jax import Array
 
 from structbo.acquisition import Acquisition, LogEI
 from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
-from structbo.draws import Chain, DrawSource, num_inducing, step_seed
+from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
@@ -21,9 +21,9 @@ from structbo.space import Levels, Space
 MIN_DRAWS, MAX_DRAWS = 3, 6
 DRAWS_TIMES_DIMS = 60
 """Draws cost the more, the more dimensions: this many, divided by D, are averaged over."""
-_logger = logging.getLogger(__name__)
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
+_logger = logging.getLogger(__name__)
 
 
 def num_draws(num_dims: int) -> int:
@@ -55,7 +55,6 @@ class Engine:
         self._acquisition: Acquisition | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes: set[int] = set()
-        self._num_inducing: int | None = None
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
@@ -108,10 +107,7 @@ class Engine:
             if method.warp and isinstance(self._source, Chain):
                 data, warping = self._source.warped(data)
             draws = self._source.advance(data)
-            number = num_inducing(method.model, draws, data)
-            if number is not None and self._num_inducing is None:
-                _logger.info("from here on, the model has %d inducing points", number)
-            self._num_inducing = number
+            self._log_inducing(draws, data)
             seed = step_seed(method.seed, step, use=PROPOSAL)
             ranked, self._acquisition = propose(
                 Situation(method.model, draws, data, self._levels, pending),
@@ -135,6 +131,14 @@ class Engine:
         self._maximum = points[:1], standardized, warping
         self._sizes.add(padded_size(len(x)))
         return points
+
+    def _log_inducing(self, draws: Draws, data: Data) -> None:
+        """Says when the model has inducing points, once for every padded size."""
+        if len(data.x) not in self._sizes:
+            number = num_inducing(self.method.model, draws, data)
+            if number is not None:
+                message = "with %d observations, the model has %d inducing points"
+                _logger.info(message, np.sum(data.mask), number)
 
     def will_compile(self, y: FloatArray) -> bool:
         """Whether a proposal given values y (m,) is by the model, the first of its padded size."""

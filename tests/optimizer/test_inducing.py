@@ -29,5 +29,5 @@ def test_a_search_finds_the_minimum_and_says_that_there_are_inducing_points(
     values = [trial.value for trial in optimizer.trials[1:]]
     assert min(values[12:]) < 1e-3 < min(values[:12])
     assert [r.getMessage() for r in caplog.records] == [
-        "from here on, the model has 8 inducing points"
+        "with 12 observations, the model has 8 inducing points"
     ]
