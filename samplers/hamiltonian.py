@@ -116,7 +116,7 @@ class Hamiltonian(Block):
         algorithm 4, for the mean and the variance.
     """
 
-    def __init__(self, model: Model, num_steps: int = 20) -> None:
+    def __init__(self, model: Model, num_steps: int = 10) -> None:
         super().__init__(model)
         self._num_steps = checked_count("num_steps", num_steps)
         self._num_warmup = 0
