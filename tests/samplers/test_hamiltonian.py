@@ -70,7 +70,7 @@ def test_draws_follow_posteriors_in_closed_form() -> None:
 
 def test_the_metric_is_learned_and_makes_all_scales_alike() -> None:
     """With one step size for all, the widest scale would need 10,000 steps."""
-    mcmc = drawn(stretched, 300, 100)
+    mcmc = drawn(stretched, 300, 100, num_steps=20)
     state = mcmc.last_state.block_states[0]
     deviations = np.sqrt(np.asarray(state.adapt_state.variance))
     assert (np.abs(np.log(deviations / SCALES)) < 0.5).all()
