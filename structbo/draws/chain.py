@@ -102,8 +102,9 @@ class Chain(KeepsPrecision):
         """
         if self._current(data) is None:
             self._run_in(data)
+            part = _run_in_part(data)
             for _ in range(WARPING_ROUNDS):
-                self.advance(self._warped(data)[0])
+                self.advance(self._warped(part)[0])
         return self._warped(data)
 
     def advance(self, data: Data) -> Draws:
@@ -127,15 +128,10 @@ class Chain(KeepsPrecision):
         return self._state
 
     def _run_in(self, data: Data) -> None:
-        """Starts the chain.
-
-        A sweep costs as much as the square of the number of observations, or more. So on many of
-        them the chain is run in on a part, evenly spaced, and finds the rest of the structure in
-        its first sweeps on all.
-        """
-        first = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
-        self._state = self._compiled(data).initialize(self._key, first)
-        self._sweep(first, -(-RUN_IN_SWEEPS // self._num_draws), NUM_WARMUP)
+        """Starts the chain."""
+        part = _run_in_part(data)
+        self._state = self._compiled(data).initialize(self._key, part)
+        self._sweep(part, -(-RUN_IN_SWEEPS // self._num_draws), NUM_WARMUP)
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""
@@ -155,6 +151,15 @@ class Chain(KeepsPrecision):
     @property
     def _key(self) -> Array:
         return jax.random.key(self._seed)
+
+
+def _run_in_part(data: Data) -> Data:
+    """The observations that a chain is run in on.
+
+    A sweep costs as much as the square of their number, or more. So of many, these are a part,
+    evenly spaced; the chain finds the rest of the structure in its first sweeps on all.
+    """
+    return data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
 
 
 class CompiledSampler(NamedTuple):
