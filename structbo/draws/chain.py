@@ -17,7 +17,6 @@ from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
 from structbo.models.compilation import remembered
-from structbo.models.likelihood import MAX_EXACT
 from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.relocation import relocated
@@ -33,6 +32,8 @@ RUN_IN_ROWS = 128
 MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
 SWEEPS_TIMES_DIMS = 30
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
+MANY_ROWS = 512
+"""Of more observations a sweep takes seconds, and each makes a draw."""
 
 
 def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
@@ -40,14 +41,13 @@ def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
 
     Args:
         num_dims: the number of dimensions D.
-        num_rows: how many observations there are, padding counted. With so many that the likelihood
-            has inducing points, sweeps take seconds, and each makes a draw.
+        num_rows: how many observations there are, padding counted.
 
     Example:
-        >>> sweeps_per_draw(2), sweeps_per_draw(50), sweeps_per_draw(2, 1536)
+        >>> sweeps_per_draw(2), sweeps_per_draw(50), sweeps_per_draw(2, 1024)
         (2, 1, 1)
     """
-    if num_rows > MAX_EXACT:
+    if num_rows > MANY_ROWS:
         return MIN_SWEEPS_PER_DRAW
     return min(max(SWEEPS_TIMES_DIMS // num_dims, MIN_SWEEPS_PER_DRAW), MAX_SWEEPS_PER_DRAW)
 
