@@ -65,6 +65,7 @@ class Chain(KeepsPrecision):
         seed: for the chain.
         sampler: from the model to the kernel of the chain, which must implement NumPyro's
             ``refresh``, as `Gibbs`, `HMC`, `NUTS` and `ParallelTempering` do.
+        spacing: how many sweeps lie between two draws, by default `sweeps_per_draw`.
     """
 
     def __init__(
@@ -73,11 +74,13 @@ class Chain(KeepsPrecision):
         num_draws: int,
         seed: int,
         sampler: Sampler = default_sampler,
+        spacing: int | None = None,
     ) -> None:
         self._model = model
         self._num_draws = num_draws
         self._seed = seed
         self._sampler = sampler
+        self._spacing = spacing
         self._state: Any = None
         self._saved: bytes | None = None
 
@@ -101,8 +104,7 @@ class Chain(KeepsPrecision):
             data: padded observations, before the transform.
         """
         if self._current(data) is None:
-            self._run_in(data)
-            part = _run_in_part(data)
+            part = self._run_in(data)
             for _ in range(WARPING_ROUNDS):
                 self.advance(self._warped(part)[0])
         return self._warped(data)
@@ -118,7 +120,8 @@ class Chain(KeepsPrecision):
         """
         if self._current(data) is None:
             self._run_in(data)
-        return self._sweep(data, sweeps_per_draw(*np.shape(data.x)[::-1]), ADAPTATION_SWEEPS)
+        spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
+        return self._sweep(data, spacing, ADAPTATION_SWEEPS)
 
     def _current(self, data: Data) -> Any:
         """The state, if need be from what was saved; None before the first draws."""
@@ -127,11 +130,16 @@ class Chain(KeepsPrecision):
             self._state = state_from_bytes(self._saved, like)
         return self._state
 
-    def _run_in(self, data: Data) -> None:
-        """Starts the chain."""
-        part = _run_in_part(data)
+    def _run_in(self, data: Data) -> Data:
+        """Starts the chain on a part of the observations, evenly spaced, which it returns.
+
+        A sweep costs as much as the square of their number, or more. The chain finds the rest of
+        the structure in its first sweeps on all.
+        """
+        part = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
         self._state = self._compiled(data).initialize(self._key, part)
         self._sweep(part, -(-RUN_IN_SWEEPS // self._num_draws), NUM_WARMUP)
+        return part
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""
@@ -151,15 +159,6 @@ class Chain(KeepsPrecision):
     @property
     def _key(self) -> Array:
         return jax.random.key(self._seed)
-
-
-def _run_in_part(data: Data) -> Data:
-    """The observations that a chain is run in on.
-
-    A sweep costs as much as the square of their number, or more. So of many, these are a part,
-    evenly spaced; the chain finds the rest of the structure in its first sweeps on all.
-    """
-    return data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
 
 
 class CompiledSampler(NamedTuple):

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.models import SamplePath
+from structbo.models.decomposition import true_first
 from structbo.models.gram import component_product
 from structbo.posterior.quadrature import Quadrature
 
@@ -242,8 +243,8 @@ def _parts(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
 
 
 def _where(condition: Array) -> tuple[Array, Array]:
-    """The rows where a condition holds, these first, and how many they are."""
-    return jnp.nonzero(condition, size=len(condition), fill_value=0)[0], condition.sum()
+    """All rows, those where a condition holds first, and how many these are."""
+    return true_first(condition), condition.sum()
 
 
 def _fold_members(

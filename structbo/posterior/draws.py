@@ -200,7 +200,8 @@ class PosteriorDraws(KeepsPrecision):
         with double_precision():
             keys = jax.random.split(jax.random.key(0) if key is None else key, self.num_draws)
             mapped = _mapped_likelihoods(function, self.model, self._flat, keys, self.data)
-            found: Values = jax.tree.map(lambda rows: np.asarray(rows)[:, self.rows], mapped)
+            rows = self.rows
+            found: Values = jax.tree.map(lambda values: np.asarray(values)[:, rows], mapped)
             return found
 
     @property
@@ -208,19 +209,19 @@ class PosteriorDraws(KeepsPrecision):
         """The draws of all chains one after the other."""
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
 
-    @property
+    @cached_property
     def data(self) -> Data:
         """The observations, padded; one row of padding if there are none."""
         if not self.y.size:
             return no_data(len(self.names))
         return Data.padded(self.X, self.y, None if self.sem is None else self.sem**2)
 
-    @property
+    @cached_property
     def rows(self) -> NDArray[np.intp]:
         """Which row of `data` every observation is, shape (n,)."""
         return np.argsort(inducing_first(self.X, self.y))
 
-    @property
+    @cached_property
     def num_inducing(self) -> int | None:
         """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact."""
         with double_precision():

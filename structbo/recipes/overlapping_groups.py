@@ -86,7 +86,8 @@ def g_add_gp_ucb(
     check_fraction("edge_probability", edge_probability)
     check_positive("lengthscales", np.asarray(lengthscales))
     check_positive("noises", np.asarray(noises))
-    num_draws = -(-checked_count("num_gibbs", num_gibbs) // sweeps_per_draw(space.num_dims))
+    spacing = sweeps_per_draw(space.num_dims)
+    num_draws = -(-checked_count("num_gibbs", num_gibbs) // spacing)
     return Optimizer(
         space,
         direction,
@@ -100,7 +101,7 @@ def g_add_gp_ucb(
         ),
         num_initial=num_initial,
         criterion=AdditiveUCB(beta),
-        inference=partial(_best_draw, num_draws=num_draws, cycle=cycle),
+        inference=partial(_best_draw, num_draws=num_draws, spacing=spacing, cycle=cycle),
     )
 
 
@@ -151,5 +152,5 @@ def _known_graph(num_dims: int, edges: tuple[tuple[int, ...], ...]) -> Decomposi
     return cliques(jnp.array(edges))
 
 
-def _best_draw(model: Model, seed: int, *, num_draws: int, cycle: int) -> Cycle:
-    return Cycle(BestDraw(model, Chain(model, num_draws, seed)), cycle)
+def _best_draw(model: Model, seed: int, *, num_draws: int, spacing: int, cycle: int) -> Cycle:
+    return Cycle(BestDraw(model, Chain(model, num_draws, seed, spacing=spacing)), cycle)

@@ -109,6 +109,16 @@ def test_the_seed_decides_the_draws(first_draws: dict[str, np.ndarray]) -> None:
     assert not np.allclose(first_draws["lengthscale"], other["lengthscale"])
 
 
+def test_a_given_spacing_holds_for_any_number_of_observations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(chain_module, "MANY_ROWS", 10)
+    data = Data.padded(*table(60))
+    every = advance(Chain(MODEL, 10, seed=3), data)
+    second = advance(Chain(MODEL, 5, seed=3, spacing=2), data)
+    assert_equal({name: values[1::2] for name, values in every.items()}, second, rtol=0)
+
+
 @pytest.mark.nightly
 def test_padding_changes_draws_by_round_off_alone() -> None:
     """Trajectories double round-off in two sweeps or so, whatever made it: few are compared."""
