@@ -33,6 +33,9 @@ LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribut
 
 OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y")
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
+FIRST_RHO = 0.02
+"""Where `Hamiltonian` holds the residual's share at first: a chain that starts with a residual of
+much variance, which explains any data, can take hundreds of sweeps to find the components."""
 
 
 @cache
@@ -183,7 +186,9 @@ class AdditiveGP(Value):
             relevance=None
             if self.relevance is None
             else numpyro.sample("relevance", _each(self.relevance, num_dims)),
-            rho=None if self.residual is None else numpyro.sample("rho", self.residual.rho),
+            rho=None
+            if self.residual is None
+            else numpyro.sample("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
             kappa=None if self.residual is None else numpyro.sample("kappa", self.residual.kappa),
             kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
             categorical=categorical,

@@ -11,6 +11,7 @@ from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
+from structbo.models.upstream import prototype_trace
 from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8
@@ -23,6 +24,10 @@ FORGETTING = 3.0
 """The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
 NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
+NUM_HELD = 100
+"""For how many of the first trajectories sites with `HELD_AT` stay where they are."""
+HELD_AT = "held_at"
+"""What the value is called, in a site's ``infer``, that it starts at and is held at."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
@@ -58,8 +63,8 @@ class Adaptation(NamedTuple):
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
         return cls(step, step, zero, jnp.zeros(size), jnp.full(size, FIRST_DEVIATION**2), zero)
 
-    def learned(self, position: Array, accept_prob: Array) -> "Adaptation":
-        """After one more trajectory, which ended at a position (P,)."""
+    def learned(self, position: Array, accept_prob: Array, moved: Array) -> "Adaptation":
+        """After one more trajectory, which ended at a position (P,); of those that moved, (P,)."""
         num_values = self.num_values + 1.0
         weight = 1.0 / (num_values + STABILITY)
         error = self.error + weight * (TARGET_ACCEPTANCE - accept_prob - self.error)
@@ -70,6 +75,7 @@ class Adaptation(NamedTuple):
         mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
         share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
         variance = self.variance + share * (away * (position - mean) - self.variance)
+        variance = jnp.where(moved, variance, self.variance)
         return Adaptation(
             self.step_size * jnp.exp(change), jnp.exp(log_trial), error, mean, variance, num_values
         )
@@ -81,6 +87,7 @@ class HamiltonianState(NamedTuple):
     Args:
         z: values of the block's sites.
         i: how many steps were taken; it learns until they are as many as the warm-up.
+        is_held: which of the P numbers stay where they are at first, bool, shape (P,).
         adapt_state: what it has learned.
         accept_prob: of the last trajectory.
         energy: the potential and kinetic energy that the chain has now.
@@ -90,6 +97,7 @@ class HamiltonianState(NamedTuple):
 
     z: dict[str, Array]
     i: Array
+    is_held: Array
     adapt_state: Adaptation
     accept_prob: Array
     energy: Array
@@ -105,6 +113,10 @@ class Hamiltonian(Block):
     the most probable of the values that it is given and some others. Its state has values only, and
     no gradient to be kept up to date by the other blocks: the gradient is compiled once, in the
     loop over the steps of a trajectory.
+
+    A component that explains anything, if not well, can hide the others from a chain that has just
+    started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
+    in its support, and stays there during the first 100 steps, at most half of the warm-up.
 
     Args:
         model: the NumPyro model.
@@ -142,12 +154,13 @@ class Hamiltonian(Block):
         self._num_warmup = num_warmup
         model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
+        z, is_held = self._held(z, model_args, kwargs)
         given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
         if z:
             key_starts, rng_key = jax.random.split(rng_key)
             shape = (NUM_STARTS, given.size)
             others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
-            starts = jnp.concatenate([given[None], others])
+            starts = jnp.concatenate([given[None], jnp.where(is_held, given, others)])
             energies = jax.lax.map(
                 lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
             )
@@ -156,7 +169,8 @@ class Hamiltonian(Block):
             z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
         adaptation, diverging = Adaptation.first(given.size), jnp.array(False)
-        return HamiltonianState(z, jnp.array(0), adaptation, nothing, nothing, diverging, rng_key)
+        zero = jnp.array(0)
+        return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
 
     def sample(
         self,
@@ -168,7 +182,8 @@ class Hamiltonian(Block):
             return state
         model, kwargs = self._model, model_kwargs or {}
         start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
-        deviation = jnp.sqrt(state.adapt_state.variance)
+        moved = ~state.is_held | (state.i >= min(NUM_HELD, self._num_warmup // 2))
+        deviation = jnp.where(moved, jnp.sqrt(state.adapt_state.variance), 0.0)
 
         def potential(shift: Array) -> Array:
             values = unravel(start + deviation * shift)
@@ -189,17 +204,36 @@ class Hamiltonian(Block):
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
         position = jnp.where(accept, start + deviation * shift, start)
-        learned = adaptation.learned(position, accept_prob)
+        learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         return HamiltonianState(
             {name: jnp.where(accept, values[name], state.z[name]) for name in state.z},
             state.i + 1,
+            state.is_held,
             jax.tree.map(lambda a, b: jnp.where(learns, a, b), learned, adaptation),
             accept_prob,
             jnp.where(accept, after, before),
             error > DIVERGENCE,
             rng_key,
         )
+
+    def _held(
+        self,
+        z: dict[str, Array],
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any],
+    ) -> tuple[dict[str, Array], Array]:
+        """The values where sites start that are held, and which numbers those are, shape (P,)."""
+        trace = prototype_trace(self._model, jax.random.key(0), model_args, model_kwargs)
+        inside = {name: jnp.array(False) for name in z}
+        for name, value in z.items():
+            if HELD_AT in (infer := trace[name]["infer"]):
+                at = jnp.broadcast_to(jnp.asarray(infer[HELD_AT], value.dtype), value.shape)
+                inside[name] = jnp.all(trace[name]["fn"].support(at))
+                z = {**z, name: jnp.where(inside[name], at, value)}
+        sizes = jax.eval_shape(lambda: self._unconstrained(z, model_args, model_kwargs))
+        marked = {name: jnp.broadcast_to(inside[name], sizes[name].shape) for name in z}
+        return z, ravel_pytree(marked)[0].astype(bool)
 
     def _unconstrained(
         self,

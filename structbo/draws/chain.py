@@ -19,6 +19,7 @@ from structbo.models import Model
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
+from structbo.samplers.hamiltonian import NUM_HELD
 from structbo.samplers.relocation import relocated
 
 NUM_WARMUP = 10_000
@@ -119,7 +120,8 @@ class Chain(KeepsPrecision):
             Values of all latent sites, the first axis being the draws.
         """
         if self._current(data) is None:
-            self._run_in(data)
+            part = self._run_in(data)
+            self._sweep(part, self._run_in_spacing, NUM_WARMUP - NUM_HELD)
         spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
         return self._sweep(data, spacing, ADAPTATION_SWEEPS)
 
@@ -133,13 +135,18 @@ class Chain(KeepsPrecision):
     def _run_in(self, data: Data) -> Data:
         """Starts the chain on a part of the observations, evenly spaced, which it returns.
 
-        A sweep costs as much as the square of their number, or more. The chain finds the rest of
-        the structure in its first sweeps on all.
+        Sites that `Hamiltonian` holds at first are held. A sweep costs as much as the square of the
+        number of observations, or more. The chain finds the rest of the structure in its first
+        sweeps on all.
         """
         part = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
         self._state = self._compiled(data).initialize(self._key, part)
-        self._sweep(part, -(-RUN_IN_SWEEPS // self._num_draws), NUM_WARMUP)
+        self._sweep(part, self._run_in_spacing, NUM_WARMUP)
         return part
+
+    @property
+    def _run_in_spacing(self) -> int:
+        return -(-RUN_IN_SWEEPS // self._num_draws)
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""

@@ -15,6 +15,7 @@ from structbo.draws import chain as chain_module
 from structbo.draws.chain import CompiledSampler
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
+from structbo.models.additive import FIRST_RHO
 from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
 
 NUM_DIMS, NUM_DRAWS = 3, 6
@@ -160,10 +161,28 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     before = advance(chain, Data.padded(x[:64], y[:64]))
     after = advance(chain, Data.padded(x, y))
-    assert [size for size, _, _ in passes] == [64, 64, 128]
+    assert [size for size, _, _ in passes] == [64, 64, 64, 128]
     assert len(starts) == 1 and passes[0][1] is starts[0]
     assert all(passes[i][1] is passes[i - 1][2] for i in range(1, len(passes)))
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
+
+
+@pytest.mark.usefixtures("full_run_in")
+def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
+    """With and without the transform, whose rounds follow the run-in."""
+    x, y = table(30)
+    data = Data.padded(x, y)
+    for is_warped in (False, True):
+        chain = Chain(MODEL, NUM_DRAWS, seed=0)
+        with jax.enable_x64(True):
+            chain._run_in(data)
+        held = chain._state.z["rho"]
+        assert float(held) == pytest.approx(FIRST_RHO, rel=1e-9)
+        chain = Chain(MODEL, NUM_DRAWS, seed=0)
+        if is_warped:
+            with jax.enable_x64(True):
+                data, _ = chain.warped(data)
+        assert np.ptp(advance(chain, data)["rho"]) > 0.01
 
 
 @pytest.mark.parametrize(("n", "of_run_in"), [(40, 40), (41, 20)])
@@ -189,7 +208,7 @@ def test_on_many_observations_it_is_run_in_on_a_part(
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     advance(chain, Data.padded(x[:n], y[:n]))
     advance(chain, Data.padded(x, y))
-    assert [len(values) for values in seen] == [of_run_in, of_run_in, n, n + 1]
+    assert [len(values) for values in seen] == [of_run_in] * 3 + [n, n + 1]
     places = [list(y).index(value) for value in seen[0]]
     assert places[0] == 0 and places[-1] == n - 1 and max(np.diff(places)) <= 3
 

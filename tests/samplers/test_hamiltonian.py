@@ -14,7 +14,7 @@ from numpyro.infer import MCMC, Gibbs
 from scipy import stats
 
 from structbo.samplers import Hamiltonian
-from structbo.samplers.hamiltonian import FIRST_STEP_SIZE, Adaptation, trajectory
+from structbo.samplers.hamiltonian import FIRST_STEP_SIZE, NUM_HELD, Adaptation, trajectory
 
 SCALES = np.array([0.01, 1.0, 100.0])
 NOTHING = jnp.zeros((1, 1))
@@ -166,7 +166,7 @@ def test_the_step_shrinks_where_trajectories_diverge() -> None:
     for prob in (0.0, 1.0):
         after[prob] = Adaptation.first(1)
         for _ in range(10):
-            after[prob] = after[prob].learned(jnp.zeros(1), jnp.array(prob))
+            after[prob] = after[prob].learned(jnp.zeros(1), jnp.array(prob), jnp.array([True]))
     assert after[0.0].trial < after[0.0].step_size < FIRST_STEP_SIZE
     assert after[1.0].trial > FIRST_STEP_SIZE and after[1.0].step_size > FIRST_STEP_SIZE
 
@@ -182,6 +182,33 @@ def test_a_chain_starts_at_the_most_probable_of_some_values() -> None:
         start = kernel.init(jax.random.key(0), 10, {"a": given}, (NOTHING,), {}).z["a"]
         assert bool((start == given).all()) == stays
         assert jnp.abs(start - 1.0).max() < 1.5
+
+
+def held(X: Array, y: Array | None = None) -> None:
+    """A site that is held, one that cannot be, and one more."""
+    numpyro.sample("share", dist.Uniform(0.0, 1.0), infer={"held_at": 0.02})
+    numpyro.sample("wide", dist.Uniform(2.0, 3.0).expand([2]).to_event(1), infer={"held_at": 0.02})
+    numpyro.sample("free", dist.Normal(0.0, 1.0).expand([3]).to_event(1))
+
+
+@pytest.mark.parametrize(("num_warmup", "num_held"), [(8, 4), (200, NUM_HELD), (0, 0)])
+def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -> None:
+    kernel = Hamiltonian(held)
+    given = {"share": jnp.array(0.7), "wide": jnp.full(2, 2.5), "free": jnp.zeros(3)}
+    state = kernel.init(jax.random.key(0), num_warmup, given, (NOTHING,), {})
+    first = state.adapt_state.variance
+    run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
+    shares, others = [state.z["share"]], [np.append(state.z["wide"], state.z["free"])]
+    for _ in range(num_held):
+        state = run(state)
+        shares.append(state.z["share"])
+        others.append(np.append(state.z["wide"], state.z["free"]))
+    np.testing.assert_allclose(shares, 0.02, rtol=1e-12)
+    assert num_held == 0 or (np.std(others, axis=0) > 0.0).all()
+    assert (state.adapt_state.variance == first)[np.asarray(state.is_held)].all()
+    for _ in range(5):
+        state = run(state)
+    assert abs(state.z["share"] - 0.02) > 1e-6
 
 
 def test_one_gradient_is_compiled() -> None:
