@@ -1,6 +1,8 @@
 """Functions of models, evaluated or compiled once for every value of the model."""
 
+import ctypes
 import inspect
+import sys
 from collections.abc import Callable
 from functools import lru_cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
@@ -100,3 +102,12 @@ class ByContent:
 
     def __hash__(self) -> int:
         return self._hash
+
+
+def return_freed_memory() -> None:
+    """Hands memory that is free, but still the process's, back to the system, where C can.
+
+    To compile takes hundreds of megabytes, which glibc keeps for the next time.
+    """
+    if sys.platform == "linux" and hasattr(c := ctypes.CDLL(None), "malloc_trim"):
+        c.malloc_trim(0)

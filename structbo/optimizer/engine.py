@@ -13,6 +13,7 @@ from structbo.acquisition import Acquisition, LogEI
 from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
 from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
+from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
@@ -129,7 +130,9 @@ class Engine:
             others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
         self._maximum = points[:1], standardized, warping
-        self._sizes.add(padded_size(len(x)))
+        if padded_size(len(x)) not in self._sizes:
+            self._sizes.add(padded_size(len(x)))
+            return_freed_memory()
         return points
 
     def _log_inducing(self, draws: Draws, data: Data) -> None:

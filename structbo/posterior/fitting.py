@@ -16,6 +16,7 @@ from structbo.data import (
 from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import Model
 from structbo.models.arguments import check_model, checked_count, checked_seed
+from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import checked_names
@@ -100,5 +101,6 @@ def fit(
             show_progress_bar=show_progress_bar,
         )
     posterior = Posterior(model, X, y, draws, statistics, names, sem=errors)
+    return_freed_memory()
     warn_unless_converged(posterior)
     return posterior
