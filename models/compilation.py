@@ -4,7 +4,7 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Callable
-from functools import lru_cache, partial, wraps
+from functools import cache, lru_cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import jax
@@ -14,6 +14,12 @@ from structbo.models.values import content
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+FAST_COMPILATION: dict[str, bool | int] = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_backend_optimization_level": 1,
+}
+"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12 has
+no other way to emit fusions, and does not know the first one."""
 NUM_KEPT = 32
 """For how many values a function keeps its results or programs: those used last."""
 
@@ -78,7 +84,7 @@ def compiled(
 
         @remembered
         def program(*constants: Any) -> Callable[..., Result]:
-            return jax.jit(partial(function, *constants))
+            return jax.jit(partial(function, *constants), compiler_options=compiler_options())
 
         @wraps(function)
         def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -87,6 +93,25 @@ def compiled(
         return call
 
     return decorate
+
+
+@cache
+def compiler_options() -> dict[str, bool | int]:
+    """Options for `jax.jit` of large programs: those of `FAST_COMPILATION` that XLA knows.
+
+    Only what is called outside of other compiled functions may have options.
+    """
+    if jax.default_backend() != "cpu":
+        return {}
+    return {name: value for name, value in FAST_COMPILATION.items() if _is_option(name, value)}
+
+
+def _is_option(name: str, value: bool | int) -> bool:
+    try:
+        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
 
 
 class ByContent:

@@ -16,7 +16,7 @@ from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
-from structbo.models.compilation import remembered
+from structbo.models.compilation import compiler_options, remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.hamiltonian import NUM_HELD
@@ -189,13 +189,14 @@ def compiled_sampler(
 ) -> CompiledSampler:
     """The compiled chain of a model by a sampler; equal ones share their programs."""
     kernel = kernel_of(sampler, model, num_dims)
+    options = compiler_options()
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=options)
     def initialize(key: Array, data: Data) -> Any:
         args, kwargs = data.arguments
         return strongly_typed(kernel.init(key, NUM_WARMUP, None, args, kwargs))
 
-    @partial(jax.jit, static_argnums=2)
+    @partial(jax.jit, static_argnums=2, compiler_options=options)
     def sweep(
         state: Any, data: Data, num_draws: int, spacing: Array, num_adapting: Array
     ) -> tuple[Any, Draws]:
@@ -213,7 +214,7 @@ def compiled_sampler(
         state, draws = jax.lax.scan(draw, start, length=num_draws)
         return strongly_typed(state), draws
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=options)
     def warp(state: Any, data: Data) -> tuple[Data, Warping]:
         args, kwargs = data.arguments
         jax.eval_shape(initialize, jax.random.key(0), data)

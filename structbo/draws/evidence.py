@@ -20,7 +20,7 @@ from numpyro.infer.util import compute_log_probs
 
 from structbo.data import Data, checked_data
 from structbo.models.arrays import FloatArray
-from structbo.models.compilation import remembered
+from structbo.models.compilation import compiler_options, remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
 from structbo.models.prototype import prior_trace
@@ -187,5 +187,6 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         likelihood = jnp.asarray(sum(log_probs.values()))
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
 
-    with_gradient = jax.jit(jax.value_and_grad(loss, has_aux=True))
+    slope = jax.value_and_grad(loss, has_aux=True)
+    with_gradient = jax.jit(slope, compiler_options=compiler_options())
     return _Problem(with_gradient, start, constrain)

@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from structbo.draws.chain import strongly_typed
 from structbo.models import Model
-from structbo.models.compilation import remembered
+from structbo.models.compilation import compiler_options, remembered
 from structbo.samplers import Sampler, kernel_of
 from structbo.samplers.statistics import statistics_of
 
@@ -106,18 +106,18 @@ def _compiled_chain(
     kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
     statistics = statistics_of(kernel)
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=compiler_options())
     def start(key: Array, x: Array, y: Array, options: Any) -> Any:
         return strongly_typed(kernel.init(key, num_warmup, None, (x, y), options))
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=compiler_options())
     def advance(state: Any, x: Array, y: Array, options: Any, num_steps: Array) -> Any:
         def step(_: Array, state: Any) -> Any:
             return kernel.sample(state, (x, y), options)
 
         return strongly_typed(jax.lax.fori_loop(0, num_steps, step, state))
 
-    @partial(jax.jit, static_argnums=4)
+    @partial(jax.jit, static_argnums=4, compiler_options=compiler_options())
     def collect(state: Any, x: Array, y: Array, options: Any, num_steps: int) -> tuple[Any, Any]:
         constrained = kernel.postprocess_fn((x, y), options)
 

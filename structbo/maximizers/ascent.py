@@ -18,6 +18,7 @@ from structbo.maximizers.maximizer import (
     values_on_lines,
 )
 from structbo.maximizers.search import Search
+from structbo.models.compilation import compiled
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 
@@ -72,7 +73,7 @@ class GradientAscent(Maximizer):
         return points[np.argsort(-values)]
 
 
-@jax.jit
+@compiled()
 def _value_and_gradient(function: Function, x: ArrayLike) -> tuple[Array, Array]:
     def total(x: Array) -> tuple[Array, Array]:
         values = function(x)

@@ -1,0 +1,39 @@
+"""Options of XLA that make programs compile sooner, where XLA has them."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from structbo.models import compilation
+from structbo.models.compilation import FAST_COMPILATION, compiled, compiler_options
+
+find_options = compiler_options.__wrapped__
+
+
+def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of options change from version to version."""
+    wanted = {"xla_no_such_option": True, "xla_backend_optimization_level": 1}
+    monkeypatch.setattr(compilation, "FAST_COMPILATION", wanted)
+    assert find_options() == {"xla_backend_optimization_level": 1}
+
+
+def test_other_devices_have_no_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert find_options() == {}
+
+
+def test_the_installed_version_knows_some() -> None:
+    """Without any, compilation takes nearly twice as long: look for the new names."""
+    assert "xla_backend_optimization_level" in compiler_options()
+    assert compiler_options().items() <= FAST_COMPILATION.items()
+
+
+def test_results_are_the_same_but_for_round_off() -> None:
+    def energy(x: jax.Array) -> jax.Array:
+        return jnp.linalg.slogdet(jnp.exp(-((x[:, None] - x) ** 2)) + jnp.eye(len(x)))[1]
+
+    x = jnp.linspace(0.0, 3.0, 20)
+    slope = jax.value_and_grad(energy)
+    fast, plain = compiled()(slope)(x), jax.jit(slope)(x)
+    for one, other in zip(fast, plain, strict=True):
+        assert jnp.allclose(one, other, rtol=1e-5, atol=1e-6)
