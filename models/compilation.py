@@ -18,8 +18,8 @@ FAST_COMPILATION: dict[str, bool | int] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_backend_optimization_level": 1,
 }
-"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12 has
-no other way to emit fusions, and does not know the first one."""
+"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
+has no other way to emit fusions, and does not know the first one."""
 NUM_KEPT = 32
 """For how many values a function keeps its results or programs: those used last."""
 
