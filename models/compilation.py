@@ -4,22 +4,15 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Callable
-from functools import cache, lru_cache, partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import lru_cache, update_wrapper, wraps
+from typing import Any, Generic, ParamSpec, TypeVar
 
-import jax
-
+from structbo.models.program import Program
 from structbo.models.values import content
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-FAST_COMPILATION: dict[str, bool | int] = {
-    "xla_cpu_use_fusion_emitters": False,
-    "xla_backend_optimization_level": 1,
-}
-"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
-has no other way to emit fusions, and does not know the first one."""
 NUM_KEPT = 32
 """For how many values a function keeps its results or programs: those used last."""
 
@@ -51,9 +44,37 @@ def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, R
     return call
 
 
+class Compiled(Generic[Parameters, Result]):
+    """A function with a program for every value of its first arguments, the last of which it keeps.
+
+    Args:
+        function: of positional arguments.
+        num_constants: how many of the first ones are not traced.
+    """
+
+    def __init__(self, function: Callable[Parameters, Result], num_constants: int) -> None:
+        update_wrapper(self, function)
+        self._num_constants = num_constants
+
+        @remembered
+        def program(*constants: Any) -> Program[..., Result]:
+            return Program(function, constants)
+
+        self._program = program
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        count = self._num_constants
+        return self._program(*args[:count])(*args[count:], **kwargs)
+
+    def prepare(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Compiles a program in the background, see `Program.prepare`."""
+        count = self._num_constants
+        return self._program(*args[:count]).prepare(*args[count:], **kwargs)
+
+
 def compiled(
     *constants: str,
-) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+) -> Callable[[Callable[Parameters, Result]], Compiled[Parameters, Result]]:
     """Compiles a function, once for every value of its first arguments and shapes of the others.
 
     Constants are compared by `content`: a fresh but equal model shares the programs of the first.
@@ -76,42 +97,13 @@ def compiled(
         >>> round(float(density(dist.Normal(0.0, 1.0), 1.0)), 3)
         -1.419
     """
-    count = len(constants)
 
-    def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        if tuple(inspect.signature(function).parameters)[:count] != constants:
+    def decorate(function: Callable[Parameters, Result]) -> Compiled[Parameters, Result]:
+        if tuple(inspect.signature(function).parameters)[: len(constants)] != constants:
             raise TypeError(f"the first arguments of {function.__name__} must be {constants}.")
-
-        @remembered
-        def program(*constants: Any) -> Callable[..., Result]:
-            return jax.jit(partial(function, *constants), compiler_options=compiler_options())
-
-        @wraps(function)
-        def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-            return program(*args[:count])(*args[count:], **kwargs)
-
-        return call
+        return Compiled(function, len(constants))
 
     return decorate
-
-
-@cache
-def compiler_options() -> dict[str, bool | int]:
-    """Options for `jax.jit` of large programs: those of `FAST_COMPILATION` that XLA knows.
-
-    Only what is called outside of other compiled functions may have options.
-    """
-    if jax.default_backend() != "cpu":
-        return {}
-    return {name: value for name, value in FAST_COMPILATION.items() if _is_option(name, value)}
-
-
-def _is_option(name: str, value: bool | int) -> bool:
-    try:
-        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
-    except jax.errors.JaxRuntimeError:
-        return False
-    return True
 
 
 class ByContent:

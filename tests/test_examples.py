@@ -90,6 +90,14 @@ NIGHTLY = {
         "", {"SIZES": "(5,)", "GRIDS": "((2, 3),)", "RANDOM": "((6, 7),)"}
     ),
     "benchmarks/mixing.py": Short("--seconds 0.2 --cases 3,20 --folder OUT"),
+    "benchmarks/paired.py": Short(
+        "--bench OUT --problems rotated10 --seeds 0 1 --results OUT/table.csv",
+        {
+            "BUDGETS": "{'rotated10': 22}",
+            "COUNTS": "(21, 22)",
+            "METHODS": "{'structbo': Structbo, 'BoTorch': Structbo}",
+        },
+    ),
     "benchmarks/posterior.py": Short(
         "--data star-20 --chains 1 --folder OUT", {"NUM_DRAWS": "(2,)"}
     ),

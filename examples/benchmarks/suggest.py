@@ -18,7 +18,7 @@ import tempfile
 import time
 
 import numpy as np
-from timed_methods import BoTorch, Structbo
+from methods import BoTorch, Structbo
 
 CASES = [
     (10, 100, 1, "believer", 1.0),

@@ -1,7 +1,6 @@
 """Posterior draws for a growing data set: one Markov chain, compiled once per padded size."""
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Generator
 from typing import Any, NamedTuple
 
 import jax
@@ -16,8 +15,9 @@ from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
-from structbo.models.compilation import compiler_options, remembered
+from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
+from structbo.models.program import Program
 from structbo.samplers import Sampler, default_sampler, kernel_of
 from structbo.samplers.hamiltonian import NUM_HELD
 from structbo.samplers.relocation import relocated
@@ -125,10 +125,37 @@ class Chain(KeepsPrecision):
         spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
         return self._sweep(data, spacing, ADAPTATION_SWEEPS)
 
+    def prepared(self, data: Data, *, warp: bool) -> Generator[None, None, Draws]:
+        """Compiles what draws need, in the background: one program at every step.
+
+        Args:
+            data: as many padded observations as there will be, with any values.
+            warp: whether values will be transformed.
+
+        Returns:
+            Of the iterator: zeros in the shapes of draws.
+        """
+        state = self._current(data)
+        if state is None:
+            part = self._part(data)
+            state = self._compiled(data).initialize.prepare(self._key, part)
+            yield
+            yield from self._prepared_sweep(state, part, warp)
+        return (yield from self._prepared_sweep(state, data, warp))
+
+    def _prepared_sweep(self, state: Any, data: Data, warp: bool) -> Generator[None, None, Draws]:
+        compiled = self._compiled(data)
+        if warp:
+            compiled.warp.prepare(state, data)
+            yield
+        _, draws = compiled.sweep.prepare(state, data, self._num_draws, 1, 0)
+        yield
+        return draws
+
     def _current(self, data: Data) -> Any:
         """The state, if need be from what was saved; None before the first draws."""
         if self._state is None and self._saved is not None:
-            like = jax.eval_shape(self._compiled(data).initialize, self._key, data)
+            like = self._compiled(data).initialize.shapes(self._key, data)
             self._state = state_from_bytes(self._saved, like)
         return self._state
 
@@ -139,10 +166,13 @@ class Chain(KeepsPrecision):
         number of observations, or more. The chain finds the rest of the structure in its first
         sweeps on all.
         """
-        part = data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
+        part = self._part(data)
         self._state = self._compiled(data).initialize(self._key, part)
         self._sweep(part, self._run_in_spacing, NUM_WARMUP)
         return part
+
+    def _part(self, data: Data) -> Data:
+        return data.thinned(RUN_IN_ROWS) if np.sum(data.mask) > 2 * RUN_IN_ROWS else data
 
     @property
     def _run_in_spacing(self) -> int:
@@ -178,9 +208,9 @@ class CompiledSampler(NamedTuple):
         warp: from a state and data to the data after the transform of their values, and this.
     """
 
-    initialize: Callable[[Array, Data], Any]
-    sweep: Callable[[Any, Data, int, int, int], tuple[Any, Draws]]
-    warp: Callable[[Any, Data], tuple[Data, Warping]]
+    initialize: Program[[Array, Data], Any]
+    sweep: Program[[Any, Data, int, int, int], tuple[Any, Draws]]
+    warp: Program[[Any, Data], tuple[Data, Warping]]
 
 
 @remembered
@@ -189,16 +219,13 @@ def compiled_sampler(
 ) -> CompiledSampler:
     """The compiled chain of a model by a sampler; equal ones share their programs."""
     kernel = kernel_of(sampler, model, num_dims)
-    options = compiler_options()
 
-    @partial(jax.jit, compiler_options=options)
     def initialize(key: Array, data: Data) -> Any:
         args, kwargs = data.arguments
-        return strongly_typed(kernel.init(key, NUM_WARMUP, None, args, kwargs))
+        return kernel.init(key, NUM_WARMUP, None, args, kwargs)
 
-    @partial(jax.jit, static_argnums=2, compiler_options=options)
     def sweep(
-        state: Any, data: Data, num_draws: int, spacing: Array, num_adapting: Array
+        state: Any, data: Data, num_draws: int, spacing: int, num_adapting: int
     ) -> tuple[Any, Draws]:
         args, kwargs = data.arguments
         # Kernels are set up by `init`, which a state that was unpickled has not been through here.
@@ -210,11 +237,9 @@ def compiled_sampler(
             )
             return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
-        start = _refreshed(kernel, state, args, kwargs, NUM_WARMUP - num_adapting)
-        state, draws = jax.lax.scan(draw, start, length=num_draws)
-        return strongly_typed(state), draws
+        start = _refreshed(kernel, state, args, kwargs, NUM_WARMUP - jnp.asarray(num_adapting))
+        return jax.lax.scan(draw, start, length=num_draws)
 
-    @partial(jax.jit, compiler_options=options)
     def warp(state: Any, data: Data) -> tuple[Data, Warping]:
         args, kwargs = data.arguments
         jax.eval_shape(initialize, jax.random.key(0), data)
@@ -222,22 +247,12 @@ def compiled_sampler(
         warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
         return warping.data(data), warping
 
-    return CompiledSampler(initialize, sweep, warp)
+    return CompiledSampler(Program(initialize), Program(sweep, static=(2,)), Program(warp))
 
 
 def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:
     values: dict[str, Array] = getattr(state, kernel.sample_field)
     return values
-
-
-def strongly_typed(state: Any) -> Any:
-    """The state with types that do not change, so that first and later sweeps compile once."""
-
-    def strong(leaf: Array) -> Array:
-        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        return leaf if is_key else jax.lax.convert_element_type(leaf, leaf.dtype)
-
-    return jax.tree.map(strong, state)
 
 
 def _refreshed(

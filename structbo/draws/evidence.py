@@ -20,9 +20,10 @@ from numpyro.infer.util import compute_log_probs
 
 from structbo.data import Data, checked_data
 from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiler_options, remembered
+from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.program import Program
 from structbo.models.prototype import prior_trace
 from structbo.models.upstream import latent_sample_sites
 
@@ -188,5 +189,4 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
 
     slope = jax.value_and_grad(loss, has_aux=True)
-    with_gradient = jax.jit(slope, compiler_options=compiler_options())
-    return _Problem(with_gradient, start, constrain)
+    return _Problem(Program(slope), start, constrain)

@@ -1,7 +1,5 @@
 """Several Markov chains with warm-up, for inference: compiled once per model value and shape."""
 
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,9 +11,9 @@ from numpy.typing import NDArray
 from numpyro.infer.mcmc import MCMCKernel
 from tqdm.auto import tqdm
 
-from structbo.draws.chain import strongly_typed
 from structbo.models import Model
-from structbo.models.compilation import compiler_options, remembered
+from structbo.models.compilation import remembered
+from structbo.models.program import Program
 from structbo.samplers import Sampler, kernel_of
 from structbo.samplers.statistics import statistics_of
 
@@ -62,11 +60,15 @@ def run_chains(
     chain = _compiled_chain(model, sampler, x.shape[1], num_warmup)
     chunk = _chunk(num_samples)
     args = jnp.asarray(x), jnp.asarray(y), options
+    keys = jax.random.split(key, num_chains)
+    start = chain.start.prepare(keys[0], *args)
+    chain.advance.prepare(start, *args, 1)
+    chain.collect.prepare(start, *args, chunk)
     total = num_chains * (num_warmup + num_samples)
     found = []
     is_hidden = not show_progress_bar
     with tqdm(total=total, desc="fit", disable=is_hidden, delay=SHORT) as progress:
-        for key_chain in jax.random.split(key, num_chains):
+        for key_chain in keys:
             state = chain.start(key_chain, *args)
             for steps in _parts(num_warmup):
                 state = chain.advance(state, *args, steps)
@@ -93,9 +95,9 @@ class _CompiledChain(NamedTuple):
     """
 
     statistics: tuple[str, ...]
-    start: Callable[..., Any]
-    advance: Callable[..., Any]
-    collect: Callable[..., Any]
+    start: Program[..., Any]
+    advance: Program[..., Any]
+    collect: Program[..., Any]
 
 
 @remembered
@@ -106,18 +108,15 @@ def _compiled_chain(
     kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
     statistics = statistics_of(kernel)
 
-    @partial(jax.jit, compiler_options=compiler_options())
     def start(key: Array, x: Array, y: Array, options: Any) -> Any:
-        return strongly_typed(kernel.init(key, num_warmup, None, (x, y), options))
+        return kernel.init(key, num_warmup, None, (x, y), options)
 
-    @partial(jax.jit, compiler_options=compiler_options())
     def advance(state: Any, x: Array, y: Array, options: Any, num_steps: Array) -> Any:
         def step(_: Array, state: Any) -> Any:
             return kernel.sample(state, (x, y), options)
 
-        return strongly_typed(jax.lax.fori_loop(0, num_steps, step, state))
+        return jax.lax.fori_loop(0, num_steps, step, state)
 
-    @partial(jax.jit, static_argnums=4, compiler_options=compiler_options())
     def collect(state: Any, x: Array, y: Array, options: Any, num_steps: int) -> tuple[Any, Any]:
         constrained = kernel.postprocess_fn((x, y), options)
 
@@ -126,10 +125,11 @@ def _compiled_chain(
             values = constrained(getattr(state, kernel.sample_field))
             return state, (values, [_field(state, path) for path in statistics.values()])
 
-        state, kept = jax.lax.scan(step, state, length=num_steps)
-        return strongly_typed(state), kept
+        return jax.lax.scan(step, state, length=num_steps)
 
-    return _CompiledChain(tuple(statistics), start, advance, collect)
+    return _CompiledChain(
+        tuple(statistics), Program(start), Program(advance), Program(collect, static=(4,))
+    )
 
 
 def _field(state: Any, path: str) -> Any:

@@ -58,6 +58,10 @@ class GradientAscent(Maximizer):
 
     max_iterations: int = 60
 
+    def prepare(self, function: Function, search: Search) -> None:
+        is_free = search.levels.half_spaces is None
+        _value_and_gradient.prepare(function, search.starts if is_free else search.starts[:1])
+
     def __call__(self, function: Function, search: Search) -> np.ndarray:
         value_and_gradient = partial(_value_and_gradient, function)
         starts, half_spaces = np.array(search.starts), search.levels.half_spaces

@@ -46,6 +46,14 @@ class Maximizer(ABC):
         """
         return ranked(function, search.candidates)[:NUM_STARTS]
 
+    def prepare(self, function: Function, search: Search) -> None:  # noqa: B027 - optional
+        """Compiles in the background what a call needs, by default nothing.
+
+        Args:
+            function: an acquisition of zeros in the shapes of the one to be maximized.
+            search: the same of a search.
+        """
+
     @abstractmethod
     def __call__(self, function: Function, search: Search) -> np.ndarray:
         """Points where the acquisition is large; not traced.

@@ -34,6 +34,12 @@ class MultiStart(Maximizer):
         moved = CoordinateAscent().moved(function, best[: self.num_coordinate], search)
         return jnp.concatenate([moved, best])
 
+    def prepare(self, function: Function, search: Search) -> None:
+        _last_step(function).prepare(function, search)
+
     def __call__(self, function: Function, search: Search) -> np.ndarray:
-        finish = MessagePassing() if is_additive(function) else GradientAscent()
-        return finish(function, search)
+        return _last_step(function)(function, search)
+
+
+def _last_step(function: Function) -> Maximizer:
+    return MessagePassing() if is_additive(function) else GradientAscent()

@@ -15,6 +15,7 @@ from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
+from structbo.optimizer.preparation import num_soon, programs
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
 from structbo.space import Levels, Space
@@ -99,7 +100,12 @@ class Engine:
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
         if np.isfinite(y).sum() < self._num_needed:
-            return self._new_points(known, n, skip=step)
+            points = self._new_points(known, n, skip=step)
+            if len(known) + n >= self._num_needed:
+                self._prepare(np.concatenate([known, points])[: self._num_needed], 0, sem)
+            return points
+        if padded_size(len(x)) not in self._sizes:
+            self._prepare(x, len(pending), sem)
         with double_precision():
             standardized = Standardized.of(y)
             known_noise = None if sem is None else (sem / standardized.scale) ** 2
@@ -133,7 +139,26 @@ class Engine:
         if padded_size(len(x)) not in self._sizes:
             self._sizes.add(padded_size(len(x)))
             return_freed_memory()
+        if number := num_soon(len(x)):
+            more = np.resize(x, (padded_size(len(x)) + 1, self.space.num_dims))
+            self._prepare(more, 0, sem, number)
         return points
+
+    def _prepare(
+        self, x: FloatArray, num_pending: int, sem: FloatArray | None, number: int | None = None
+    ) -> None:
+        """Compiles programs for so many points in the background, all of them or the first few."""
+        if self.chain is not None:
+            with double_precision():
+                steps = programs(
+                    self.method,
+                    self.chain,
+                    self._levels,
+                    x,
+                    num_pending=num_pending,
+                    has_noise=sem is not None,
+                )
+                list(itertools.islice(steps, number))
 
     def _log_inducing(self, draws: Draws, data: Data) -> None:
         """Says when the model has inducing points, once for every padded size."""

@@ -2,6 +2,7 @@
 
 from structbo.proposal.candidates import candidate_points, is_new
 from structbo.proposal.next_points import propose
+from structbo.proposal.search import prepared_search
 from structbo.proposal.situation import Proposal, Situation
 
 __all__ = [
@@ -9,5 +10,6 @@ __all__ = [
     "Situation",
     "candidate_points",
     "is_new",
+    "prepared_search",
     "propose",
 ]

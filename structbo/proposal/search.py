@@ -7,7 +7,9 @@ Message passing leaves out the residual, components of too many members, and pro
 components share no axes. It does not know constraints: its maxima are pulled inside.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -60,27 +62,51 @@ def best_points(
     Returns:
         Points of the unit cube, the best first, shape (K, D), and the acquisition.
     """
-    union = situation.union
-    is_additive = (
-        isinstance(criterion, AdditiveCriterion)
-        and union.is_everything
-        and situation.levels.half_spaces is None
-    )
-    acquisition, search = search_starts(
+    acquisition, search = search_starts(*_arguments(situation, data, key, criterion, maximizer))
+    acquisition = replace(acquisition, criterion=criterion)
+    function = _maximized(acquisition, search, _is_additive(situation, criterion))
+    return np.asarray(maximizer(function, search)), acquisition
+
+
+def prepared_search(
+    situation: Situation, criterion: Criterion, maximizer: Maximizer
+) -> Iterator[None]:
+    """Compiles what `best_points` needs, in the background: one program at every step.
+
+    Arguments are those of `best_points`, with any values.
+    """
+    arguments = _arguments(situation, situation.data, jax.random.key(0), criterion, maximizer)
+    acquisition, search = search_starts.prepare(*arguments)
+    yield
+    acquisition = replace(acquisition, criterion=criterion)
+    maximizer.prepare(_maximized(acquisition, search, _is_additive(situation, criterion)), search)
+    yield
+
+
+def _is_additive(situation: Situation, criterion: Criterion) -> bool:
+    """Whether message passing can maximize the criterion as it is."""
+    is_free = situation.levels.half_spaces is None
+    is_of_terms = isinstance(criterion, AdditiveCriterion)
+    return is_of_terms and situation.union.is_everything and is_free
+
+
+def _arguments(
+    situation: Situation, data: Data, key: Array, criterion: Criterion, maximizer: Maximizer
+) -> tuple[Any, ...]:
+    """Those of `search_starts`."""
+    return (
         situation.model,
         maximizer,
-        is_additive,
+        _is_additive(situation, criterion),
         criterion,
         situation.draws,
         data,
-        union.components,
-        union.layouts,
+        situation.union.components,
+        situation.union.layouts,
         situation.levels,
         situation.num_observed,
         key,
     )
-    acquisition = replace(acquisition, criterion=criterion)
-    return np.asarray(maximizer(_maximized(acquisition, search, is_additive), search)), acquisition
 
 
 @compiled("model", "maximizer", "is_additive")

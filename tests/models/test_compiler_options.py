@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from structbo.models import compilation
-from structbo.models.compilation import FAST_COMPILATION, compiled, compiler_options
+from structbo.models import program
+from structbo.models.compilation import compiled
+from structbo.models.program import FAST_COMPILATION, compiler_options
 
 find_options = compiler_options.__wrapped__
 
@@ -13,7 +14,7 @@ find_options = compiler_options.__wrapped__
 def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of options change from version to version."""
     wanted = {"xla_no_such_option": True, "xla_backend_optimization_level": 1}
-    monkeypatch.setattr(compilation, "FAST_COMPILATION", wanted)
+    monkeypatch.setattr(program, "FAST_COMPILATION", wanted)
     assert find_options() == {"xla_backend_optimization_level": 1}
 
 

@@ -13,13 +13,13 @@ from structbo import Optimizer
 
 @pytest.fixture
 def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
-    """Runs something; gives the names of the functions that were compiled meanwhile."""
+    """Runs something; gives the names of functions that were given to XLA meanwhile."""
 
     def names(run: Callable[[], object]) -> list[str]:
         caplog.clear()
         with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
             run()
-        pattern = r"Finished XLA compilation of jit\((.*)\) in"
+        pattern = r"Compiling jit\((.*)\) with"
         found = (re.match(pattern, record.message) for record in caplog.records)
         return [match[1] for match in found if match]
 

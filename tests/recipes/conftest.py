@@ -52,6 +52,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         return sweep
 
     monkeypatch.setattr(chain, "compiled_sampler", sampler)
+    monkeypatch.setattr("structbo.optimizer.engine.programs", lambda *_, **__: iter(()))
     monkeypatch.setattr("structbo.optimizer.engine.propose", search)
     return noted
 

@@ -1,4 +1,4 @@
-"""Methods whose suggestions are timed: they are told points with values to be maximized."""
+"""Methods that are compared side by side: they are told points with values to be maximized."""
 
 import numpy as np
 
@@ -6,10 +6,11 @@ import numpy as np
 class Structbo:
     """An optimizer that goes on from one ask to the next."""
 
-    def __init__(self, num_dims: int, batch: str) -> None:
+    def __init__(self, num_dims: int, batch: str = "believer", seed: int = 0) -> None:
         import structbo as sb
 
-        self._optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), seed=0, batch=batch)
+        box = sb.Space.box([[0, 1]] * num_dims)
+        self._optimizer = sb.Optimizer(box, seed=seed, batch=batch)
 
     def tell(self, point: np.ndarray, value: float) -> None:
         self._optimizer.tell(point, -value)
@@ -21,11 +22,11 @@ class Structbo:
 class BoTorch:
     """What its documentation calls the default, at every ask from the start."""
 
-    def __init__(self, num_dims: int, batch: str) -> None:
+    def __init__(self, num_dims: int, batch: str = "believer", seed: int = 0) -> None:
         import torch
 
         torch.set_num_threads(1)
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         self._bounds = torch.stack([torch.zeros(num_dims), torch.ones(num_dims)]).double()
         self._points: list[np.ndarray] = []
         self._values: list[float] = []

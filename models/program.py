@@ -1,0 +1,145 @@
+"""Functions that JAX compiles, ahead of their calls where these can be foreseen.
+
+To trace a function takes Python, whose handlers of NumPyro belong to no thread. What XLA does with
+the result takes several times as long and needs no Python: it runs in threads in the background,
+while other programs are traced, or an objective is evaluated.
+"""
+
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import cache, update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from structbo.models.precision import is_double
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+FAST_COMPILATION: dict[str, bool | int] = {
+    "xla_cpu_use_fusion_emitters": False,
+    "xla_backend_optimization_level": 1,
+}
+"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
+has no other way to emit fusions, and does not know the first one."""
+NUM_THREADS = 2
+
+
+class Program(Generic[Parameters, Result]):
+    """A function that is compiled once for all arguments of the same shapes.
+
+    Arrays of its result have strong types, whatever they were made of, so that what takes them is
+    compiled once as well. Only what is called outside of other compiled functions can be a program.
+
+    Args:
+        function: traceable by JAX.
+        constants: its first arguments.
+        static: positions of arguments after these that are not traced.
+
+    Example:
+        >>> double = Program(lambda x: 2.0 * x)
+        >>> double.prepare(np.ones(3, "float32"))
+        array([0., 0., 0.], dtype=float32)
+        >>> double(np.ones(3, "float32")).tolist()
+        [2.0, 2.0, 2.0]
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Result],
+        constants: tuple[Any, ...] = (),
+        static: tuple[int, ...] = (),
+    ) -> None:
+        update_wrapper(self, function)
+
+        def traced(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+            return strongly_typed(function(*constants, *args, **kwargs))
+
+        traced.__name__ = function.__name__
+        options = compiler_options()
+        self._jitted = jax.jit(traced, static_argnums=static, compiler_options=options)
+        self._called: set[Hashable] = set()
+        self._prepared: dict[Hashable, tuple[Result, Future[None]]] = {}
+
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        shapes = _shapes((args, kwargs))
+        if shapes in self._prepared:
+            wait([self._prepared.pop(shapes)[1]])
+        self._called.add(shapes)
+        result: Result = self._jitted(*args, **kwargs)
+        return result
+
+    def prepare(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        """Compiles the function in the background; the first call waits until it is done.
+
+        Args:
+            args: what the function is to be called with, or zeros of these shapes and types.
+
+        Returns:
+            Zeros in the shapes of its result, from which other programs can be prepared.
+        """
+        shapes = _shapes((args, kwargs))
+        if shapes in self._called:
+            return _zeros(self.shapes(*args, **kwargs))
+        if shapes not in self._prepared:
+            lowered = self._jitted.lower(*args, **kwargs)
+            compilation = _threads().submit(_compile, lowered, is_double())
+            self._prepared[shapes] = _zeros(lowered.out_info), compilation
+        return self._prepared[shapes][0]
+
+    def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
+        """The shapes and types of the result; nothing is compiled."""
+        return self._jitted.eval_shape(*args, **kwargs)
+
+
+def strongly_typed(tree: Any) -> Any:
+    """The tree with types of arrays that do not give way to those of others; traceable."""
+
+    def strong(leaf: jax.Array) -> jax.Array:
+        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return leaf if is_key else jax.lax.convert_element_type(leaf, leaf.dtype)
+
+    return jax.tree.map(strong, jax.tree.map(jnp.asarray, tree))
+
+
+def _shapes(tree: Any) -> Hashable:
+    return tuple(getattr(leaf, "shape", ()) for leaf in jax.tree.leaves(tree))
+
+
+def _zeros(shapes: Any) -> Any:
+    def zeros(leaf: jax.ShapeDtypeStruct) -> jax.Array | np.ndarray:
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jnp.broadcast_to(jax.random.key(0), leaf.shape)
+        return np.zeros(leaf.shape, leaf.dtype)
+
+    return jax.tree.map(zeros, shapes)
+
+
+def _compile(lowered: jax.stages.Lowered, is_double: bool) -> None:
+    """Fills the cache of the function, where its next call finds the program."""
+    with jax.enable_x64(is_double):
+        lowered.compile()
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="structbo compiles")
+
+
+@cache
+def compiler_options() -> dict[str, bool | int]:
+    """Options for `jax.jit` of large programs: those of `FAST_COMPILATION` that XLA knows."""
+    if jax.default_backend() != "cpu":
+        return {}
+    return {name: value for name, value in FAST_COMPILATION.items() if _is_option(name, value)}
+
+
+def _is_option(name: str, value: bool | int) -> bool:
+    try:
+        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True

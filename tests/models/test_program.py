@@ -1,0 +1,100 @@
+"""Programs that are compiled in the background, before they are called."""
+
+import logging
+import threading
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from structbo.models import program
+from structbo.models.program import Program
+
+
+def summed(x: jax.Array, key: jax.Array, number: int) -> dict[str, jax.Array]:
+    return {"sum": x.sum() + number, "key": jax.random.split(key, 2), "one": jnp.full(3, 1.0)}
+
+
+def arguments(num_rows: int = 4) -> tuple[np.ndarray, jax.Array, int]:
+    return np.ones((num_rows, 2)), jax.random.key(0), 5
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was compiled in the background."""
+    noted = []
+    compile_ = program._compile
+
+    def noting(lowered: jax.stages.Lowered, is_double: bool) -> None:
+        noted.append(lowered)
+        compile_(lowered, is_double)
+
+    monkeypatch.setattr(program, "_compile", noting)
+    return noted
+
+
+def test_what_was_prepared_is_not_compiled_again(caplog: pytest.LogCaptureFixture) -> None:
+    made = Program(summed, static=(2,))
+    x, key, number = arguments()
+    made.prepare(np.zeros_like(x), key, number)
+    with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
+        assert made(x, key, number)["sum"] == 13.0
+        assert not any("summed" in record.message for record in caplog.records)
+        made(np.ones((5, 2)), key, number)
+        assert any("summed" in record.message for record in caplog.records)
+
+
+def test_zeros_have_the_shapes_and_types_of_the_result(compiled: list[Any]) -> None:
+    made = Program(summed, static=(2,))
+    zeros = made.prepare(*arguments())
+    assert not zeros["one"].any()
+    result = made(*arguments())
+    assert jax.tree.map(jax.typeof, zeros) == jax.tree.map(jax.typeof, result)
+    made.prepare(*arguments())
+    assert len(compiled) == 1, "it was compiled by the call"
+    again = made.prepare(*arguments())
+    assert jax.tree.map(jax.typeof, again) == jax.tree.map(jax.typeof, result)
+
+
+def test_results_have_strong_types() -> None:
+    plain = jax.jit(lambda: 1.0)()
+    assert plain.weak_type and not Program(lambda: 1.0)().weak_type
+
+
+def test_constants_come_first() -> None:
+    made = Program(lambda scale, x: scale * x, constants=(3.0,))
+    assert made(2.0) == 6.0
+
+
+def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end = threading.Event()
+    ended = []
+
+    def slow(lowered: jax.stages.Lowered, is_double: bool) -> None:
+        may_end.wait()
+        time.sleep(0.05)
+        ended.append(lowered)
+
+    monkeypatch.setattr(program, "_compile", slow)
+    made = Program(summed, static=(2,))
+    try:
+        made.prepare(*arguments(4))
+        assert made(*arguments(6))["sum"] == 17.0
+        assert not ended
+    finally:
+        may_end.set()
+    assert made(*arguments(4))["sum"] == 13.0
+    assert len(ended) == 1
+
+
+def test_the_call_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(lowered: jax.stages.Lowered, is_double: bool) -> None:
+        raise RuntimeError("out of memory")
+
+    monkeypatch.setattr(program, "_compile", fails)
+    made = Program(summed, static=(2,))
+    made.prepare(*arguments())
+    assert made(*arguments())["sum"] == 13.0, "compiled by the call, which raises if it cannot"
