@@ -100,12 +100,9 @@ class Engine:
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
         if np.isfinite(y).sum() < self._num_needed:
-            points = self._new_points(known, n, skip=step)
-            if len(known) + n >= self._num_needed:
-                self._prepare(np.concatenate([known, points])[: self._num_needed], 0, sem)
-            return points
+            return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
-            self._prepare(x, len(pending), sem)
+            self._compile(x, len(pending), sem)
         with double_precision():
             standardized = Standardized.of(y)
             known_noise = None if sem is None else (sem / standardized.scale) ** 2
@@ -139,15 +136,27 @@ class Engine:
         if padded_size(len(x)) not in self._sizes:
             self._sizes.add(padded_size(len(x)))
             return_freed_memory()
-        if number := num_soon(len(x)):
-            more = np.resize(x, (padded_size(len(x)) + 1, self.space.num_dims))
-            self._prepare(more, 0, sem, number)
         return points
 
-    def _prepare(
+    def prepare(self, x: FloatArray, num_pending: int, *, sem: FloatArray | None = None) -> None:
+        """Compiles, in the background, what the next proposals of a run need.
+
+        Args:
+            x: evaluated points, shape (m, D).
+            num_pending: how many points are being evaluated.
+            sem: standard errors of the values, shape (m,); None if there are none.
+        """
+        size = padded_size(len(x))
+        if size in self._sizes:
+            if number := num_soon(len(x)):
+                self._compile(np.resize(x, (size + 1, self.space.num_dims)), 0, sem, number)
+        elif len(x) + num_pending >= self._num_needed:
+            self._compile(np.resize(x, (self._num_needed, self.space.num_dims)), 0, sem)
+
+    def _compile(
         self, x: FloatArray, num_pending: int, sem: FloatArray | None, number: int | None = None
     ) -> None:
-        """Compiles programs for so many points in the background, all of them or the first few."""
+        """Compiles all programs of a proposal in the background, or the first few."""
         if self.chain is not None:
             with double_precision():
                 steps = programs(

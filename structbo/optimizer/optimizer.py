@@ -105,6 +105,7 @@ class Optimizer(Record, KeepsPrecision):
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
+            self._engine.prepare(x, len(pending) + missing, sem=sem)
         for number in queue:
             self._trials[number] = replace(self._trials[number], state="pending")
         asked = [self._trials[number] for number in queue] + self._trials[first:]

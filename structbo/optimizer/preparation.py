@@ -1,7 +1,8 @@
 """What proposals will need is compiled in the background, before they need it.
 
 That is so for the first proposal by the model, once the last quasi-random point is asked for, and
-for the next padded size, shortly before the table of observations reaches it.
+for the next padded size, shortly before the observations reach it. A single `suggest` looks no
+further than its own proposal.
 """
 
 from collections.abc import Iterator

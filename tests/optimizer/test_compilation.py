@@ -4,11 +4,13 @@ Counted are the compilations that JAX logs, of whatever function, while one engi
 for a table that grows.
 """
 
+from collections.abc import Callable
+
 import jax
 import numpy as np
 import pytest
 
-from structbo import Categorical, Integer, Space
+from structbo import Categorical, Integer, Space, suggest
 from structbo.draws import maximum_likelihood
 from structbo.models import AdditiveGP, partitions
 from structbo.optimizer import Engine
@@ -50,28 +52,43 @@ def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
     assert len(names) <= 26, names
 
 
+def proposals(engine: Engine, x: np.ndarray, y: np.ndarray, n: int) -> Callable[[], None]:
+    """A proposal from so many observations, and what is done for the ones after it."""
+
+    def run() -> None:
+        engine.propose(x[:n], y[:n], np.empty((0, x.shape[1])), 1)
+        engine.prepare(x[:n], 1)
+
+    return run
+
+
 @pytest.mark.nightly
 def test_a_growing_table_compiles_shortly_before_its_padded_size_grows(compiled) -> None:
     engine = Engine(SPACE, seed=0)
     x, y = table(max(SIZES), seed=0)
-    new = [compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) for n in SIZES]
+    new = [compiled(proposals(engine, x, y, n)) for n in SIZES]
     assert set(new[0]) >= FUNCTIONS
     assert new[1:] == [PREPARED, [], []]
 
     engine = Engine(SPACE, seed=1)
     x, y = table(max(SIZES), seed=1)
     for n in SIZES:
-        assert compiled(lambda n=n: engine.propose(x[:n], y[:n], np.empty((0, 3)), 1)) == []
+        assert compiled(proposals(engine, x, y, n)) == []
 
 
 @pytest.mark.nightly
-def test_an_engine_prepares_one_program_per_proposal(compiled) -> None:
+def test_one_program_is_prepared_after_each_proposal(compiled) -> None:
     engine = Engine(Space.box([[0.0, 1.0]] * 5), seed=0)
     x = np.random.default_rng(0).random((60, 5))
-    y, nothing = np.sin(x.sum(1)), np.empty((0, 5))
-    engine.propose(x[:50], y[:50], nothing, 1)
+    y = np.sin(x.sum(1))
+    compiled(proposals(engine, x, y, NUM_SOON - 1))
     for n, name in enumerate(PREPARED, start=NUM_SOON):
-        assert compiled(lambda n=n: engine.propose(x[:n], y[:n], nothing, 1)) == [name]
+        assert compiled(proposals(engine, x, y, n)) == [name]
+
+
+def test_a_single_suggestion_prepares_nothing(compiled) -> None:
+    names = compiled(lambda: suggest(Space.box([[0.0, 1.0]] * 7), [], [], n=20, num_initial=20))
+    assert not {*names} & FUNCTIONS
 
 
 @pytest.mark.nightly
