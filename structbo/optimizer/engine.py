@@ -15,7 +15,7 @@ from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
-from structbo.optimizer.preparation import num_soon, programs
+from structbo.optimizer.preparation import num_first, num_soon, programs
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
 from structbo.space import Levels, Space
@@ -148,10 +148,11 @@ class Engine:
         """
         size = padded_size(len(x))
         if size in self._sizes:
-            if number := num_soon(len(x)):
-                self._compile(np.resize(x, (size + 1, self.space.num_dims)), 0, sem, number)
-        elif len(x) + num_pending >= self._num_needed:
-            self._compile(np.resize(x, (self._num_needed, self.space.num_dims)), 0, sem)
+            number, rows = num_soon(len(x)), size + 1
+        else:
+            number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
+        if number:
+            self._compile(np.resize(x, (rows, self.space.num_dims)), 0, sem, number)
 
     def _compile(
         self, x: FloatArray, num_pending: int, sem: FloatArray | None, number: int | None = None

@@ -1,8 +1,8 @@
 """What proposals will need is compiled in the background, before they need it.
 
-That is so for the first proposal by the model, once the last quasi-random point is asked for, and
-for the next padded size, shortly before the observations reach it. A single `suggest` looks no
-further than its own proposal.
+That is so for the first proposal by the model, along with the last quasi-random points, and for the
+next padded size, shortly before the observations reach it. A single `suggest` looks no further than
+its own proposal.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,8 @@ from structbo.optimizer.settings import Method
 from structbo.proposal import Situation, prepared_search
 from structbo.space import Levels
 
+NUM_PROGRAMS = 7
+"""The steps of `programs` for a first proposal."""
 SOON = 13 / 16
 """When so much of a padded size is used, the next one is prepared. Many runs end before it, with
 50, 100 or 200 evaluations."""
@@ -46,6 +48,16 @@ def programs(
     searched = _table(np.concatenate([x, rest]), has_noise)
     situation = Situation(method.model, draws, searched, levels, pending=rest)
     yield from prepared_search(situation, method.criterion, method.maximizer)
+
+
+def num_first(num_missing: int) -> int:
+    """How many programs of the first proposal should be prepared with so many points to go.
+
+    Example:
+        >>> num_first(7), num_first(6), num_first(0)
+        (0, 1, 7)
+    """
+    return max(0, NUM_PROGRAMS - num_missing)
 
 
 def num_soon(num_observed: int) -> int:
