@@ -1,8 +1,9 @@
 """Functions that JAX compiles, ahead of their calls where these can be foreseen.
 
 To trace a function takes Python, whose handlers of NumPyro belong to no thread. What XLA does with
-the result takes several times as long and needs no Python: it runs in threads in the background,
-while other programs are traced, or an objective is evaluated.
+the result takes several times as long and needs no Python: it runs in a thread in the background,
+while other programs are traced, or an objective is evaluated. A second thread gains nothing where
+there are few processors, as XLA has threads of its own, and takes more memory.
 """
 
 from collections.abc import Callable, Hashable
@@ -25,7 +26,6 @@ FAST_COMPILATION: dict[str, bool | int] = {
 }
 """Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
 has no other way to emit fusions, and does not know the first one."""
-NUM_THREADS = 2
 
 
 class Program(Generic[Parameters, Result]):
@@ -86,7 +86,7 @@ class Program(Generic[Parameters, Result]):
             return _zeros(self.shapes(*args, **kwargs))
         if shapes not in self._prepared:
             lowered = self._jitted.lower(*args, **kwargs)
-            compilation = _threads().submit(_compile, lowered, is_double())
+            compilation = _background().submit(_compile, lowered, is_double())
             self._prepared[shapes] = _zeros(lowered.out_info), compilation
         return self._prepared[shapes][0]
 
@@ -125,8 +125,8 @@ def _compile(lowered: jax.stages.Lowered, is_double: bool) -> None:
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="structbo compiles")
+def _background() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="structbo compiles")
 
 
 @cache
