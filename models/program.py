@@ -79,7 +79,8 @@ class Program(Generic[Parameters, Result]):
             args: what the function is to be called with, or zeros of these shapes and types.
 
         Returns:
-            Zeros in the shapes of its result, from which other programs can be prepared.
+            Zeros in the shapes of its result, from which other programs can be prepared; of random
+            keys the shapes alone.
         """
         shapes = _shapes((args, kwargs))
         if shapes in self._called:
@@ -110,10 +111,9 @@ def _shapes(tree: Any) -> Hashable:
 
 
 def _zeros(shapes: Any) -> Any:
-    def zeros(leaf: jax.ShapeDtypeStruct) -> jax.Array | np.ndarray:
-        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-            return jnp.broadcast_to(jax.random.key(0), leaf.shape)
-        return np.zeros(leaf.shape, leaf.dtype)
+    def zeros(leaf: jax.ShapeDtypeStruct) -> jax.ShapeDtypeStruct | np.ndarray:
+        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return leaf if is_key else np.zeros(leaf.shape, leaf.dtype)
 
     return jax.tree.map(zeros, shapes)
 

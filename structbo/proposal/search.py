@@ -75,7 +75,8 @@ def prepared_search(
 
     Arguments are those of `best_points`, with any values.
     """
-    arguments = _arguments(situation, situation.data, jax.random.key(0), criterion, maximizer)
+    key = jax.eval_shape(jax.random.key, 0)
+    arguments = _arguments(situation, situation.data, key, criterion, maximizer)
     acquisition, search = search_starts.prepare(*arguments)
     yield
     acquisition = replace(acquisition, criterion=criterion)
@@ -91,7 +92,7 @@ def _is_additive(situation: Situation, criterion: Criterion) -> bool:
 
 
 def _arguments(
-    situation: Situation, data: Data, key: Array, criterion: Criterion, maximizer: Maximizer
+    situation: Situation, data: Data, key: Any, criterion: Criterion, maximizer: Maximizer
 ) -> tuple[Any, ...]:
     """Those of `search_starts`."""
     return (
