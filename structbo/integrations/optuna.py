@@ -109,14 +109,16 @@ class StructboSampler(BaseSampler):
                 except SpaceExhausted:
                     pairs = search_space.items()
                     return {name: self._random(study, trial, name, found) for name, found in pairs}
+                (row,) = engine.space.from_unit(point)
+                params = {name: rounded(found, row[name]) for name, found in search_space.items()}
+                chain = None if engine.chain is None else engine.chain.saved()
+                proposal = proposal_of(params, chain)
+                # Of two processes that propose a point at a time, at least one sees that of the
+                # other, as both write theirs before they look. Who sees another's looks further.
+                study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
                 history = History.of(study, trial, search_space, engine.space)
-                if is_new(point, history.known).all():  # else another process was faster
+                if is_new(point, history.known).all():
                     break
-            (row,) = engine.space.from_unit(point)
-            params = {name: rounded(found, row[name]) for name, found in search_space.items()}
-            chain = None if engine.chain is None else engine.chain.saved()
-            proposal = proposal_of(params, chain)
-            study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
         return {name: found.to_external_repr(params[name]) for name, found in search_space.items()}
 
     def sample_independent(

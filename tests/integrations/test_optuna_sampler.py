@@ -101,28 +101,31 @@ def test_the_first_points_of_processes_differ_and_are_those_of_one_process() -> 
     assert [points[i] for i in range(4)] == [tuple(t.params.values()) for t in optimizer.ask(4)]
 
 
+@pytest.mark.parametrize("moment", ["while this one thinks", "when this one is about to propose"])
 def test_a_point_that_another_process_proposed_meanwhile_is_left_to_it(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    """Here the other one does so while this one thinks."""
     study = study_with(StructboSampler(PLANE, num_initial=MANY))
     design = [tuple(t.params.values()) for t in Optimizer(PLANE, num_initial=MANY).ask(3)]
-    propose, faster = Engine.propose, iter([True])
+    first = proposal_of(dict(zip("xy", design[0], strict=True)), None)
+    faster = iter([True])
 
-    def slow(*arguments: Any, **settings: Any) -> Any:
-        if next(faster, False):
-            study.add_trial(
-                optuna.create_trial(
-                    state=optuna.trial.TrialState.RUNNING,
-                    system_attrs={
-                        PROPOSAL: proposal_of(dict(zip("xy", design[0], strict=True)), None)
-                    },
-                )
-            )
-        return propose(*arguments, **settings)
+    def before(call: Any) -> Any:
+        def slow(*arguments: Any, **settings: Any) -> Any:
+            if next(faster, False):
+                running = optuna.trial.TrialState.RUNNING
+                attrs = {PROPOSAL: first}
+                study.add_trial(optuna.create_trial(state=running, system_attrs=attrs))
+            return call(*arguments, **settings)
+
+        return slow
 
     trial = study.ask()
-    monkeypatch.setattr(Engine, "propose", slow)
+    if moment == "while this one thinks":
+        monkeypatch.setattr(Engine, "propose", before(Engine.propose))
+    else:
+        storage = study._storage
+        monkeypatch.setattr(storage, "set_trial_system_attr", before(storage.set_trial_system_attr))
     point = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
     assert point == design[1]
 
