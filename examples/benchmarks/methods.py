@@ -1,16 +1,20 @@
 """Methods that are compared side by side: they are told points with values to be maximized."""
 
+from typing import Any
+
 import numpy as np
 
 
 class Structbo:
     """An optimizer that goes on from one ask to the next."""
 
-    def __init__(self, num_dims: int, batch: str = "believer", seed: int = 0) -> None:
+    def __init__(
+        self, num_dims: int, batch: str = "believer", seed: int = 0, **settings: Any
+    ) -> None:
         import structbo as sb
 
         box = sb.Space.box([[0, 1]] * num_dims)
-        self._optimizer = sb.Optimizer(box, seed=seed, batch=batch)
+        self._optimizer = sb.Optimizer(box, seed=seed, batch=batch, **settings)
 
     def tell(self, point: np.ndarray, value: float) -> None:
         self._optimizer.tell(point, -value)

@@ -9,7 +9,7 @@ from structbo.acquisition.additive_ucb import AdditiveUCB
 from structbo.acquisition.criteria import CRITERIA, as_criterion
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.est import EST
-from structbo.acquisition.expected_improvement import LogEI, log_improvement
+from structbo.acquisition.expected_improvement import LogEI, LogEQI, log_improvement
 from structbo.acquisition.exploration import (
     ActiveVariables,
     Constant,
@@ -47,6 +47,7 @@ __all__ = [
     "HalfLog",
     "JointCriterion",
     "LogEI",
+    "LogEQI",
     "LogPI",
     "Schedule",
     "Search",

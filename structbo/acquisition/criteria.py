@@ -3,7 +3,7 @@
 from structbo.acquisition.additive_ucb import AdditiveUCB
 from structbo.acquisition.criterion import Criterion
 from structbo.acquisition.est import EST
-from structbo.acquisition.expected_improvement import LogEI
+from structbo.acquisition.expected_improvement import LogEI, LogEQI
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES
 from structbo.acquisition.probability_of_improvement import LogPI
 from structbo.acquisition.thompson import Thompson
@@ -12,6 +12,7 @@ from structbo.models.arguments import checked_choice
 
 CRITERIA: dict[str, Criterion] = {
     "log_ei": LogEI(),
+    "log_eqi": LogEQI(),
     "log_pi": LogPI(),
     "ucb": UCB(),
     "est": EST(),

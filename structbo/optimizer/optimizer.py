@@ -244,8 +244,8 @@ class Optimizer(Record, KeepsPrecision):
 
         Returns:
             The criterion averaged over posterior draws, and the error of that mean, as if draws
-            were independent; both of shape (m,). For "log_ei" and "log_pi" the scores are
-            logarithms, their errors relative.
+            were independent; both of shape (m,). For "log_eqi", "log_ei" and "log_pi" the
+            scores are logarithms, their errors relative.
 
         Raises:
             ValueError: if no point was asked of the model yet, or a point is outside the space.

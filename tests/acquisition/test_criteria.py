@@ -91,13 +91,17 @@ def test_entropy_lost_decreases_and_its_gradient_is_finite() -> None:
     assert np.allclose([values, gradients], 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("criterion", [acquisition.LogEI(), acquisition.LogPI(), acquisition.MES()])
+@pytest.mark.parametrize(
+    "criterion",
+    [acquisition.LogEI(), acquisition.LogEQI(), acquisition.LogPI(), acquisition.MES()],
+)
 def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
     """Means far above and below the incumbent, deviations from all but none to many."""
     mean, deviation = (
         a.ravel() for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
     )
-    context = np.zeros(2) if isinstance(criterion, acquisition.MES) else np.zeros(())
+    contexts = {acquisition.MES: np.zeros(2), acquisition.LogEQI: np.array([0.0, 0.1])}
+    context = contexts.get(type(criterion), np.zeros(()))
 
     def total(mean: Any, deviation: Any) -> Any:
         values = criterion.score(mean, deviation, context)
@@ -164,7 +168,9 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         assert hash(criterion) == hash(type(criterion)())
     own = acquisition.UCB(beta=HalfLog())
     assert acquisition.as_criterion(own) is own and own == acquisition.UCB()
-    with pytest.raises(ValueError, match=r"'log_ei', 'log_pi', .* 'thompson', .* got 'ei'"):
+    with pytest.raises(
+        ValueError, match=r"'log_ei', 'log_eqi', 'log_pi', .* 'thompson', .* got 'ei'"
+    ):
         structbo.Optimizer({"x": (0.0, 1.0)}, criterion="ei")
     with pytest.raises(TypeError, match=r"or an instance such as .*UCB\(beta=4.0\); got <class"):
         structbo.suggest({"x": (0.0, 1.0)}, [], [], criterion=acquisition.UCB)  # type: ignore

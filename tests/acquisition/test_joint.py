@@ -9,7 +9,7 @@ import pytest
 from acquisition_case import NUM_DRAWS, Case, evaluate, one
 from scipy.stats import norm
 
-from structbo.acquisition import EST, UCB, Acquisition, LogEI, LogPI, expected_maximum
+from structbo.acquisition import EST, UCB, Acquisition, LogEI, LogEQI, LogPI, expected_maximum
 
 
 def test_joint_criteria_are_means_over_draws_of_closed_forms(acquire: Any, moments: Any) -> None:
@@ -72,3 +72,41 @@ def test_log_ei_is_the_log_of_the_mean_improvement(case: Case, acquire: Any) -> 
     expected = np.mean(improvements, axis=0)
     assert expected.min() > 1e-4
     assert np.allclose(np.exp(evaluate(acquisition, points)), expected, rtol=1e-3)
+
+
+def test_log_eqi_is_the_log_of_the_mean_improvement_after_a_noisy_value(
+    case: Case, acquire: Any
+) -> None:
+    """By the process conditioned on one more value, for values as they are predicted."""
+    points = np.concatenate([case.points[::31], np.asarray(case.posteriors.x)[0, :2]])
+    normal = np.linspace(-9.0, 9.0, 9001)
+    density = norm.pdf(normal) * (normal[1] - normal[0])
+    covariances = jax.jit(lambda posterior, x: posterior.covariance(x, x))
+    improvements = []
+    for draw in range(NUM_DRAWS):
+        posterior = one(case, draw)
+        known, noise = posterior.x[:7], float(posterior.noise)
+        factor = posterior.cholesky[:7, :7]
+        y = factor @ factor.T @ posterior.alpha[:7]
+        incumbent = (np.asarray(covariances(posterior, known)) @ posterior.alpha[:7]).max()
+        improvements.append([])
+        for point in points[:, None]:
+            gram = np.asarray(covariances(posterior, np.concatenate([known, point])))
+            noisy = gram + noise * np.eye(8)
+            mean = gram[7, :7] @ posterior.alpha[:7]
+            explained = gram[7, :7] @ np.linalg.solve(noisy[:7, :7], gram[:7, 7])
+            values = mean + np.sqrt(gram[7, 7] - explained + noise) * normal
+            after = np.linalg.solve(noisy, gram[:, 7])
+            gains = np.maximum(after[:7] @ y + after[7] * values - incumbent, 0.0)
+            improvements[-1].append(gains @ density)
+    expected = np.mean(improvements, axis=0)
+    assert expected.min() > 1e-6
+    found = np.exp(evaluate(acquire(LogEQI()), points))
+    assert np.allclose(found, expected, rtol=2e-3)
+    assert (found < np.exp(evaluate(acquire(LogEI()), points))).all()
+
+
+def test_without_noise_log_eqi_is_log_ei() -> None:
+    mean, deviation = (a.ravel() for a in np.meshgrid(np.linspace(-2.0, 2.0, 9), [1e-6, 0.1, 1.0]))
+    found = LogEQI().score(mean, deviation, np.array([0.3, 0.0]))
+    assert np.allclose(found, LogEI().score(mean, deviation, np.array(0.3)), rtol=1e-9)

@@ -165,7 +165,8 @@ def test_one_formula_serves_points_and_ground_sets(name: str) -> None:
     ground = GroundSet(
         np.zeros((2, 1)), np.array([0.0, 0.2]), np.diag([1.0, 0.5]), 0.1, np.ones(2, bool)
     )
-    contexts = np.array([[0.9, 1.2]]) if name == "mes" else np.array([0.9])
+    pairs = {"mes": (0.9, 1.2), "log_eqi": (0.9, 0.1)}
+    contexts = np.array([pairs.get(name, 0.9)])
     expected = jax.jit(criterion.score)(ground.mean, ground.deviation, contexts[0])
     scores = CriterionScore(criterion, jax.jit(criterion.pooled)(contexts))(ground)
     np.testing.assert_allclose(scores, np.exp(expected) if criterion.is_log else expected)

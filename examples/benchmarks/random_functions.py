@@ -1,0 +1,36 @@
+"""Random functions whose structure is known, one for every family and seed."""
+
+from typing import Any
+
+import numpy as np
+from posterior_data import GRID, random_pairs
+
+
+class Rotated:
+    """A sum of waves and bowls along ten random directions, around a random point."""
+
+    D = 10
+    f_opt = 10.0
+
+    def __init__(self, seed: int) -> None:
+        rng = np.random.default_rng([seed, 10])
+        self._directions = np.linalg.qr(rng.normal(size=(self.D, self.D)))[0]
+        self._center = rng.uniform(0.2, 0.8, self.D)
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        z = 4.0 * (x - self._center) @ self._directions
+        return np.asarray((np.cos(3.0 * z) - 0.5 * z**2).sum(1))
+
+
+def problem_of(family: str, seed: int) -> Any:
+    """The function of a family that a seed stands for; at its optimum it has the value `f_opt`."""
+    if family == "rotated10":
+        return Rotated(seed)
+    from problems import GraphGP
+
+    num_dims, edges = {
+        "star10": (10, [(0, d) for d in range(1, 10)]),
+        "grid9": (9, GRID),
+        "graph15": (15, random_pairs(15, seed)),
+    }[family]
+    return GraphGP(f"{family}.{seed}", num_dims, edges, seed)
