@@ -31,24 +31,26 @@ Weights = tuple[Array, Array]
 """Variances of the main effects (D,), and of the rows of a table of components (C,)."""
 
 
-def component_product(factors: Array, members: Array) -> Array:
+def component_product(factors: Array | Callable[[Array], Array], members: Array) -> Array:
     """Product of the factors of one component.
 
     Args:
-        factors: one-dimensional correlations, shape (D, n, m).
+        factors: one-dimensional correlations, shape (D, n, m), or a function from a dimension to
+            its own, (n, m).
         members: the component, bool, shape (D,); without members the product is one.
 
     Returns:
         Shape (n, m).
     """
+    factor = factors if callable(factors) else factors.__getitem__
     first = jnp.argmax(members)
 
     def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
         rest, product = state
         dim = jnp.argmax(rest)
-        return rest.at[dim].set(False), product * factors[dim]
+        return rest.at[dim].set(False), product * factor(dim)
 
-    init = (members.at[first].set(False), jnp.where(members[first], factors[first], 1.0))
+    init = (members.at[first].set(False), jnp.where(members[first], factor(first), 1.0))
     return jax.lax.while_loop(lambda s: s[0].any(), step, init)[1]
 
 

@@ -25,6 +25,9 @@ from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.samplers.dependence import dependent_outputs
 
 Trace = dict[str, dict[str, Any]]
+MAX_STORED = 2**24
+"""With more numbers in all one-dimensional correlations, those of a component are computed when it
+changes: a factorization of such a size takes longer than they do."""
 
 
 class Components(NamedTuple):
@@ -104,13 +107,19 @@ class Conditional:
         self.covariance = likelihood.covariance
         self.evidence_power = power if observed["scale"] is None else power * observed["scale"]
         centers = likelihood.centers
-        self.factors = self.covariance.factors(likelihood.x, centers)
-        self.distinct_factors = distinct_elements(self.factors)
+        shape = len(likelihood.x), len(centers)
+        is_small = self.covariance.num_dims * shape[0] * shape[1] <= MAX_STORED
+        factors = self.covariance.factors(likelihood.x, centers) if is_small else None
+        self._factor = lambda dim: (
+            self.covariance.factor(dim, likelihood.x, centers) if factors is None else factors[dim]
+        )
+        self.distinct_factors = jax.lax.map(
+            lambda dim: distinct_elements(self._factor(dim)), jnp.arange(self.covariance.num_dims)
+        )
+        """Of all one-dimensional correlations, shape (D, E)."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
         self.has_flip_rule = self.covariance.decomposition.valid_flip_rule is not None
-        self._fixed = likelihood.with_noise(
-            jnp.zeros_like(self.factors[0]) if residual is None else residual
-        )
+        self._fixed = likelihood.with_noise(jnp.zeros(shape) if residual is None else residual)
 
     def _changes_only_components(self, trace: Trace, value: Array) -> bool:
         """Whether nothing of the likelihood but its components can depend on the site."""
@@ -211,7 +220,7 @@ class Conditional:
             one = sign.astype(sums.num_components.dtype)
             is_oversized = False if largest is None else members.sum() > largest
             return Components(
-                sums.gram + weight * component_product(self.factors, members),
+                sums.gram + weight * component_product(self._factor, members),
                 sums.total + weight,
                 sums.num_components + one,
                 sums.num_oversized + jnp.where(is_oversized, one, 0),
@@ -229,19 +238,18 @@ class Conditional:
         return Point(value, log_density, components)
 
 
-def distinct_elements(matrices: Array) -> Array:
-    """Those of symmetric matrices (D, n, n), their lower triangles, or all of (D, n, M).
+def distinct_elements(matrix: Array) -> Array:
+    """Those of a symmetric matrix (n, n), its lower triangle, or all of (n, M).
 
     In 32 bits, for scores that only steer proposals: a quarter or half of the memory traffic.
 
     Returns:
-        Shape (D, n (n + 1) / 2) or (D, n M).
+        Shape (n (n + 1) / 2,) or (n M,).
     """
-    num_rows, num_columns = matrices.shape[1:]
+    num_rows, num_columns = matrix.shape
     if num_rows != num_columns:
-        return matrices.astype(jnp.float32).reshape(len(matrices), -1)
-    rows, columns = np.tril_indices(num_rows)
-    return matrices[:, rows, columns].astype(jnp.float32)
+        return matrix.astype(jnp.float32).ravel()
+    return matrix.astype(jnp.float32)[np.tril_indices(num_rows)]
 
 
 def gradient_by_distinct(gradient: Array) -> Array:
@@ -251,7 +259,7 @@ def gradient_by_distinct(gradient: Array) -> Array:
     """
     num_rows, num_columns = gradient.shape
     times = 2.0 - jnp.eye(num_rows) if num_rows == num_columns else 1.0
-    return distinct_elements((gradient * times)[None])[0]
+    return distinct_elements(gradient * times)
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:

@@ -11,6 +11,9 @@ from structbo.samplers.conditional import Components, Conditional, Point, gradie
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
+BLOCK = 2**16
+"""Of so many columns at a time, inner products take little memory."""
+
 
 class InformedEdges(Metropolis):
     """Metropolis-Hastings on edges with proposals weighted by their first-order gain.
@@ -77,17 +80,16 @@ def _evidence_gains(conditional: Conditional, value: Array, components: Componen
     covariance, gram = conditional.covariance, conditional.gram(components)
     gradient = conditional.likelihood.evidence_gradient(gram, conditional.y)
 
-    factors = conditional.distinct_factors
-    weighted = factors * gradient_by_distinct(gradient)
+    factors, weights = conditional.distinct_factors, gradient_by_distinct(gradient)
     relevance = jnp.ones(len(factors)) if covariance.relevance is None else covariance.relevance
     edges = value.astype(bool)
     weight = relevance[:, None] + relevance
-    inner = weight * (weighted @ factors.T)
+    inner = weight * weighted_products(factors, weights)
     if not covariance.decomposition.has_main_effects:
         is_lone = (edges.sum(1)[:, None] - edges) == 0
         for own in (is_lone * relevance[:, None], is_lone.T * relevance):
             weight = weight - own
-        main = relevance * weighted.sum(1)
+        main = relevance * (factors @ weights)
         inner = inner - is_lone * main[:, None] - is_lone.T * main
 
     sign = jnp.where(edges, -1.0, 1.0)
@@ -100,3 +102,20 @@ def _evidence_gains(conditional: Conditional, value: Array, components: Componen
         is_active = jnp.diagonal(rule.edges)
         gain *= is_active[:, None] & is_active
     return gain
+
+
+def weighted_products(factors: Array, weights: Array) -> Array:
+    """Inner products of all pairs of rows (D, E) with weights (E,), in blocks: shape (D, D)."""
+    size = min(BLOCK, len(weights))
+    num_blocks, rest = divmod(len(weights), size)
+
+    def product(start: Array | int, length: int) -> Array:
+        part = jax.lax.dynamic_slice_in_dim(factors, start, length, 1)
+        return (part * jax.lax.dynamic_slice_in_dim(weights, start, length)) @ part.T
+
+    def add(k: Array, sum_: Array) -> Array:
+        return sum_ + product(k * size, size)
+
+    return jax.lax.fori_loop(
+        1, num_blocks, add, product(0, size) + product(num_blocks * size, rest)
+    )

@@ -16,11 +16,14 @@ from structbo.models import (
     AdditiveGP,
     Decomposition,
     EdgeBernoulli,
+    Periodic,
     Residual,
     cliques,
     edges,
     pairs,
 )
+from structbo.samplers import conditional as conditional_module
+from structbo.samplers import informed_edges
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.informed_edges import first_order_gains
 
@@ -100,6 +103,29 @@ def test_moves_between_all_neighbors(components, options, data, all_graphs):
         assert inside.all()
     else:
         assert 0 < inside.sum() < len(graphs)
+
+
+@pytest.mark.parametrize("rows", [{}, {"num_inducing": 4}], ids=["exact", "inducing"])
+def test_what_is_computed_when_it_is_needed_is_what_is_stored(monkeypatch, data, rows):
+    """Above some size, one-dimensional correlations are not kept, and products go in blocks."""
+    X, y = data(7, NUM_DIMS)
+    kernels = {1: Periodic()}
+    model = AdditiveGP(edges(0.3), residual=Residual(), categorical=(2,), kernels=kernels, **rows)
+    model = conditioned(model, (X, y))
+    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int).at[[0, 1], [1, 0]].set(1)
+
+    def evaluated():
+        conditional = Conditional(model, "Z", Z, (X, y), {})
+        start = conditional.start(Z)
+        moved = conditional.move(start, Z.at[[1, 2], [2, 1]].set(1))
+        return start.log_density, moved.log_density, first_order_gains(conditional, moved)
+
+    stored = jax.jit(evaluated)()
+    monkeypatch.setattr(conditional_module, "MAX_STORED", 0)
+    monkeypatch.setattr(informed_edges, "BLOCK", 5)
+    computed = jax.jit(lambda: evaluated())()
+    np.testing.assert_allclose(computed[:2], stored[:2], rtol=1e-12)
+    np.testing.assert_allclose(computed[2], stored[2], rtol=1e-4)
 
 
 def test_scaled_likelihood(data):
