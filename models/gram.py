@@ -25,6 +25,8 @@ from structbo.models.kernels.stationary import Stationary
 
 TILE = 64
 """Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
+MAX_WHOLE = 128**2
+"""Gram matrices of no more elements are computed at once: faster than to compute tiles twice."""
 Points = tuple[Array, Array, Array]
 """Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
 Weights = tuple[Array, Array]
@@ -281,7 +283,7 @@ def by_tiles(
     Returns:
         ``gram(x, other)``, shape (n, m).
     """
-    if len(x) * len(other) <= TILE**2 or jax.default_backend() != "cpu":
+    if len(x) * len(other) <= MAX_WHOLE or jax.default_backend() != "cpu":
         return gram(x, other)
     left, right = _tiled(x), _tiled(other)
     mask = jnp.ones(len(other), bool) if mask is None else mask

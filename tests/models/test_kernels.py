@@ -183,14 +183,14 @@ def test_covariance_is_the_dense_sum(case: Case):
     jax.tree.map(compare, gradients, expected[3])
 
 
-@pytest.mark.parametrize("num_counting", [70, 30])
+@pytest.mark.parametrize("num_counting", [130, 30])
 def test_tiles_of_many_points(num_counting: int):
-    """More points than a tile holds: the same matrix and gradient as without tiles.
+    """So many points that there are tiles: the same matrix and gradient as without tiles.
 
     Tiles without any point that counts are left out.
     """
-    x = jnp.array(np.random.default_rng(0).random((70, 2)))
-    counts = np.arange(70) < num_counting
+    x = jnp.array(np.random.default_rng(0).random((140, 2)))
+    counts = np.arange(140) < num_counting
 
     def covariance(period) -> AdditiveCovariance:
         members = Decomposition.of(jnp.array([[1, 0], [1, 1]], bool))
@@ -210,7 +210,7 @@ def test_tiles_of_many_points(num_counting: int):
         k = covariance(period)
         return sum(k.component_gram(c, x, x) for c in range(2))
 
-    weights = jax.random.normal(jax.random.key(0), (70, 70)) * np.outer(counts, counts)
+    weights = jax.random.normal(jax.random.key(0), (140, 140)) * np.outer(counts, counts)
     period = jnp.array([0.3])
     expected, *found = (
         jax.jit(jax.value_and_grad(lambda p, f=f: (f(p) * weights).sum()))(period)
@@ -218,9 +218,9 @@ def test_tiles_of_many_points(num_counting: int):
     )
     for one in found:
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), one, expected)
-    is_left_out = num_counting <= 35  # half of the points, which make a tile
-    assert bool((tiled(period)[35:, 35:] == 0.0).all()) == is_left_out
-    assert bool((rectangular(period)[:, 35:] == 0.0).all()) == is_left_out
+    is_left_out = num_counting <= 47  # a third of the points, which make a tile
+    assert bool((tiled(period)[47:, 47:] == 0.0).all()) == is_left_out
+    assert bool((rectangular(period)[:, 47:] == 0.0).all()) == is_left_out
 
 
 def test_drawn_functions_have_the_kernel_as_covariance(case: Case):

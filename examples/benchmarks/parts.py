@@ -1,0 +1,120 @@
+"""Where the time of a suggestion goes: which compiled programs take it, and what inside them.
+
+    python examples/benchmarks/parts.py [--cases 10,100 20,200 50,300]
+
+Milliseconds of processor time per warm suggestion, each after one more value; the table is
+results/parts.csv. "in the chain" and "in the starts" are what the program takes less with half of
+those moves, doubled, or two of three starts, tripled.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import csv
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from numpyro.infer import Gibbs
+
+import structbo as sb
+from structbo.maximizers import MultiStart
+from structbo.models.program import Program
+from structbo.samplers import Hamiltonian, InformedEdges
+
+NUM_ASKS = 6
+NAMES = {
+    "sweep": "chain",
+    "warp": "power of the transform",
+    "_members": "components of the draws",
+    "search_starts": "starts",
+    "_value_and_gradient": "gradient ascent",
+}
+"""What programs are called in the table."""
+COLUMNS = ("D", "n", "part", "calls", "ms")
+
+
+def sampler(num_moves: int, num_steps: int) -> Any:
+    """The default sampler of edges with other numbers of moves and leapfrog steps."""
+
+    def made(model: Any) -> Gibbs:
+        edges = InformedEdges(model, num_moves=num_moves)
+        return Gibbs([(edges, ["Z"]), (Hamiltonian(model, num_steps), None)])
+
+    return made
+
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "10 edge moves, in the chain": ("sweep", {"sampler": sampler(5, 10)}),
+    "10 leapfrog steps, in the chain": ("sweep", {"sampler": sampler(10, 5)}),
+    "coordinate ascent, in the starts": ("search_starts", {"maximizer": MultiStart(2, 8)}),
+}
+"""Settings with less of something, by name, and the program that has it."""
+
+
+def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter[str]]:
+    """Calls and milliseconds of programs per suggestion, and of all of it, "total"."""
+    calls, times, call = Counter[str](), Counter[str](), Program.__call__
+
+    def timed(program: Any, *args: Any, **kwargs: Any) -> Any:
+        begin = time.process_time()
+        result = jax.block_until_ready(call(program, *args, **kwargs))
+        calls[program.__name__] += 1
+        times[program.__name__] += time.process_time() - begin
+        return result
+
+    rng = np.random.default_rng(0)
+
+    def objective(x: np.ndarray) -> float:
+        return float(np.sin(5 * x[0] * x[1]) + x[2] * x[3] + 0.01 * rng.normal())
+
+    optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), "maximize", **settings)
+    for point in rng.random((n - NUM_ASKS, num_dims)):
+        optimizer.tell(point, objective(point))
+    optimizer.tell(trial := optimizer.ask(), objective(trial.params))
+    Program.__call__ = timed  # type: ignore[method-assign]
+    try:
+        for _ in range(NUM_ASKS):
+            begin = time.process_time()
+            trial = optimizer.ask()
+            times["total"] += time.process_time() - begin
+            optimizer.tell(trial, objective(trial.params))
+    finally:
+        Program.__call__ = call  # type: ignore[method-assign]
+    return calls, Counter({name: 1e3 * seconds / NUM_ASKS for name, seconds in times.items()})
+
+
+def rows_of(num_dims: int, n: int) -> list[tuple[str, float, float]]:
+    """Part, calls and milliseconds."""
+    calls, times = spent(num_dims, n)
+    rows = [(name, calls[key] / NUM_ASKS, times[key]) for key, name in NAMES.items()]
+    rows.append(("Python and the rest", 1.0, times["total"] - sum(row[2] for row in rows)))
+    share = {"search_starts": 3.0}  # one of three points moved along coordinates is left out
+    for name, (key, settings) in SETTINGS.items():
+        less = spent(num_dims, n, **settings)[1][key]
+        rows.append((name, calls[key] / NUM_ASKS, share.get(key, 2.0) * (times[key] - less)))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cases", nargs="+", default=["10,100", "20,200", "50,300"])
+    results = Path(__file__).parent / "results" / "parts.csv"
+    parser.add_argument("--results", type=Path, default=results)
+    arguments = parser.parse_args()
+    with arguments.results.open("w", buffering=1, newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
+        for num_dims, n in (map(int, case.split(",")) for case in arguments.cases):
+            for part, calls, milliseconds in rows_of(num_dims, n):
+                table.writerow((num_dims, n, part, f"{calls:.0f}", f"{milliseconds:.0f}"))
+                print(f"D = {num_dims}, n = {n}: {part:<35} {calls:>4.0f} {milliseconds:>8.0f} ms")
+
+
+if __name__ == "__main__":
+    main()
