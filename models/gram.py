@@ -46,13 +46,18 @@ def component_product(factors: Array | Callable[[Array], Array], members: Array)
     """
     factor = factors if callable(factors) else factors.__getitem__
     first = jnp.argmax(members)
+    others = members.at[first].set(False)
+    second = jnp.argmax(others)
 
     def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
         rest, product = state
         dim = jnp.argmax(rest)
         return rest.at[dim].set(False), product * factor(dim)
 
-    init = (members.at[first].set(False), jnp.where(members[first], factor(first), 1.0))
+    # Most components are pairs, which take one pass over the matrices.
+    product = jnp.where(members[first], factor(first), 1.0)
+    product = product * jnp.where(others[second], factor(second), 1.0)
+    init = (others.at[second].set(False), product)
     return jax.lax.while_loop(lambda s: s[0].any(), step, init)[1]
 
 
