@@ -21,7 +21,7 @@ from jax.tree_util import register_dataclass
 
 from structbo.models.decomposition import is_component, true_first
 from structbo.models.kernels.factors import Distances, correlation_factors, total
-from structbo.models.kernels.stationary import Stationary
+from structbo.models.kernels.stationary import Stationary, squared_exponential
 
 TILE = 64
 """Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
@@ -221,7 +221,6 @@ def _sums_of_others(
 additive_gram.defvjp(_additive_forward, _additive_backward)
 
 
-@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
     """Product over all dimensions; those whose lengthscale is infinite do not matter.
 
@@ -233,6 +232,22 @@ def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Point
     Returns:
         ``prod_d k_d``, shape (n, m).
     """
+    if kernel == squared_exponential and not categorical:
+        return _gaussian_gram(points)
+    product: Array = _product_by_dims(kernel, categorical, points)
+    return product
+
+
+def _gaussian_gram(points: Points) -> Array:
+    """``exp(-|z - z'|^2 / 2)``: the distance over all dimensions is one matrix product."""
+    x, other, lengthscale = points
+    left, right = x / lengthscale, other / lengthscale
+    norms = jnp.square(left).sum(1)[:, None] + jnp.square(right).sum(1)
+    return jnp.exp(-jnp.maximum(0.5 * norms - left @ right.T, 0.0))
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _product_by_dims(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
     x, other, lengthscale = points
     distances = Distances(categorical, *points)
 
@@ -252,7 +267,7 @@ def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Point
 def _product_forward(
     kernel: Stationary, categorical: tuple[int, ...], points: Points
 ) -> tuple[Array, tuple[Points, Array]]:
-    product: Array = product_gram(kernel, categorical, points)
+    product: Array = _product_by_dims(kernel, categorical, points)
     return product, (points, product)
 
 
@@ -267,7 +282,7 @@ def _product_backward(
     return (Distances(categorical, *points).pull_back(kernel, lambda dim: by_log),)
 
 
-product_gram.defvjp(_product_forward, _product_backward)
+_product_by_dims.defvjp(_product_forward, _product_backward)
 
 
 def by_tiles(
