@@ -8,7 +8,7 @@ from functools import lru_cache, update_wrapper, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from structbo.models.program import Program
-from structbo.models.values import content
+from structbo.models.values import ByContent
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -104,21 +104,6 @@ def compiled(
         return Compiled(function, len(constants))
 
     return decorate
-
-
-class ByContent:
-    """Arguments that are equal where they have the same content."""
-
-    def __init__(self, values: tuple[Any, ...]) -> None:
-        self.values = values
-        self._content = content(values)
-        self._hash = hash(self._content)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByContent) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return self._hash
 
 
 def return_freed_memory() -> None:

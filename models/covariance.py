@@ -129,7 +129,7 @@ class AdditiveCovariance:
         own = self._own_factors(z, other, lengthscale)
         return factors if own is None else own.into(factors)
 
-    def factor(self, dim: Array | int, x: Array, other: Array) -> Array:
+    def factor(self, dim: Array, x: Array, other: Array) -> Array:
         """Correlations in one dimension, one of `factors`, shape (n, m)."""
         return self._factor(dim, *self._projected(x, other), 1.0)
 
@@ -231,7 +231,7 @@ class AdditiveCovariance:
             gram += self.outputscale * self.rho * product[:, None] * factor
         return gram
 
-    def _factor(self, dim: Array | int, x: Array, other: Array, stretch: Array | float) -> Array:
+    def _factor(self, dim: Array, x: Array, other: Array, stretch: Array | float) -> Array:
         """Correlations in one dimension at ``stretch`` times the lengthscale, shape (n, m)."""
         lengthscale = stretch * self.lengthscale
         shared = self.shared_lengthscale(lengthscale)

@@ -1,21 +1,51 @@
-"""Compiled programs on disk, for the next process."""
+"""Compiled programs on disk, for the next process.
 
+JAX's persistent cache spares a process what XLA does, but not what comes before it: Python traces
+every program to find out that it is known. Programs of this package are therefore kept a second
+time, under names that are known without tracing: what they are made of, by content. Every version
+of what is installed has a folder of its own for both.
+"""
+
+import hashlib
+import importlib.util
+import logging
 import os
+import pickle
+import platform
 import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
+import jaxlib
+import numpy as np
+import numpyro
 
-from structbo.models.upstream import reset_cache
+from structbo.models.precision import is_double
+from structbo.models.upstream import deserialize_and_load, reset_cache, serialize
+from structbo.models.values import ByContent, Value, content
 
 PRIVATE = 0o700
+PACKAGES = ("structbo", "structbo.models", "structbo.samplers")
+"""Where the sources are that programs are made from."""
+INSTALLED = {"structbo", "jax", "jaxlib", "numpyro", "numpy", *sys.stdlib_module_names}
+"""Packages whose functions are known by their names and versions. Yours may change at any time."""
+_logger = logging.getLogger(__name__)
+_folder: Path | None = None
 
 
 def keep_programs(folder: str | os.PathLike[str] = "~/.cache/structbo") -> None:
     """Keeps what JAX compiles from now on in a folder, and reads from there what it has.
 
-    It is JAX's persistent cache, for all its programs, also those of other libraries. JAX runs
-    whatever lies in the folder: nobody else may have access to it.
+    It is JAX's persistent cache, for all its programs, also those of other libraries; those of this
+    package are beside it, and are not even traced again, unless they are made from functions of
+    your own. JAX runs whatever lies in the folder: nobody else may have access to it. Older
+    versions leave their programs there; the folder may be deleted at any time.
 
     Args:
         folder: where to; made if it does not exist.
@@ -29,11 +59,14 @@ def keep_programs(folder: str | os.PathLike[str] = "~/.cache/structbo") -> None:
         Traceback (most recent call last):
         NotADirectoryError: [Errno 20] Not a directory: '/etc/passwd/programs'
     """
+    global _folder
     path = Path(folder).expanduser().resolve()
     path.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     if os.name == "posix":
         _check_private(path)
-    jax.config.update("jax_compilation_cache_dir", str(path))
+    _folder = path / _version()
+    _folder.mkdir(mode=PRIVATE, exist_ok=True)
+    jax.config.update("jax_compilation_cache_dir", str(_folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     reset_cache()
 
@@ -47,3 +80,184 @@ def _check_private(path: Path) -> None:
             f"in it; its owner is user {found.st_uid}, its mode {mode:o}. Make it private (chmod "
             "700) if you trust what it holds, or give another folder."
         )
+
+
+class _Hits(threading.local):
+    """How many programs a thread has read from JAX's cache."""
+
+    number = 0
+
+    def count(self, event: str, **_: Any) -> None:
+        self.number += event.endswith("compilation_cache/cache_hits")
+
+
+_hits_of_thread = _Hits()
+jax.monitoring.register_event_listener(_hits_of_thread.count)
+
+
+class KeptProgram(NamedTuple):
+    """A program that a process before this one compiled.
+
+    Args:
+        result: the shapes and types of its result.
+        load: makes it callable, which takes some tenths of a second.
+    """
+
+    result: Any
+    load: Callable[[], Callable[..., Any]]
+
+    @classmethod
+    def read(cls, path: Path) -> "KeptProgram | None":
+        """The one that a file holds; None if there is none, or none that can be read."""
+        try:
+            with path.open("rb") as file:
+                trees, leaves = pickle.load(file)
+                start = file.tell()
+        except (OSError, EOFError, ValueError, AttributeError, pickle.UnpicklingError):
+            return None
+
+        def load() -> Callable[..., Any]:
+            _find_linear_algebra()
+            with path.open("rb") as file:
+                file.seek(start)
+                executable = file.read()
+            try:
+                loaded: Callable[..., Any] = deserialize_and_load(executable, *trees)
+            except Exception:  # whatever it is, the next process should not try again
+                path.unlink()
+                raise
+            _logger.debug("%s is taken from the programs that are kept", path.name)
+            return loaded
+
+        return cls(jax.tree.unflatten(trees[1], leaves), load)
+
+
+@cache
+def _find_linear_algebra() -> None:
+    """Makes JAX look for LAPACK, which it does to lower a call of it, not to load one."""
+    jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
+
+
+def write_program(path: Path, lowered: jax.stages.Lowered) -> None:
+    """Compiles a program and keeps it in a file, which appears when it is complete.
+
+    What JAX's own cache holds is left there: what has been read from it cannot be written again.
+
+    Args:
+        path: the file.
+        lowered: the program.
+    """
+    before = _hits_of_thread.number
+    compiled, result = lowered.compile(), lowered.out_info
+    if _hits_of_thread.number > before:
+        return
+    executable, *trees = serialize(compiled)
+    leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(result)]
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        pickle.dump((tuple(trees), leaves), file)
+        file.write(executable)
+    os.replace(file.name, path)
+
+
+def file_of_program(name: str, *parts: Any) -> Path | None:
+    """Where a program is kept.
+
+    Args:
+        name: of the function, with its module.
+        parts: all else that the program depends on, but for what is installed, settings of JAX and
+            the processor, which count anyway.
+
+    Returns:
+        The file, which need not exist; None if programs are not kept, or a part is not known by
+        its content, as a function of your own.
+    """
+    if _folder is None or not _is_installed(name):
+        return None
+    settings = sorted((k, str(v)) for k, v in jax.config.values.items() if "cache" not in k)
+    try:
+        named = settings, os.environ.get("XLA_FLAGS"), is_double(), name, name_of(parts)
+    except Unnamed as reason:
+        _logger.debug("%s is not kept: %s", name, reason)
+        return None
+    return _folder / f"structbo-{hashlib.sha256(repr(named).encode()).hexdigest()}"
+
+
+class Unnamed(ValueError):
+    """Something that another process could not know to be the same."""
+
+
+def name_of(value: Any) -> Any:
+    """What stands for a value in all processes: tuples of strings, bytes and integers.
+
+    Args:
+        value: what `content` knows, and trees of JAX.
+
+    Raises:
+        Unnamed: if it holds a function or class that is not of an installed package, or anything
+            that is equal to itself alone.
+
+    Example:
+        >>> name_of([1.5, np.arange(2)])  # doctest: +ELLIPSIS
+        ('builtins.list', (('builtins.float', '1.5'), ('numpy.ndarray', '<i8', (2,), b'...')))
+    """
+    return _name(content(value))
+
+
+def _name(known: Any) -> Any:
+    """The name of a content."""
+    if known is None or type(known) in (str, bytes, int, bool):
+        return known
+    if type(known) is tuple:
+        return tuple(map(_name, known))
+    if isinstance(known, Value):
+        return _qualified(type(known)), name_of(vars(known))
+    if isinstance(known, ByContent):
+        return _name(known.content)
+    if hasattr(known, "__qualname__"):
+        return _qualified(known)
+    if isinstance(known, jax.tree_util.PyTreeDef):
+        node = known.node_data()
+        return node and (*map(name_of, node), *map(name_of, known.children()))
+    if isinstance(known, np.dtype):
+        return str(known)
+    raise Unnamed(f"{known!r} is not known by its content.")
+
+
+def _qualified(value: Any) -> str:
+    """The name by which a class or function of an installed package is found."""
+    module, name = value.__module__, value.__qualname__
+    if module is None or not _is_installed(module) or "<" in name:
+        raise Unnamed(f"{value!r} is not of an installed package.")
+    return f"{module}.{name}"
+
+
+def _is_installed(name: str) -> bool:
+    return name.split(".")[0] in INSTALLED
+
+
+@cache
+def _version() -> str:
+    """Of all that programs are made from, and of the processor that they run on."""
+    sources = hashlib.sha256()
+    for path in sorted(_sources()):
+        sources.update(path.read_bytes())
+    versions = [module.__version__ for module in (jax, jaxlib, numpyro, np)]
+    sources.update(repr((sys.version, versions, _processor())).encode())
+    return sources.hexdigest()[:16]
+
+
+def _sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        found = importlib.util.find_spec(package)
+        for folder in (found and found.submodule_search_locations) or []:
+            yield from Path(folder).rglob("*.py")
+
+
+def _processor() -> tuple[str, str]:
+    """The kind of processor, and what it can do where the system says so."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return platform.machine(), features or platform.processor()

@@ -4,17 +4,21 @@ To trace a function takes Python, whose handlers of NumPyro belong to no thread.
 the result takes several times as long and needs no Python: it runs in a thread in the background,
 while other programs are traced, or an objective is evaluated. A second thread gains nothing where
 there are few processors, as XLA has threads of its own, and takes more memory.
+
+A program that is kept on disk, see `keep_programs`, takes neither: it is loaded in that thread.
 """
 
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, update_wrapper
+from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from structbo.models.kept_programs import KeptProgram, file_of_program, write_program
 from structbo.models.precision import is_double
 
 Parameters = ParamSpec("Parameters")
@@ -38,6 +42,8 @@ class Program(Generic[Parameters, Result]):
         function: traceable by JAX.
         constants: its first arguments.
         static: positions of arguments after these that are not traced.
+        made_of: of a function inside another one, all that it depends on besides its arguments and
+            the sources of this package; None if that is not known, and it cannot be kept on disk.
 
     Example:
         >>> double = Program(lambda x: 2.0 * x)
@@ -52,8 +58,13 @@ class Program(Generic[Parameters, Result]):
         function: Callable[..., Result],
         constants: tuple[Any, ...] = (),
         static: tuple[int, ...] = (),
+        made_of: tuple[Any, ...] | None = None,
     ) -> None:
         update_wrapper(self, function)
+        self._static = static
+        self._constants = constants
+        self._name = f"{function.__module__}.{function.__qualname__}"
+        self._made_of = () if made_of is None and "<locals>" not in self._name else made_of
 
         def traced(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
             return strongly_typed(function(*constants, *args, **kwargs))
@@ -63,12 +74,19 @@ class Program(Generic[Parameters, Result]):
         self._jitted = jax.jit(traced, static_argnums=static, compiler_options=options)
         self._called: set[Hashable] = set()
         self._prepared: dict[Hashable, tuple[Result, Future[None]]] = {}
+        self._loaded: dict[Hashable, Callable[..., Result]] = {}
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         shapes = _shapes((args, kwargs))
+        is_new = shapes not in self._called and shapes not in self._prepared
+        if is_new and self._file(args, kwargs) is not None:
+            self.prepare(*args, **kwargs)
         if shapes in self._prepared:
             wait([self._prepared.pop(shapes)[1]])
         self._called.add(shapes)
+        if shapes in self._loaded:
+            traced = (arg for i, arg in enumerate(args) if i not in self._static)
+            return self._loaded[shapes](*traced, **kwargs)
         result: Result = self._jitted(*args, **kwargs)
         return result
 
@@ -86,10 +104,31 @@ class Program(Generic[Parameters, Result]):
         if shapes in self._called:
             return _zeros(self.shapes(*args, **kwargs))
         if shapes not in self._prepared:
-            lowered = self._jitted.lower(*args, **kwargs)
-            compilation = _background().submit(_compile, lowered, is_double())
-            self._prepared[shapes] = _zeros(lowered.out_info), compilation
+            file = self._file(args, kwargs)
+            kept = None if file is None else KeptProgram.read(file)
+            if kept is not None:
+                loading = _background().submit(self._load, shapes, kept, is_double())
+                self._prepared[shapes] = _zeros(kept.result), loading
+            else:
+                lowered = self._jitted.lower(*args, **kwargs)
+                compilation = _background().submit(_compile, lowered, is_double(), file)
+                self._prepared[shapes] = _zeros(lowered.out_info), compilation
         return self._prepared[shapes][0]
+
+    def _file(self, args: Any, kwargs: Any) -> Path | None:
+        """Where the program of these arguments is kept; None if it is not."""
+        if self._made_of is None:
+            return None
+        static = [args[i] for i in self._static]
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        kinds = [(np.shape(leaf), str(getattr(leaf, "dtype", type(leaf)))) for leaf in leaves]
+        parts = self._constants, self._made_of, self._static, static, tree, kinds
+        return file_of_program(self._name, parts, compiler_options())
+
+    def _load(self, shapes: Hashable, kept: KeptProgram, is_double: bool) -> None:
+        """Loads a program; if that fails, as after an update of a driver, it is compiled."""
+        with jax.enable_x64(is_double):
+            self._loaded[shapes] = kept.load()
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result; nothing is compiled."""
@@ -118,10 +157,13 @@ def _zeros(shapes: Any) -> Any:
     return jax.tree.map(zeros, shapes)
 
 
-def _compile(lowered: jax.stages.Lowered, is_double: bool) -> None:
-    """Fills the cache of the function, where its next call finds the program."""
+def _compile(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) -> None:
+    """Fills the cache of the function, where its next call finds the program, and the file."""
     with jax.enable_x64(is_double):
-        lowered.compile()
+        if file is None:
+            lowered.compile()
+        else:
+            write_program(file, lowered)
 
 
 @cache

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.core
 import jax.experimental.compilation_cache.compilation_cache
+import jax.experimental.serialize_executable
 import jax.extend.core
 import numpyro.distributions.util
 import numpyro.infer.gibbs
@@ -18,6 +19,10 @@ Literal = jax.extend.core.Literal
 """A number in a trace, which depends on nothing."""
 reset_cache: Any = jax.experimental.compilation_cache.compilation_cache.reset_cache
 """Makes JAX look at the settings of its persistent cache once more."""
+serialize: Any = jax.experimental.serialize_executable.serialize
+"""A compiled program as bytes, and the trees of its arguments and its result."""
+deserialize_and_load: Any = jax.experimental.serialize_executable.deserialize_and_load
+"""The program that these are."""
 lazy_property: Any = numpyro.distributions.util.lazy_property
 """Attributes of distributions that are computed when they are first needed: no content."""
 validate_sample: Any = numpyro.distributions.util.validate_sample

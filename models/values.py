@@ -52,6 +52,21 @@ class Value(KeepsPrecision):
         return printed_call(self)
 
 
+class ByContent:
+    """Arguments that are equal where they have the same content."""
+
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
+        self.content = content(values)
+        self._hash = hash(self.content)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByContent) and self.content == other.content
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
 class _Same:
     """In place of something that cannot be hashed: equal to itself alone."""
 

@@ -18,7 +18,7 @@ from structbo.models import Model
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.models.program import Program
-from structbo.samplers import Sampler, default_sampler, kernel_of
+from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
 from structbo.samplers.hamiltonian import NUM_HELD
 from structbo.samplers.relocation import relocated
 
@@ -247,7 +247,12 @@ def compiled_sampler(
         warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
         return warping.data(data), warping
 
-    return CompiledSampler(Program(initialize), Program(sweep, static=(2,)), Program(warp))
+    made_of = model, num_dims, sampler, BLOCKS
+    return CompiledSampler(
+        Program(initialize, made_of=made_of),
+        Program(sweep, static=(2,), made_of=made_of),
+        Program(warp, made_of=made_of),
+    )
 
 
 def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:

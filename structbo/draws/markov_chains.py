@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 from structbo.models import Model
 from structbo.models.compilation import remembered
 from structbo.models.program import Program
-from structbo.samplers import Sampler, kernel_of
+from structbo.samplers import BLOCKS, Sampler, kernel_of
 from structbo.samplers.statistics import statistics_of
 
 NUM_REPORTS = 10
@@ -127,8 +127,12 @@ def _compiled_chain(
 
         return jax.lax.scan(step, state, length=num_steps)
 
+    made_of = model, sampler, num_dims, num_warmup, BLOCKS
     return _CompiledChain(
-        tuple(statistics), Program(start), Program(advance), Program(collect, static=(4,))
+        tuple(statistics),
+        Program(start, made_of=made_of),
+        Program(advance, made_of=made_of),
+        Program(collect, static=(4,), made_of=made_of),
     )
 
 

@@ -1,14 +1,24 @@
 """Compiled programs on disk: another process takes them from there, and nobody else can put any."""
 
 import json
+import logging
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
 import pytest
 
-from structbo import keep_programs
+from structbo import default_model, keep_programs
+from structbo.acquisition import UCB, LogEI
+from structbo.models import AdditiveGP, edges, kept_programs, pairs
+from structbo.models.kept_programs import Unnamed, name_of
+from structbo.models.program import Program
 
 PROGRAM = """
 import json, sys
@@ -30,20 +40,53 @@ print(json.dumps(len(hits)))
 """
 
 
-def hits_of_a_process(folder: Path) -> int:
+SUGGESTION = """
+import json, logging, sys
+import numpy as np
+import structbo as sb
+from structbo.models.program import Program
+
+logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(message)s")
+logging.getLogger("structbo.models.kept_programs").setLevel(logging.DEBUG)
+sb.keep_programs(sys.argv[1])
+x = np.random.default_rng(0).random((7, 2))
+points = sb.suggest(sb.Space.box([[0, 1]] * 2), x, np.sin(5 * x[:, 0] * x[:, 1]), seed=0)
+print(json.dumps(points.tolist()))
+"""
+FACTOR = """
+import json, sys
+import jax.numpy as jnp, numpy as np
+import structbo as sb
+from structbo.models.program import Program
+
+sb.keep_programs(sys.argv[1])
+print(json.dumps(Program(jnp.linalg.cholesky)(4.0 * np.eye(2, dtype="float32")).tolist()))
+"""
+
+
+def output_of_a_process(program: str, folder: Path) -> list[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(folder)],
+        [sys.executable, "-c", program, str(folder)],
         env=environment,
         check=True,
         capture_output=True,
         text=True,
     )
-    return json.loads(done.stdout)
+    return done.stdout.splitlines()
+
+
+def hits_of_a_process(folder: Path) -> int:
+    return json.loads(output_of_a_process(PROGRAM, folder)[0])
 
 
 def programs(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if path.name.endswith("-cache")}
+    return {path.name for path in folder.glob("*/*-cache")}
+
+
+def own_programs(folder: Path) -> dict[str, float]:
+    """Those of this package, and when they were written."""
+    return {path.name: path.stat().st_mtime for path in folder.rglob("structbo-*")}
 
 
 def test_the_second_process_compiles_nothing(tmp_path: Path):
@@ -54,6 +97,119 @@ def test_the_second_process_compiles_nothing(tmp_path: Path):
     assert any("drawn" in name for name in kept)
     assert hits_of_a_process(folder) == len(kept)
     assert programs(folder) == kept
+
+
+def test_linear_algebra_that_was_never_lowered_runs(tmp_path: Path):
+    """A loaded program calls LAPACK, which JAX finds only when it is made to."""
+    expected = output_of_a_process(FACTOR, tmp_path / "programs")
+    kept = own_programs(tmp_path)
+    assert json.loads(expected[0]) == [[2.0, 0.0], [0.0, 2.0]] and len(kept) == 1
+    assert output_of_a_process(FACTOR, tmp_path / "programs") == expected
+    assert own_programs(tmp_path) == kept
+
+
+@pytest.mark.nightly
+def test_the_second_process_suggests_the_same_and_traces_no_program(tmp_path: Path):
+    *said, points = output_of_a_process(SUGGESTION, tmp_path / "programs")
+    assert said == []
+    kept = own_programs(tmp_path)
+    *said, again = output_of_a_process(SUGGESTION, tmp_path / "programs")
+    assert len(said) == len(kept) > 4 and all("is taken from" in line for line in said)
+    assert again == points and own_programs(tmp_path) == kept
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this process keeps programs."""
+    monkeypatch.setattr(kept_programs, "_folder", tmp_path)
+    return tmp_path
+
+
+def total(x: Any, y: Any, times: int = 1) -> Any:
+    return times * (x + y).sum()
+
+
+total.__module__ = "structbo"
+
+
+def twice(x: Any) -> Any:
+    return 2.0 * x
+
+
+def test_another_program_of_the_same_parts_is_loaded(
+    folder: Path, caplog: pytest.LogCaptureFixture
+):
+    arguments = np.ones(3, "float32"), np.ones(3, "float32"), 2
+    assert float(Program(total, static=(2,))(*arguments)) == 12.0
+    assert len(own_programs(folder)) == 1
+    with caplog.at_level(logging.DEBUG, "structbo.models.kept_programs"):
+        made = Program(total, static=(2,))
+        assert made.prepare(*arguments).shape == ()
+        assert float(made(*arguments)) == 12.0 == float(made(*arguments))
+    assert [record.message for record in caplog.records if "is taken from" in record.message]
+    assert len(own_programs(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (np.ones(4, "float32"), np.ones(4, "float32"), 2),
+        (np.ones(3, "int32"), np.ones(3, "int32"), 2),
+        (np.ones(3, "float32"), np.ones(3, "float32"), 3),
+        (np.ones(3, "float32"), 1.0, 2),
+    ],
+    ids=["shape", "type", "static", "weak"],
+)
+def test_other_arguments_are_another_program(folder: Path, arguments: Any):
+    Program(total, static=(2,))(np.ones(3, "float32"), np.ones(3, "float32"), 2)
+    x, y, times = arguments
+    assert float(Program(total, static=(2,))(*arguments)) == times * float((x + y).sum())
+    assert len(own_programs(folder)) == 2
+
+
+@pytest.mark.parametrize("broken", [b"", b"nothing", b"all but the last bytes"])
+def test_a_broken_file_is_compiled_anew(folder: Path, broken: bytes):
+    arguments = np.ones(3, "float32"), np.ones(3, "float32")
+    assert float(Program(total)(*arguments)) == 6.0
+    (path,) = folder.iterdir()
+    path.write_bytes(broken if len(broken) < 10 else path.read_bytes()[:-99])
+    for _ in range(2):
+        assert float(Program(total)(*arguments)) == 6.0
+
+
+def test_functions_that_may_change_are_not_kept(folder: Path):
+    def local(x: Any) -> Any:
+        return twice(x)
+
+    local.__module__ = "structbo"
+
+    def own(num_dims: int) -> Any:
+        return pairs(jnp.zeros((num_dims, num_dims), int))
+
+    def of_model(model: Any, x: Any) -> Any:
+        return x
+
+    of_model.__module__, of_model.__qualname__ = "structbo", "of_model"
+    x = np.ones(2, "float32")
+    Program(twice)(x)
+    Program(local)(x)
+    Program(of_model, (AdditiveGP(own),))(x)
+    assert not own_programs(folder)
+    Program(of_model, (AdditiveGP(edges(0.2)),))(x)
+    assert len(own_programs(folder)) == 1
+
+
+def test_names_are_equal_where_contents_are():
+    models = [default_model(), default_model(), AdditiveGP(noise=dist.LogNormal(-4.0, 1.0))]
+    first, again, other = map(name_of, models)
+    assert first == again != other
+    trees = [jax.tree.structure({"a": (UCB(b), 1.0)}) for b in (1.0, 2.0)]
+    assert name_of(trees[0]) == name_of(trees[1])  # the number is a leaf
+    assert name_of(jax.tree.structure({"a": (LogEI(), 1.0)})) != name_of(trees[0])
+    assert name_of(jax.tree.structure({"b": (UCB(1.0), 1.0)})) != name_of(trees[0])
+    for unnamed in (lambda: 0, own_programs, object(), {"a": object()}):
+        with pytest.raises(Unnamed, match=r"not of an installed package|not known by its content"):
+            name_of(unnamed)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="folders have no modes")

@@ -33,9 +33,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     noted = []
     compile_ = program._compile
 
-    def noting(lowered: jax.stages.Lowered, is_double: bool) -> None:
+    def noting(lowered: jax.stages.Lowered, *others: Any) -> None:
         noted.append(lowered)
-        compile_(lowered, is_double)
+        compile_(lowered, *others)
 
     monkeypatch.setattr(program, "_compile", noting)
     return noted
@@ -78,7 +78,7 @@ def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) 
     may_end = threading.Event()
     ended = []
 
-    def slow(lowered: jax.stages.Lowered, is_double: bool) -> None:
+    def slow(lowered: jax.stages.Lowered, *_: Any) -> None:
         may_end.wait()
         time.sleep(0.05)
         ended.append(lowered)
@@ -96,7 +96,7 @@ def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_call_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(lowered: jax.stages.Lowered, is_double: bool) -> None:
+    def fails(*_: Any) -> None:
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(program, "_compile", fails)
