@@ -16,7 +16,10 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-CASES = ["10,250", "50,250", "50,500", "50,1000", "100,500", "200,500"]
+CASES = [
+    *("10,250", "10,1000", "10,2000", "10,5000"),
+    *("50,250", "50,500", "50,1000", "100,500", "100,1000", "200,500", "500,500"),
+]
 """Parameters and evaluations."""
 COLUMNS = ("D", "n", "first_s", "next_s", "MB")
 
