@@ -113,7 +113,10 @@ class KeptProgram(NamedTuple):
             with path.open("rb") as file:
                 trees, leaves = pickle.load(file)
                 start = file.tell()
-        except (OSError, EOFError, ValueError, AttributeError, pickle.UnpicklingError):
+        except FileNotFoundError:
+            return None
+        except Exception:  # a broken file may raise anything
+            _logger.warning("%s is broken and is written anew", path)
             return None
 
         def load() -> Callable[..., Any]:
