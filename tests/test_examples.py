@@ -91,7 +91,7 @@ NIGHTLY = {
     ),
     "benchmarks/mixing.py": Short("--seconds 0.2 --cases 3,20 --folder OUT"),
     "benchmarks/paired.py": Short(
-        "--bench OUT --problems rotated10 --methods structbo log_ei --seeds 0 1 "
+        "--bench OUT --problems rotated10 --methods structbo log_eqi --seeds 0 1 "
         "--results OUT/table.csv",
         {"BUDGETS": "{'rotated10': 22}", "COUNTS": "(21, 22)"},
     ),

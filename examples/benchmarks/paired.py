@@ -45,7 +45,7 @@ def with_known_graph(problem: Any, seed: int) -> Structbo:
 
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
-    "log_ei": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_ei"),
+    "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "known_graph": with_known_graph,
     "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
 }

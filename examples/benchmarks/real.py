@@ -1,6 +1,6 @@
-"""Real tuning tasks: the best value of structbo's default beside Optuna's samplers.
+"""Real tuning tasks: the best value of structbo's default beside Optuna's samplers and BoTorch's.
 
-    pip install -e ".[optuna]" torch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
+    pip install -e ".[optuna]" botorch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
     python examples/benchmarks/real.py --data ../shared/data
 
 Each folder of the data has a ``task.py``. Every run starts from the same 20 Sobol points. It is
@@ -13,6 +13,7 @@ from itertools import product
 
 import numpy as np
 import optuna
+from methods import BoTorch
 from optuna.trial import create_trial
 from real_tasks import Task
 from runs import Runs, parser
@@ -27,16 +28,35 @@ NUM_INITIAL = 20
 COUNTS = (50, 100)
 SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "structbo": lambda seed: StructboSampler(seed=seed),
+    "log_eqi": lambda seed: StructboSampler(seed=seed, criterion="log_eqi"),
     "gp": lambda seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
     "tpe": lambda seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=NUM_INITIAL),
 }
+COMPARED = ["structbo", "gp", "tpe", "botorch"]
+
+
+def initial_points(task: Task, seed: int) -> np.ndarray:
+    """Points of the unit cube, which all methods start from."""
+    sobol = qmc.Sobol(len(task.kinds), seed=seed)
+    return sobol.random_base2(NUM_INITIAL.bit_length())[:NUM_INITIAL]
+
+
+def run_botorch(task: Task, seed: int) -> np.ndarray:
+    """The best value of BoTorch's default after each evaluation; what is no number is rounded."""
+    running, values = BoTorch(len(task.kinds), seed=seed), []
+    points = list(initial_points(task, seed))
+    for n in range(max(COUNTS)):
+        if n >= NUM_INITIAL:
+            points += running.ask(1)
+        values.append(task(task.params(points[n])))
+        running.tell(points[n], values[n])
+    return np.maximum.accumulate(np.array(values, float))
 
 
 def run(task: Task, sampler: optuna.samplers.BaseSampler, seed: int) -> np.ndarray:
     """The best value after each evaluation."""
     study = optuna.create_study(direction="maximize", sampler=sampler)
-    sobol = qmc.Sobol(len(task.kinds), seed=seed)
-    for unit in sobol.random_base2(NUM_INITIAL.bit_length())[:NUM_INITIAL]:
+    for unit in initial_points(task, seed):
         params = task.params(unit)
         value = task(params)
         study.add_trial(create_trial(params=params, distributions=task.distributions, value=value))
@@ -46,10 +66,11 @@ def run(task: Task, sampler: optuna.samplers.BaseSampler, seed: int) -> np.ndarr
     return np.maximum.accumulate(np.array([trial.value for trial in study.trials], float))
 
 
-def ranks(runs: Runs, tasks: tuple[str, ...], column: int) -> dict[str, tuple[float, int]]:
+def ranks(
+    runs: Runs, tasks: tuple[str, ...], samplers: list[str], column: int
+) -> dict[str, tuple[float, int]]:
     """Mean rank of every sampler over tasks and seeds that all of them ran, 1 being the best."""
     values = {key: row[column] for key, row in runs.rows.items()}
-    samplers = list(dict.fromkeys(key[1] for key in values))
     cases = [(task, seed) for task, _, seed in values if task in tasks]
     complete = [
         [values[task, sampler, seed] for sampler in samplers]
@@ -64,14 +85,17 @@ def ranks(runs: Runs, tasks: tuple[str, ...], column: int) -> dict[str, tuple[fl
 
 def main() -> None:
     options = parser(__doc__.splitlines()[0], "real.csv", TASKS, folder="data")
-    options.add_argument("--samplers", nargs="+", choices=SAMPLERS, default=[*SAMPLERS])
+    options.add_argument("--samplers", nargs="+", choices=[*SAMPLERS, "botorch"], default=COMPARED)
     arguments = options.parse_args()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     runs = Runs(arguments.results, ("task", "sampler", "seed"), tuple(map(str, COUNTS)))
     for name, sampler, seed in product(arguments.problems, arguments.samplers, arguments.seeds):
         if (name, sampler, seed) not in runs:
             task = Task.load(arguments.data, name)
-            best = run(task, SAMPLERS[sampler](seed), seed)
+            is_botorch = sampler == "botorch"
+            best = (
+                run_botorch(task, seed) if is_botorch else run(task, SAMPLERS[sampler](seed), seed)
+            )
             runs.add((name, sampler, seed), [best[n - 1] for n in COUNTS])
     print(f"\n{'median best value':<24}", *(f"{n:>8}" for n in COUNTS), " seeds")
     for name, sampler in runs.settings():
@@ -80,7 +104,7 @@ def main() -> None:
         print(f"{name:<13}{sampler:<11}", *medians, f"{len(found):>6}")
     for half, tasks in {"development": DEVELOPMENT, "reporting": REPORTING}.items():
         for column, count in enumerate(COUNTS):
-            for sampler, (rank, cases) in ranks(runs, tasks, column).items():
+            for sampler, (rank, cases) in ranks(runs, tasks, arguments.samplers, column).items():
                 print(f"mean rank, {half}, {count}: {sampler:<9} {rank:.2f} of {cases} runs")
 
 

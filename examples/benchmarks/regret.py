@@ -76,11 +76,13 @@ def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
 def main() -> None:
     options = parser(__doc__.splitlines()[0], "regret.csv", list(PROBLEMS), PROBLEMS)
     options.add_argument("--edges-only", action="store_true", help="a model without the residual")
+    options.add_argument("--criterion", default="log_ei")
     arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    label = "without the residual" if arguments.edges_only else "structbo"
+    label = "structbo" if arguments.criterion == "log_ei" else arguments.criterion
+    label = "without the residual" if arguments.edges_only else label
     model = sb.default_model(has_residual=not arguments.edges_only)
     runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
     for family, seed in product(arguments.problems, arguments.seeds):
@@ -88,7 +90,9 @@ def main() -> None:
             continue
         problem = get_problem(f"{family}.{seed}" if family in ("star10", "grid9") else family)
         box = sb.Space.box([[0, 1]] * problem.D)
-        optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model)
+        optimizer = sb.Optimizer(
+            box, "maximize", seed=seed, model=model, criterion=arguments.criterion
+        )
         curve = run(problem, optimizer, seed, PROBLEMS[family])
         runs.add(
             (family, label, seed), [curve[n - 1] if n <= len(curve) else np.nan for n in COUNTS]

@@ -150,7 +150,7 @@ def _parser() -> argparse.ArgumentParser:
     next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
     next_points.add_argument("--data", type=Path, help="CSV file; by default nothing is known")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
-    next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_eqi")
+    next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
     next_points.add_argument("--out", type=Path, help="CSV or JSON file; by default stdout")
     next_points.add_argument("--format", choices=("csv", "json"), help="by default that of --out")
     next_points.set_defaults(run=_suggest)

@@ -196,7 +196,7 @@ class Engine:
         if not isinstance(self.method.criterion, LogEI):
             raise ValueError(
                 "the expected gain is known only of points that maximize it: use the criterion "
-                f'"log_eqi" or "log_ei", got {self.method.criterion}.'
+                f'"log_ei" or "log_eqi", got {self.method.criterion}.'
             )
         if self._maximum is None:
             return None

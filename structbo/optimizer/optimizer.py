@@ -244,7 +244,7 @@ class Optimizer(Record, KeepsPrecision):
 
         Returns:
             The criterion averaged over posterior draws, and the error of that mean, as if draws
-            were independent; both of shape (m,). For "log_eqi", "log_ei" and "log_pi" the
+            were independent; both of shape (m,). For "log_ei", "log_eqi" and "log_pi" the
             scores are logarithms, their errors relative.
 
         Raises:

@@ -33,7 +33,7 @@ class Settings(TypedDict, total=False):
         num_initial: with fewer finite values than this, points are quasi-random; by default twice
             the number of dimensions, between 4 and 20.
         criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
-            such as "log_eqi", "ucb" or "thompson", or an instance such as
+            such as "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
         maximizer: how the points are found where the criterion is largest, a name of
             `structbo.maximizers.MAXIMIZERS` such as "direct", or an instance such as
@@ -69,7 +69,7 @@ DEFAULTS = Settings(
     seed=0,
     model=None,
     num_initial=None,
-    criterion="log_eqi",
+    criterion="log_ei",
     maximizer="multi_start",
     batch="believer",
     sampler=default_sampler,

@@ -42,8 +42,8 @@ class StopBelowGain:
         patience: after how many points in a row with a smaller gain the run ends.
 
     Raises:
-        ValueError: if one is not positive; in the run, if its criterion is neither "log_eqi" nor
-            "log_ei".
+        ValueError: if one is not positive; in the run, if its criterion is neither "log_ei" nor
+            "log_eqi".
 
     Example:
         >>> import structbo as sb

@@ -143,7 +143,6 @@ def saas(
             lengthscale=sparse_axis_aligned(scale),
             categorical=space.categorical,
         ),
-        criterion="log_ei",
         num_initial=num_initial,
         inference=partial(_chain, num_draws=num_draws),
         warp=False,
