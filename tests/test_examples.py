@@ -119,7 +119,7 @@ NIGHTLY = {
     ),
     "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
     "benchmarks/scale.py": Short("--cases 5,24 6,24 --results OUT/table.csv"),
-    "benchmarks/suggest.py": Short("", {"CASES": "[(3, 12, 2, 'dpp_sample', 1.0)]"}),
+    "benchmarks/suggest.py": Short("", {"CASES": "[(3, 12, 2, 'dpp_sample')]"}),
     "studies/active_variables.py": Short(
         "--seeds 1 --folder OUT", {"SIZES": "(8,)", "LARGE": "8", "BUDGET": "60"}
     ),
