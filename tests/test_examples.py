@@ -95,7 +95,7 @@ NIGHTLY = {
         "--results OUT/table.csv",
         {"BUDGETS": "{'rotated10': 22}", "COUNTS": "(21, 22)"},
     ),
-    "benchmarks/parts.py": Short("--cases 3,28 --results OUT/table.csv", {"NUM_ASKS": "2"}),
+    "benchmarks/parts.py": Short("--cases 4,28 --results OUT/table.csv", {"NUM_ASKS": "2"}),
     "benchmarks/posterior.py": Short(
         "--data star-20 --chains 1 --folder OUT", {"NUM_DRAWS": "(2,)"}
     ),
