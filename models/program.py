@@ -33,7 +33,7 @@ has no other way to emit fusions, and does not know the first one."""
 
 
 class Program(Generic[Parameters, Result]):
-    """A function that is compiled once for all arguments of the same shapes.
+    """A function that is compiled once for all arguments of the same shapes and types.
 
     Arrays of its result have strong types, whatever they were made of, so that what takes them is
     compiled once as well. Only what is called outside of other compiled functions can be a program.
@@ -77,16 +77,16 @@ class Program(Generic[Parameters, Result]):
         self._loaded: dict[Hashable, Callable[..., Result]] = {}
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        shapes = _shapes((args, kwargs))
-        is_new = shapes not in self._called and shapes not in self._prepared
-        if is_new and self._file(args, kwargs) is not None:
+        kind = self._kind(args, kwargs)
+        is_new = kind not in self._called and kind not in self._prepared
+        if is_new and self._file(kind) is not None:
             self.prepare(*args, **kwargs)
-        if shapes in self._prepared:
-            wait([self._prepared.pop(shapes)[1]])
-        self._called.add(shapes)
-        if shapes in self._loaded:
+        if kind in self._prepared:
+            wait([self._prepared.pop(kind)[1]])
+        self._called.add(kind)
+        if kind in self._loaded:
             traced = (arg for i, arg in enumerate(args) if i not in self._static)
-            return self._loaded[shapes](*traced, **kwargs)
+            return self._loaded[kind](*traced, **kwargs)
         result: Result = self._jitted(*args, **kwargs)
         return result
 
@@ -100,35 +100,38 @@ class Program(Generic[Parameters, Result]):
             Zeros in the shapes of its result, from which other programs can be prepared; of random
             keys the shapes alone.
         """
-        shapes = _shapes((args, kwargs))
-        if shapes in self._called:
+        kind = self._kind(args, kwargs)
+        if kind in self._called:
             return _zeros(self.shapes(*args, **kwargs))
-        if shapes not in self._prepared:
-            file = self._file(args, kwargs)
+        if kind not in self._prepared:
+            file = self._file(kind)
             kept = None if file is None else KeptProgram.read(file)
             if kept is not None:
-                loading = _background().submit(self._load, shapes, kept, is_double())
-                self._prepared[shapes] = _zeros(kept.result), loading
+                loading = _background().submit(self._load, kind, kept, is_double())
+                self._prepared[kind] = _zeros(kept.result), loading
             else:
                 lowered = self._jitted.lower(*args, **kwargs)
                 compilation = _background().submit(_compile, lowered, is_double(), file)
-                self._prepared[shapes] = _zeros(lowered.out_info), compilation
-        return self._prepared[shapes][0]
+                self._prepared[kind] = _zeros(lowered.out_info), compilation
+        return self._prepared[kind][0]
 
-    def _file(self, args: Any, kwargs: Any) -> Path | None:
-        """Where the program of these arguments is kept; None if it is not."""
-        if self._made_of is None:
-            return None
-        static = [args[i] for i in self._static]
+    def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+        """What arguments have in common that share a program: trees, shapes, types, constants."""
         leaves, tree = jax.tree.flatten((args, kwargs))
         kinds = [(np.shape(leaf), str(getattr(leaf, "dtype", type(leaf)))) for leaf in leaves]
-        parts = self._constants, self._made_of, self._static, static, tree, kinds
-        return file_of_program(self._name, parts, compiler_options())
+        return tree, tuple(kinds), tuple(args[i] for i in self._static)
 
-    def _load(self, shapes: Hashable, kept: KeptProgram, is_double: bool) -> None:
-        """Loads a program; if that fails, as after an update of a driver, it is compiled."""
+    def _file(self, kind: Hashable) -> Path | None:
+        """Where the program of such arguments is kept; None if it is not."""
+        if self._made_of is None:
+            return None
+        parts = self._constants, self._made_of, self._static, kind, compiler_options()
+        return file_of_program(self._name, *parts)
+
+    def _load(self, kind: Hashable, kept: KeptProgram, is_double: bool) -> None:
+        """Loads a program; where that fails, the call compiles it."""
         with jax.enable_x64(is_double):
-            self._loaded[shapes] = kept.load()
+            self._loaded[kind] = kept.load()
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result; nothing is compiled."""
@@ -143,10 +146,6 @@ def strongly_typed(tree: Any) -> Any:
         return leaf if is_key else jax.lax.convert_element_type(leaf, leaf.dtype)
 
     return jax.tree.map(strong, jax.tree.map(jnp.asarray, tree))
-
-
-def _shapes(tree: Any) -> Hashable:
-    return tuple(getattr(leaf, "shape", ()) for leaf in jax.tree.leaves(tree))
 
 
 def _zeros(shapes: Any) -> Any:
