@@ -8,11 +8,11 @@ there are few processors, as XLA has threads of its own, and takes more memory.
 A program that is kept on disk, see `keep_programs`, takes neither: it is loaded in that thread.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, update_wrapper
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,22 @@ FAST_COMPILATION: dict[str, bool | int] = {
 }
 """Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
 has no other way to emit fusions, and does not know the first one."""
+
+
+class Kind(NamedTuple):
+    """What arguments have in common that share a program.
+
+    Args:
+        tree: their structure.
+        shapes: of their leaves.
+        types: of their leaves.
+        static: those that are not traced.
+    """
+
+    tree: Any
+    shapes: tuple[tuple[int, ...], ...]
+    types: tuple[Any, ...]
+    static: tuple[Any, ...]
 
 
 class Program(Generic[Parameters, Result]):
@@ -72,9 +88,9 @@ class Program(Generic[Parameters, Result]):
         traced.__name__ = function.__name__
         options = compiler_options()
         self._jitted = jax.jit(traced, static_argnums=static, compiler_options=options)
-        self._called: set[Hashable] = set()
-        self._prepared: dict[Hashable, tuple[Result, Future[None]]] = {}
-        self._loaded: dict[Hashable, Callable[..., Result]] = {}
+        self._called: set[Kind] = set()
+        self._prepared: dict[Kind, tuple[Result, Future[None]]] = {}
+        self._loaded: dict[Kind, Callable[..., Result]] = {}
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         kind = self._kind(args, kwargs)
@@ -115,20 +131,21 @@ class Program(Generic[Parameters, Result]):
                 self._prepared[kind] = _zeros(lowered.out_info), compilation
         return self._prepared[kind][0]
 
-    def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
-        """What arguments have in common that share a program: trees, shapes, types, constants."""
+    def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        kinds = [(np.shape(leaf), str(getattr(leaf, "dtype", type(leaf)))) for leaf in leaves]
-        return tree, tuple(kinds), tuple(args[i] for i in self._static)
+        shapes = tuple(getattr(leaf, "shape", ()) for leaf in leaves)
+        types = tuple(getattr(leaf, "dtype", type(leaf)) for leaf in leaves)
+        return Kind(tree, shapes, types, tuple(args[i] for i in self._static))
 
-    def _file(self, kind: Hashable) -> Path | None:
+    def _file(self, kind: Kind) -> Path | None:
         """Where the program of such arguments is kept; None if it is not."""
         if self._made_of is None:
             return None
-        parts = self._constants, self._made_of, self._static, kind, compiler_options()
+        named = kind._replace(types=tuple(map(str, kind.types)))
+        parts = self._constants, self._made_of, self._static, tuple(named), compiler_options()
         return file_of_program(self._name, *parts)
 
-    def _load(self, kind: Hashable, kept: KeptProgram, is_double: bool) -> None:
+    def _load(self, kind: Kind, kept: KeptProgram, is_double: bool) -> None:
         """Loads a program; where that fails, the call compiles it."""
         with jax.enable_x64(is_double):
             self._loaded[kind] = kept.load()
