@@ -116,7 +116,7 @@ class KeptProgram(NamedTuple):
         except FileNotFoundError:
             return None
         except Exception:  # a broken file may raise anything
-            _logger.warning("%s is broken and is written anew", path)
+            _discard(path)
             return None
 
         def load() -> Callable[..., Any]:
@@ -126,13 +126,19 @@ class KeptProgram(NamedTuple):
                 executable = file.read()
             try:
                 loaded: Callable[..., Any] = deserialize_and_load(executable, *trees)
-            except Exception:  # whatever it is, the next process should not try again
-                path.unlink()
+            except Exception:
+                _discard(path)
                 raise
             _logger.debug("%s is taken from the programs that are kept", path.name)
             return loaded
 
         return cls(jax.tree.unflatten(trees[1], leaves), load)
+
+
+def _discard(path: Path) -> None:
+    """Removes a broken file, so that the next process does not try it again."""
+    _logger.warning("%s is broken: the program is compiled", path)
+    path.unlink(missing_ok=True)
 
 
 @cache
@@ -156,9 +162,9 @@ def write_program(path: Path, lowered: jax.stages.Lowered) -> None:
         return
     executable, *trees = serialize(compiled)
     leaves = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(result)]
+    described = pickle.dumps((tuple(trees), leaves))
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        pickle.dump((tuple(trees), leaves), file)
-        file.write(executable)
+        file.write(described + executable)
     os.replace(file.name, path)
 
 

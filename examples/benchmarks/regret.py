@@ -81,8 +81,9 @@ def main() -> None:
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    label = "structbo" if arguments.criterion == "log_ei" else arguments.criterion
-    label = "without the residual" if arguments.edges_only else label
+    others = [arguments.criterion] if arguments.criterion != "log_ei" else []
+    others += ["without the residual"] if arguments.edges_only else []
+    label = ", ".join(others) or "structbo"
     model = sb.default_model(has_residual=not arguments.edges_only)
     runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
     for family, seed in product(arguments.problems, arguments.seeds):

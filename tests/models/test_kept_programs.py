@@ -44,7 +44,6 @@ SUGGESTION = """
 import json, logging, sys
 import numpy as np
 import structbo as sb
-from structbo.models.program import Program
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(message)s")
 logging.getLogger("structbo.models.kept_programs").setLevel(logging.DEBUG)
@@ -172,14 +171,17 @@ def test_other_arguments_are_another_program(folder: Path, arguments: Any):
         assert len(own_programs(folder)) == 2
 
 
-@pytest.mark.parametrize("broken", [b"", b"nothing", b"all but the last bytes"])
-def test_a_broken_file_is_compiled_anew(folder: Path, broken: bytes):
+@pytest.mark.parametrize("num_bytes", [0, 7, -99], ids=["empty", "a few", "all but the last"])
+def test_a_broken_file_is_compiled_anew(
+    folder: Path, num_bytes: int, caplog: pytest.LogCaptureFixture
+):
     arguments = np.ones(3, "float32"), np.ones(3, "float32")
     assert float(Program(total)(*arguments)) == 6.0
     (path,) = folder.iterdir()
-    path.write_bytes(broken if len(broken) < 10 else path.read_bytes()[:-99])
+    path.write_bytes(path.read_bytes()[:num_bytes])
     for _ in range(2):
         assert float(Program(total)(*arguments)) == 6.0
+    assert sum("is broken" in record.message for record in caplog.records) == 1
 
 
 def test_functions_that_may_change_are_not_kept(folder: Path):
