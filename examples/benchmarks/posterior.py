@@ -6,8 +6,8 @@ Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, af
 was added to those that its chain knows. It is compared with the long runs of
 `posterior_reference.py`: the error of edge probabilities, that of the quantiles of the other sites
 in units of their spread, and the log predictive density of unseen values that is lost. One thread;
-compilation is not counted. The table is results/posterior/posterior.csv, and there is a picture of
-every data set.
+compilation is not counted. Rows are added to results/posterior/posterior.csv as they are measured;
+those that are there are not measured again. There is a picture of every data set.
 """
 
 import os
@@ -16,7 +16,6 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import argparse
-import csv
 import json
 import time
 from itertools import product
@@ -30,6 +29,7 @@ from numpyro.infer import HMC, Gibbs
 from posterior_data import data_set
 from posterior_errors import errors
 from posterior_reference import FOLDER
+from runs import Runs
 
 import structbo as sb
 from structbo.data import Data
@@ -39,8 +39,8 @@ from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, Sampler, de
 from structbo.samplers import ParallelTempering as Tempering
 
 NUM_DRAWS = (4, 16, 64)
-ERRORS = ("edges", "sites", "density")
-COLUMNS = ("data", "sampler", "start", "draws", "CPU s", *ERRORS)
+STARTS = ("cold", "warm")
+KEYS, ERRORS = ("data", "sampler", "start", "draws"), ("edges", "sites", "density")
 
 
 def visited(model: Any) -> Gibbs:
@@ -74,7 +74,7 @@ def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dic
     """Seconds and errors, the means over chains: of cold starts, and of warm ones."""
     found, reference = data_set(name), json.loads((FOLDER / f"{name}.json").read_text())
     whole, before = (Data.padded(found.x[:m], found.y[:m]) for m in (None, -1))
-    results: dict[str, list[list[float]]] = {"cold": [], "warm": []}
+    results: dict[str, list[list[float]]] = {start: [] for start in STARTS}
     for seed in range(num_chains + 1):  # the first one compiles
         for start in results:
             chain = Chain(sb.default_model(), num_draws, seed, sampler)
@@ -86,34 +86,34 @@ def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dic
     return {start: np.mean(rows, axis=0).tolist() for start, rows in results.items()}
 
 
-def picture(name: str, rows: list[list[str]], folder: Path) -> None:
+def picture(name: str, runs: Runs, folder: Path) -> None:
     """Errors over processor time, a line for every sampler."""
     figure = Figure(figsize=(11.0, 3.0), layout="constrained")
-    for column, axes in enumerate(figure.subplots(1, len(ERRORS)), start=5):
-        for sampler, (start, style) in product(SAMPLERS, {"cold": "--", "warm": "-"}.items()):
-            own = np.array([r[4:] for r in rows if r[:3] == [name, sampler, start]], float)
+    for column, axes in enumerate(figure.subplots(1, len(ERRORS)), start=1):
+        for sampler, (start, style) in product(SAMPLERS, zip(STARTS, ("--", "-"), strict=True)):
+            own = runs.of_seeds(name, sampler, start)
             look = {"color": f"C{[*SAMPLERS].index(sampler)}", "linestyle": style, "marker": "."}
             if len(own):
-                axes.plot(own[:, 0], own[:, column - 4], label=f"{sampler}, {start}", **look)
-        axes.set(xscale="log", xlabel="CPU seconds", title=f"error of {COLUMNS[column]}")
+                axes.plot(own[:, 0], own[:, column], label=f"{sampler}, {start}", **look)
+        axes.set(xscale="log", xlabel="CPU seconds", title=f"error of {ERRORS[column - 1]}")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize="x-small")
     figure.savefig(folder / f"{name}.png", dpi=110)
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=sorted(p.stem for p in FOLDER.glob("*.json")))
     parser.add_argument("--chains", type=int, default=4)
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()
-    rows: list[list[str]] = []
-    with open(options.folder / "posterior.csv", "w", buffering=1, newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
-        for name, (sampler, kernel), n in product(options.data, SAMPLERS.items(), NUM_DRAWS):
-            for start, numbers in measure(name, kernel, n, options.chains).items():
-                rows.append([name, sampler, start, str(n), *(f"{v:.3g}" for v in numbers)])
-                table.writerow(rows[-1])
-                print(*rows[-1], flush=True)
+    runs = Runs(options.folder / "posterior.csv", KEYS, ("CPU s", *ERRORS))
     for name in options.data:
-        picture(name, rows, options.folder)
+        for (sampler, kernel), n in product(SAMPLERS.items(), NUM_DRAWS):
+            if (name, sampler, STARTS[-1], n) not in runs:
+                for start, numbers in measure(name, kernel, n, options.chains).items():
+                    runs.add((name, sampler, start, n), numbers)
+        picture(name, runs, options.folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,6 +16,9 @@ from structbo.models.arguments import check_fraction
 from structbo.models.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
+LEAST_SIZE = 256
+"""Of a kernel, padding counted: regions differ from batch to batch, and each size is compiled."""
+
 
 @dataclass(frozen=True)
 class DPPMax:
@@ -75,6 +78,6 @@ def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], Float
     """
     items = np.flatnonzero(problem.region(q - 1))
     covariance = problem.hallucinated.given(problem.start).covariance[np.ix_(items, items)]
-    kernel = np.zeros((padded_size(len(items)),) * 2)
+    kernel = np.zeros((max(padded_size(len(items)), LEAST_SIZE),) * 2)
     kernel[: len(items), : len(items)] = np.eye(len(items)) + covariance / problem.ground.noise
     return items, kernel

@@ -22,6 +22,7 @@ from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import BoolArray, FloatArray
 from structbo.models.precision import double_precision
+from structbo.models.program import Program
 
 LEAST_NOISE = 1e-8
 """Relative to the prior variance. Variances that are smaller drown in the round-off of covariances,
@@ -55,12 +56,18 @@ class GroundSet:
             points: candidates in the unit cube, shape (m, D).
         """
         with double_precision():
-            moments = jax.tree.map(np.asarray, _moments(posteriors, jnp.asarray(padded(points))))
+            moments = jax.tree.map(np.asarray, _moments(posteriors, padded(points)))
         mean, covariance, noise = moments
         available = np.zeros(len(points), bool)
         available[np.unique(points, axis=0, return_index=True)[1]] = True
         kept = slice(len(points))
         return cls(points, mean[kept], covariance[kept, kept], float(noise), available)
+
+    @staticmethod
+    def prepare(posteriors: ConditionedGP, points: FloatArray) -> None:
+        """Compiles `of` in the background, for as many posteriors and points, with any values."""
+        with double_precision():
+            _moments.prepare(posteriors, padded(points))
 
     @property
     def deviation(self) -> FloatArray:
@@ -95,7 +102,7 @@ class GroundSet:
         return int(np.argmax(np.where(eligible, scores, -np.inf)))
 
 
-@jax.jit
+@Program
 def _moments(posteriors: ConditionedGP, x: Array) -> tuple[Array, Array, Array]:
     """Mean, covariance and noise variance of the mixture, at points (m, D)."""
 

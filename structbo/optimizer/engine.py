@@ -102,7 +102,7 @@ class Engine:
         if np.isfinite(y).sum() < self._num_needed:
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
-            self._compile(x, len(pending), sem)
+            self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
         with double_precision():
             standardized = Standardized.of(y)
             known_noise = None if sem is None else (sem / standardized.scale) ** 2
@@ -148,14 +148,21 @@ class Engine:
         """
         size = padded_size(len(x))
         if size in self._sizes:
-            number, rows = num_soon(len(x)), size + 1
+            number, rows = num_soon(len(x), num_pending), size + 1
         else:
             number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
         if number:
-            self._compile(np.resize(x, (rows, self.space.num_dims)), 0, sem, number)
+            rest = np.resize(x, (rows, self.space.num_dims))
+            self._compile(rest, 0, sem, is_batch=num_pending > 1, number=number)
 
     def _compile(
-        self, x: FloatArray, num_pending: int, sem: FloatArray | None, number: int | None = None
+        self,
+        x: FloatArray,
+        num_pending: int,
+        sem: FloatArray | None,
+        *,
+        is_batch: bool,
+        number: int | None = None,
     ) -> None:
         """Compiles all programs of a proposal in the background, or the first few."""
         if self.chain is not None:
@@ -166,6 +173,7 @@ class Engine:
                     self._levels,
                     x,
                     num_pending=num_pending,
+                    is_batch=is_batch,
                     has_noise=sem is not None,
                 )
                 list(itertools.islice(steps, number))

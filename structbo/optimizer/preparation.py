@@ -5,6 +5,7 @@ next padded size, shortly before the observations reach it. A single `suggest` l
 its own proposal.
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,14 +14,16 @@ from structbo.data import Data, padded_size
 from structbo.draws import Chain
 from structbo.models.arrays import FloatArray
 from structbo.optimizer.settings import Method
-from structbo.proposal import Situation, prepared_search
+from structbo.proposal import Situation, prepared
 from structbo.space import Levels
 
-NUM_PROGRAMS = 7
-"""The steps of `programs` for a first proposal."""
+NUM_PROGRAMS = 9
+"""The steps of `programs` for a first proposal, two of them for batches only."""
+NUM_NEXT = 6
+"""Those for a next padded size, two of them for batches only."""
 SOON = 13 / 16
-"""When so much of a padded size is used, the next one is prepared. Many runs end before it, with
-50, 100 or 200 evaluations."""
+"""When so much of a padded size is used, preparing the next one begins. Many runs end before it,
+with 50, 100 or 200 evaluations."""
 
 
 def programs(
@@ -30,6 +33,7 @@ def programs(
     x: FloatArray,
     *,
     num_pending: int = 0,
+    is_batch: bool = False,
     has_noise: bool = False,
 ) -> Iterator[None]:
     """Compiles what a proposal needs, in the background: one program at every step.
@@ -40,6 +44,7 @@ def programs(
         levels: the legal coordinates.
         x: as many points as will be observed, shape (m, D), with any coordinates.
         num_pending: how many points will be pending.
+        is_batch: whether there will be several points, or pending ones.
         has_noise: whether there will be standard errors of values.
     """
     data = _table(x, has_noise)
@@ -47,27 +52,38 @@ def programs(
     rest = np.zeros((num_pending, x.shape[1]))
     searched = _table(np.concatenate([x, rest]), has_noise)
     situation = Situation(method.model, draws, searched, levels, pending=rest)
-    yield from prepared_search(situation, method.criterion, method.maximizer)
+    yield from prepared(
+        situation, method.criterion, method.batch, method.maximizer, is_batch=is_batch
+    )
 
 
 def num_first(num_missing: int) -> int:
     """How many programs of the first proposal should be prepared with so many points to go.
 
     Example:
-        >>> num_first(7), num_first(6), num_first(0)
-        (0, 1, 7)
+        >>> num_first(9), num_first(8), num_first(0)
+        (0, 1, 9)
     """
     return max(0, NUM_PROGRAMS - num_missing)
 
 
-def num_soon(num_observed: int) -> int:
+def num_soon(num_observed: int, num_pending: int = 1) -> int:
     """How many programs of the next padded size should be prepared with so many observations.
 
+    They are spread over the asks that are left, to the last one before the size grows.
+
+    Args:
+        num_observed: the observations so far.
+        num_pending: how many points are being evaluated.
+
     Example:
-        >>> num_soon(51), num_soon(53), num_soon(64)
-        (0, 1, 12)
+        >>> [num_soon(n) for n in (51, 52, 54, 62)], num_soon(56, num_pending=4)
+        ([0, 1, 2, 6], 4)
     """
-    return max(0, num_observed - int(SOON * padded_size(num_observed)))
+    size = padded_size(num_observed)
+    start = int(SOON * size)
+    used = (num_observed + num_pending - start) / (size - start)
+    return max(0, math.ceil(NUM_NEXT * used))
 
 
 def _table(x: FloatArray, has_noise: bool) -> Data:

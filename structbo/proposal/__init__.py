@@ -1,8 +1,7 @@
 """The next points: an acquisition averaged over draws, and where it is largest."""
 
 from structbo.proposal.candidates import candidate_points, is_new
-from structbo.proposal.next_points import propose
-from structbo.proposal.search import prepared_search
+from structbo.proposal.next_points import prepared, propose
 from structbo.proposal.situation import Proposal, Situation
 
 __all__ = [
@@ -10,6 +9,6 @@ __all__ = [
     "Situation",
     "candidate_points",
     "is_new",
-    "prepared_search",
+    "prepared",
     "propose",
 ]

@@ -5,7 +5,9 @@ the batch of pending points. The candidates are this point, the others that its 
 those of `candidate_points`.
 """
 
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +23,14 @@ from structbo.acquisition import (
 )
 from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
 from structbo.batches.criteria import TINY_DEVIATION
-from structbo.draws import condition
-from structbo.maximizers import Layout
-from structbo.models import ConditionedGP
+from structbo.data import Data
+from structbo.draws import Draws, condition
+from structbo.maximizers import Components, Layout
+from structbo.models import ConditionedGP, Model
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import best_observed, candidate_points, is_new
 from structbo.proposal.situation import Proposal, Situation
+from structbo.space import Levels
 
 NUM_CANDIDATES = 480
 """Few enough that with the first point's and some pending ones they are 512 at most."""
@@ -59,10 +63,7 @@ def from_candidates(
     data, num_observed = situation.data, situation.num_observed
     num_dims = data.x.shape[1]
     key_candidates, key_strategy = jax.random.split(key)
-    posteriors = _conditioned(situation.model, situation.draws, data)
-    landscape = _landscape(situation, posteriors)
-    parents = best_observed(data)
-    others = candidate_points(key_candidates, landscape, situation.levels, parents, NUM_CANDIDATES)
+    posteriors, others = candidates(*_arguments(situation, key_candidates))
     points = np.concatenate([*single.ranked, np.asarray(others)])
     known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], situation.pending])
     points = points[is_new(points, known)]
@@ -97,17 +98,68 @@ def from_candidates(
     return Proposal([*first, *points[chosen[1:], None]], single.acquisition)
 
 
-def _landscape(
-    situation: Situation, posteriors: ConditionedGP
-) -> tuple[AdditiveAcquisition, Layout] | None:
-    """The additive confidence bound and its junction tree; None where components share no axes."""
+def prepared_candidates(situation: Situation) -> Iterator[None]:
+    """Compiles what `from_candidates` needs, in the background: one program at every step.
+
+    Args:
+        situation: what will be known, with any values.
+    """
+    key = jax.eval_shape(jax.random.key, 0)
+    posteriors, others = candidates.prepare(*_arguments(situation, key))
+    yield
+    GroundSet.prepare(posteriors, others)
+    yield
+
+
+def _arguments(situation: Situation, key: Any) -> tuple[Any, ...]:
+    """Those of `candidates`."""
     union = situation.union
-    if union.is_projected:
-        return None
-    beta = HalfLog()(situation.num_observed, situation.data.x.shape[1])
-    contexts = jnp.full(len(posteriors.noise), beta)
-    bound = AdditiveAcquisition(posteriors, contexts, union.components, AdditiveUCB())
-    return bound, union.layouts[0]
+    return (
+        situation.model,
+        union.is_projected,
+        situation.draws,
+        situation.data,
+        union.components,
+        union.layouts[0],
+        situation.levels,
+        situation.num_observed,
+        key,
+    )
 
 
-_conditioned = compiled("model")(condition)
+@compiled("model", "is_projected")
+def candidates(
+    model: Model,
+    is_projected: bool,
+    draws: Draws,
+    data: Data,
+    components: Components,
+    layout: Layout,
+    levels: Levels,
+    num_observed: Array | float,
+    key: Array,
+) -> tuple[ConditionedGP, Array]:
+    """The posteriors of draws, and points all over the space to choose a batch from.
+
+    Args:
+        model: the NumPyro model.
+        is_projected: whether components share no axes: there is no additive acquisition then.
+        draws: posterior draws of the model's sites.
+        data: padded observations.
+        components: those of all draws.
+        layout: the junction tree of all of them.
+        levels: the legal coordinates.
+        num_observed: how many observations there are.
+        key: a JAX random key.
+
+    Returns:
+        The posteriors, stacked along the first axis, and shape (NUM_CANDIDATES, D).
+    """
+    posteriors = condition(model, draws, data)
+    landscape = None
+    if not is_projected:
+        beta = HalfLog()(num_observed, data.x.shape[1])
+        contexts = jnp.full(len(posteriors.noise), beta)
+        landscape = AdditiveAcquisition(posteriors, contexts, components, AdditiveUCB()), layout
+    parents = best_observed(data)
+    return posteriors, candidate_points(key, landscape, levels, parents, NUM_CANDIDATES)

@@ -5,6 +5,8 @@ junction tree; a third are neighbors of the best observed points; a third is spr
 an additive acquisition there are halves of the latter two.
 """
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,7 +31,7 @@ def candidate_points(
     parents: Array,
     number: int,
 ) -> Array:
-    """Legal points of the unit cube to compare by an acquisition.
+    """Legal points of the unit cube to compare by an acquisition; traceable.
 
     Args:
         key: a JAX random key.
@@ -41,21 +43,27 @@ def candidate_points(
     Returns:
         Shape (number, D); equal points are possible where variables are discrete.
     """
-    from scipy.stats import qmc
-
     key_tree, key_children, key_spread = jax.random.split(key, 3)
     num_drawn = 0 if landscape is None else number // 3
     num_children = (number - num_drawn) // 2
     num_spread, num_dims = number - num_drawn - num_children, parents.shape[1]
     children = perturbed(key_children, parents, num_children)
-    seed = int(jax.random.randint(key_spread, (), 0, np.iinfo(np.int32).max))
-    sequence = qmc.Sobol(num_dims, seed=seed)
-    spread = sequence.random_base2((num_spread - 1).bit_length())[:num_spread]
-    legal = jnp.concatenate([jax.vmap(levels.nearest)(children), levels.even(jnp.asarray(spread))])
+    spread = (_sobol(num_spread, num_dims) + jax.random.uniform(key_spread, (num_dims,))) % 1.0
+    legal = jnp.concatenate([jax.vmap(levels.nearest)(children), levels.even(spread)])
     if landscape is None:
         return legal
     drawn = sample_additive(key_tree, *landscape, levels, parents[0], num_drawn)
     return jnp.concatenate([jax.vmap(levels.nearest)(drawn), legal])
+
+
+@cache
+def _sobol(number: int, num_dims: int) -> FloatArray:
+    """Points that are spread evenly, the same ones every time: to be moved by a random shift."""
+    from scipy.stats import qmc
+
+    sequence = qmc.Sobol(num_dims, seed=0)
+    points: FloatArray = sequence.random_base2((number - 1).bit_length())[:number]
+    return points
 
 
 def best_observed(data: Data) -> Array:

@@ -1,5 +1,6 @@
 """The next points: one after the other, or by a strategy that chooses among candidates."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import jax
@@ -8,8 +9,9 @@ from jax import Array
 from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy, Hallucination
 from structbo.maximizers import Maximizer
-from structbo.proposal.batch import from_candidates
-from structbo.proposal.one_by_one import by_hallucination
+from structbo.proposal.batch import from_candidates, prepared_candidates
+from structbo.proposal.one_by_one import by_hallucination, prepared_fantasies
+from structbo.proposal.search import prepared_search
 from structbo.proposal.situation import Proposal, Situation
 
 
@@ -46,6 +48,30 @@ def propose(
     if num_points == 1 and not len(situation.pending):
         return single
     return from_candidates(situation, num_points, key_batch, criterion, strategy, single)
+
+
+def prepared(
+    situation: Situation,
+    criterion: Criterion,
+    strategy: BatchStrategy,
+    maximizer: Maximizer,
+    *,
+    is_batch: bool,
+) -> Iterator[None]:
+    """Compiles what `propose` needs, in the background: one program at every step.
+
+    Args:
+        situation: what will be known, with any values.
+        criterion: how single points will be judged.
+        strategy: how several points will be chosen.
+        maximizer: finds the points where the criterion is largest.
+        is_batch: whether there will be several points, or pending ones.
+    """
+    yield from prepared_search(situation, criterion, maximizer)
+    if is_batch and isinstance(strategy, Hallucination):
+        yield from prepared_fantasies(situation, strategy)
+    elif is_batch:
+        yield from prepared_candidates(situation)
 
 
 @partial(jax.jit, static_argnums=1)

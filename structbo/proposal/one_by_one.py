@@ -1,6 +1,6 @@
 """The next points, one after the other: each counts those before it as observed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -43,6 +43,20 @@ def by_hallucination(
     return Proposal(ranked, acquisitions[0])
 
 
+def prepared_fantasies(situation: Situation, strategy: Hallucination) -> Iterator[None]:
+    """Compiles what a few points need that count as observed, in the background, in one step.
+
+    Args:
+        situation: what will be known, with any values.
+        strategy: how these points get their values.
+    """
+    if strategy.lie is None:
+        data = situation.data
+        few = Data.padded(np.asarray(data.x)[:1], np.zeros(1))
+        _mean.prepare(situation.model, situation.draws, data, few.x)
+    yield
+
+
 def _with_fantasies(
     model: Model, draws: Draws, data: Data, points: FloatArray, lie: Lie | None
 ) -> Data:
@@ -51,7 +65,7 @@ def _with_fantasies(
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
     if lie is None:
         padded = Data.padded(points, np.zeros(len(points)))
-        values = np.asarray(_mean(model, draws, data, jnp.asarray(padded.x)))[: len(points)]
+        values = np.asarray(_mean(model, draws, data, padded.x))[: len(points)]
     else:
         values = np.full(len(points), lie(y))
     known = data.known_noise

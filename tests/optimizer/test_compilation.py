@@ -16,9 +16,9 @@ from structbo.models import AdditiveGP, partitions
 from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
-SIZES = (20, 64, 65, 104)
-NUM_SOON = 53
-"""The first number of observations with which the next padded size is prepared."""
+SIZES = (20, 64, 65, 103)
+SOON = range(52, 64)
+"""The numbers of observations with which the next padded size is prepared."""
 PREPARED = ["warp", "sweep", "search_starts", "_value_and_gradient"]
 FUNCTIONS = {"initialize", "sweep", "_members", "search_starts", "_value_and_gradient"}
 """All that is compiled for a suggestion, but for the few primitives that run outside of them."""
@@ -29,6 +29,12 @@ def table(num_points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     x = SPACE.snap(np.random.default_rng(seed).random((num_points, 3)))
     pair = x[:, 0] * x[:, 1] if seed % 2 else x[:, 1] * x[:, 2]
     return x, np.sin(6.0 * x[:, 0]) + 3.0 * pair
+
+
+def waves(num_points: int, num_dims: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points and values. Each test has dimensions of its own, whose programs no other compiled."""
+    x = np.random.default_rng(0).random((num_points, num_dims))
+    return x, np.sin(x.sum(1))
 
 
 def test_the_counter_counts(compiled) -> None:
@@ -78,13 +84,35 @@ def test_a_growing_table_compiles_shortly_before_its_padded_size_grows(compiled)
 
 
 @pytest.mark.nightly
-def test_one_program_is_prepared_after_each_proposal(compiled) -> None:
+def test_at_most_one_program_is_prepared_after_a_proposal(compiled) -> None:
     engine = Engine(Space.box([[0.0, 1.0]] * 5), seed=0)
-    x = np.random.default_rng(0).random((60, 5))
-    y = np.sin(x.sum(1))
-    compiled(proposals(engine, x, y, NUM_SOON - 1))
-    for n, name in enumerate(PREPARED, start=NUM_SOON):
-        assert compiled(proposals(engine, x, y, n)) == [name]
+    x, y = waves(64, 5)
+    compiled(proposals(engine, x, y, SOON[0] - 1))
+    new = [compiled(proposals(engine, x, y, n)) for n in SOON]
+    assert [len(names) for names in new[::2]] == [1, 1, 1, 1, 0, 0]
+    assert sum(new, []) == PREPARED
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("batch", "num_dims", "last"),
+    [("believer", 6, ["_mean"]), ("dpp_max", 8, ["candidates", "_moments"])],
+)
+def test_batches_are_prepared_with_their_first_points(batch, num_dims, last, compiled) -> None:
+    """What only a batch needs is compiled along with the rest, also for the next padded size."""
+    engine = Engine(Space.box([[0.0, 1.0]] * num_dims), seed=0, batch=batch, num_initial=20)
+    x, y = waves(72, num_dims)
+    none = np.empty((0, num_dims))
+
+    def asked(n: int) -> list[str]:
+        return [*compiled(lambda: engine.propose(x[:n], y[:n], none, 4))]
+
+    names = compiled(lambda: engine.prepare(x[:16], 4))
+    assert names[-len(last) :] == last
+    first = asked(20)
+    assert not {*first} & {*names}
+    assert compiled(lambda: engine.prepare(x[:60], 4)) == [*PREPARED, *last]
+    assert not {*asked(64), *asked(68)} & {*PREPARED, *last}
 
 
 def test_a_single_suggestion_prepares_nothing(compiled) -> None:
