@@ -27,7 +27,7 @@ NAMES = [
         for n in (20, 50, 100, 200)
         for name in ("star", "grid", "styblinski", "rotated")
     ),
-    *("graph15-50", "graph15-100", "graph20-100", "graph20-200", "hartmann-100"),
+    *("graph15-50", "graph15-100", "graph20-100", "graph20-200", "hartmann-100", "svr-100"),
 ]
 NUM_CHAINS, FIRST_LENGTH = 4, 1000
 MAX_R_HAT = 1.01
