@@ -43,10 +43,19 @@ def with_known_graph(problem: Any, seed: int) -> Structbo:
     return Structbo(problem.D, seed=seed, model=AdditiveGP(edges(graph)))
 
 
+def with_matern(problem: Any, seed: int) -> Structbo:
+    """The default model with a kernel of rougher functions."""
+    from structbo.models import AdditiveGP, Residual, matern52
+
+    model = AdditiveGP(kernel=matern52, residual=Residual())
+    return Structbo(problem.D, seed=seed, model=model)
+
+
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "known_graph": with_known_graph,
+    "matern52": with_matern,
     "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
 }
 

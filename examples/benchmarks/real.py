@@ -20,17 +20,28 @@ from runs import Runs, parser
 from scipy.stats import qmc, rankdata
 
 from structbo.integrations.optuna import StructboSampler
+from structbo.models import AdditiveGP, Residual, matern52
 
 DEVELOPMENT = ("svr", "lightgbm", "cascade")
 REPORTING = ("mlp", "boosting", "abalone", "completion")
 TASKS = (*DEVELOPMENT, *REPORTING)
 NUM_INITIAL = 20
 COUNTS = (50, 100)
-SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
-    "structbo": lambda seed: StructboSampler(seed=seed),
-    "log_eqi": lambda seed: StructboSampler(seed=seed, criterion="log_eqi"),
-    "gp": lambda seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
-    "tpe": lambda seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=NUM_INITIAL),
+
+
+def with_matern(task: Task, seed: int) -> StructboSampler:
+    """The default model with a kernel of rougher functions."""
+    categorical = tuple(d for d, kind in enumerate(task.kinds) if kind == "cat")
+    model = AdditiveGP(kernel=matern52, residual=Residual(), categorical=categorical)
+    return StructboSampler(seed=seed, model=model)
+
+
+SAMPLERS: dict[str, Callable[[Task, int], optuna.samplers.BaseSampler]] = {
+    "structbo": lambda _, seed: StructboSampler(seed=seed),
+    "log_eqi": lambda _, seed: StructboSampler(seed=seed, criterion="log_eqi"),
+    "matern52": with_matern,
+    "gp": lambda _, seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
+    "tpe": lambda _, seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=NUM_INITIAL),
 }
 COMPARED = ["structbo", "gp", "tpe", "botorch"]
 
@@ -94,12 +105,14 @@ def main() -> None:
             task = Task.load(arguments.data, name)
             is_botorch = sampler == "botorch"
             best = (
-                run_botorch(task, seed) if is_botorch else run(task, SAMPLERS[sampler](seed), seed)
+                run_botorch(task, seed)
+                if is_botorch
+                else run(task, SAMPLERS[sampler](task, seed), seed)
             )
             runs.add((name, sampler, seed), [best[n - 1] for n in COUNTS])
     print(f"\n{'median best value':<24}", *(f"{n:>8}" for n in COUNTS), " seeds")
-    for name, sampler in runs.settings():
-        found = runs.of_seeds(name, sampler)
+    for name, sampler in product(arguments.problems, arguments.samplers):
+        found = [runs.rows[name, sampler, str(seed)] for seed in arguments.seeds]
         medians = (f"{value:>8.4g}" for value in np.median(found, axis=0))
         print(f"{name:<13}{sampler:<11}", *medians, f"{len(found):>6}")
     for half, tasks in {"development": DEVELOPMENT, "reporting": REPORTING}.items():
