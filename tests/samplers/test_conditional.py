@@ -128,6 +128,17 @@ def test_what_is_computed_when_it_is_needed_is_what_is_stored(monkeypatch, data,
     np.testing.assert_allclose(computed[2], stored[2], rtol=1e-4)
 
 
+@pytest.mark.parametrize("num_columns", [3, 10, 12])
+@pytest.mark.parametrize("num_used", [0, 1, 5, 6, 12])
+def test_products_of_factors_leave_out_padding_only(monkeypatch, num_columns, num_used):
+    monkeypatch.setattr(informed_edges, "BLOCK", 5)
+    rng = np.random.default_rng(0)
+    factors, weights = rng.normal(size=(4, num_columns)), rng.normal(size=num_columns)
+    weights[num_used:] = 0.0
+    found = jax.jit(lambda f, w: informed_edges.weighted_products(f, w))(factors, weights)
+    np.testing.assert_allclose(found, (factors * weights) @ factors.T, atol=1e-5)
+
+
 def test_scaled_likelihood(data):
     """A tempered model is the same model under a scale."""
     X, y = data(5, NUM_DIMS)
