@@ -21,14 +21,19 @@ class Result:
     optimizer: Optimizer
 
     @property
+    def best(self) -> Trial:
+        """The trial with the best value told, as `Optimizer.best`."""
+        return self.optimizer.best
+
+    @property
     def best_params(self) -> Any:
         """The point with the best value told; where values are noisy, see `best_trials`."""
-        return self.optimizer.best.params
+        return self.best.params
 
     @property
     def best_value(self) -> float:
         """The best value told, which is too good to be true where values are noisy."""
-        value = self.optimizer.best.value
+        value = self.best.value
         assert value is not None
         return value
 

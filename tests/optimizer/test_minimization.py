@@ -26,6 +26,7 @@ def test_minimize_comes_near_the_optimum_of_a_bowl() -> None:
     result = minimize(bowl, BOX, 14)
     assert len(result.trials) == 14
     assert result.best_value == bowl(result.best_params) == min(t.value for t in result.trials)
+    assert result.best == result.optimizer.best and result.best.value == result.best_value
     assert result.best_value < 2e-3
 
 
