@@ -120,6 +120,9 @@ NIGHTLY = {
     "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
     "benchmarks/scale.py": Short("--cases 5,24 6,24 --results OUT/table.csv"),
     "benchmarks/suggest.py": Short("", {"CASES": "[(3, 12, 2, 'dpp_sample')]"}),
+    "benchmarks/svr_values.py": Short(
+        "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)
+    ),
     "studies/active_variables.py": Short(
         "--seeds 1 --folder OUT", {"SIZES": "(8,)", "LARGE": "8", "BUDGET": "60"}
     ),

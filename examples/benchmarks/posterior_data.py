@@ -1,12 +1,5 @@
-"""Data sets whose posteriors are known from long runs, for comparing samplers.
+"""Data sets whose posteriors are known from long runs, for comparing samplers."""
 
-    python examples/benchmarks/posterior_data.py --data ../shared/data
-
-evaluates the real task among them, the tuning of a support vector machine, which is read from
-results/posterior/svr.csv since.
-"""
-
-import argparse
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -88,7 +81,7 @@ def rotated(x: np.ndarray) -> np.ndarray:
 
 
 def svr(x: np.ndarray) -> np.ndarray:
-    """Minus the error of a support vector machine, at the first of the Sobol points."""
+    """Minus the error of a support vector machine at the first Sobol points, by `svr_values.py`."""
     return np.loadtxt(SVR)[: len(x)]
 
 
@@ -122,13 +115,3 @@ def data_set(name: str) -> DataSet:
     values = values + NOISE * rng.standard_normal(len(values))
     first, rest = slice(int(count)), slice(int(count), None)
     return DataSet(points[first], values[first], points[rest], values[rest])
-
-
-if __name__ == "__main__":
-    from real_tasks import Task
-
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    task = Task.load(parser.parse_args().data, "svr")
-    values = [task(task.params(point)) for point in sobol_points(FUNCTIONS["svr"][0])]
-    np.savetxt(SVR, values, fmt="%.6g")

@@ -31,8 +31,7 @@ COUNTS = (50, 100)
 
 def with_matern(task: Task, seed: int) -> StructboSampler:
     """The default model with a kernel of rougher functions."""
-    categorical = tuple(d for d, kind in enumerate(task.kinds) if kind == "cat")
-    model = AdditiveGP(kernel=matern52, residual=Residual(), categorical=categorical)
+    model = AdditiveGP(kernel=matern52, residual=Residual(), categorical=task.categorical)
     return StructboSampler(seed=seed, model=model)
 
 
@@ -48,8 +47,7 @@ COMPARED = ["structbo", "gp", "tpe", "botorch"]
 
 def initial_points(task: Task, seed: int) -> np.ndarray:
     """Points of the unit cube, which all methods start from."""
-    sobol = qmc.Sobol(len(task.kinds), seed=seed)
-    return sobol.random_base2(NUM_INITIAL.bit_length())[:NUM_INITIAL]
+    return np.asarray(qmc.Sobol(len(task.kinds), seed=seed).random(32)[:NUM_INITIAL])
 
 
 def run_botorch(task: Task, seed: int) -> np.ndarray:
@@ -103,18 +101,15 @@ def main() -> None:
     for name, sampler, seed in product(arguments.problems, arguments.samplers, arguments.seeds):
         if (name, sampler, seed) not in runs:
             task = Task.load(arguments.data, name)
-            is_botorch = sampler == "botorch"
-            best = (
-                run_botorch(task, seed)
-                if is_botorch
-                else run(task, SAMPLERS[sampler](task, seed), seed)
-            )
+            if sampler == "botorch":
+                best = run_botorch(task, seed)
+            else:
+                best = run(task, SAMPLERS[sampler](task, seed), seed)
             runs.add((name, sampler, seed), [best[n - 1] for n in COUNTS])
-    print(f"\n{'median best value':<24}", *(f"{n:>8}" for n in COUNTS), " seeds")
+    print(f"\n{'median best value':<24}", *(f"{n:>8}" for n in COUNTS))
     for name, sampler in product(arguments.problems, arguments.samplers):
         found = [runs.rows[name, sampler, str(seed)] for seed in arguments.seeds]
-        medians = (f"{value:>8.4g}" for value in np.median(found, axis=0))
-        print(f"{name:<13}{sampler:<11}", *medians, f"{len(found):>6}")
+        print(f"{name:<13}{sampler:<11}", *(f"{v:>8.4g}" for v in np.median(found, axis=0)))
     for half, tasks in {"development": DEVELOPMENT, "reporting": REPORTING}.items():
         for column, count in enumerate(COUNTS):
             for sampler, (rank, cases) in ranks(runs, tasks, arguments.samplers, column).items():

@@ -63,6 +63,11 @@ class Task(NamedTuple):
             for d, (kind, (low, high)) in enumerate(zip(self.kinds, self.bounds, strict=True))
         }
 
+    @property
+    def categorical(self) -> tuple[int, ...]:
+        """Indices of the categories."""
+        return tuple(d for d, kind in enumerate(self.kinds) if kind == "cat")
+
     def params(self, unit: np.ndarray) -> dict[str, Any]:
         """The parameters at a point of the unit cube."""
         x = self.bounds[:, 0] + unit * (self.bounds[:, 1] - self.bounds[:, 0])

@@ -21,8 +21,8 @@ from jax import Array
 from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.arrays import BoolArray, FloatArray
+from structbo.models.compilation import compiled
 from structbo.models.precision import double_precision
-from structbo.models.program import Program
 
 LEAST_NOISE = 1e-8
 """Relative to the prior variance. Variances that are smaller drown in the round-off of covariances,
@@ -102,9 +102,10 @@ class GroundSet:
         return int(np.argmax(np.where(eligible, scores, -np.inf)))
 
 
-@Program
-def _moments(posteriors: ConditionedGP, x: Array) -> tuple[Array, Array, Array]:
+@compiled()
+def _moments(posteriors: ConditionedGP, points: FloatArray) -> tuple[Array, Array, Array]:
     """Mean, covariance and noise variance of the mixture, at points (m, D)."""
+    x = jnp.asarray(points)
 
     def add(total: Array, posterior: ConditionedGP) -> tuple[Array, tuple[Array, Array]]:
         covariance = posterior.covariance_between(x, x)

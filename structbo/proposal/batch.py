@@ -107,7 +107,7 @@ def prepared_candidates(situation: Situation) -> Iterator[None]:
     key = jax.eval_shape(jax.random.key, 0)
     posteriors, others = candidates.prepare(*_arguments(situation, key))
     yield
-    GroundSet.prepare(posteriors, others)
+    GroundSet.prepare(posteriors, np.asarray(others))
     yield
 
 

@@ -48,7 +48,8 @@ def candidate_points(
     num_children = (number - num_drawn) // 2
     num_spread, num_dims = number - num_drawn - num_children, parents.shape[1]
     children = perturbed(key_children, parents, num_children)
-    spread = (_sobol(num_spread, num_dims) + jax.random.uniform(key_spread, (num_dims,))) % 1.0
+    shift = jax.random.uniform(key_spread, (num_dims,))
+    spread = (jnp.asarray(_sobol(num_spread, num_dims)) + shift) % 1.0
     legal = jnp.concatenate([jax.vmap(levels.nearest)(children), levels.even(spread)])
     if landscape is None:
         return legal

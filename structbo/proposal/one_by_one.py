@@ -75,6 +75,7 @@ def _with_fantasies(
 
 
 @compiled("model")
-def _mean(model: Model, draws: Draws, data: Data, x: Array) -> Array:
+def _mean(model: Model, draws: Draws, data: Data, x: Array | np.ndarray) -> Array:
     """The posterior mean at points, averaged over draws."""
-    return jax.lax.map(lambda p: p.predict(x)[0], condition(model, draws, data)).mean(0)
+    points = jnp.asarray(x)
+    return jax.lax.map(lambda p: p.predict(points)[0], condition(model, draws, data)).mean(0)

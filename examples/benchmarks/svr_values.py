@@ -1,0 +1,25 @@
+"""Evaluates the real task among the data sets of `posterior.py`: a support vector machine's tuning.
+
+    pip install scikit-learn
+    python examples/benchmarks/svr_values.py --data ../shared/data
+
+The values at the Sobol points go to results/posterior/svr.csv, from which they are read since.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from posterior_data import SVR, sobol_points
+from real_tasks import Task
+
+TASK = "svr"
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--values", type=Path, default=SVR)
+    arguments = parser.parse_args()
+    task = Task.load(arguments.data, TASK)
+    values = [task(task.params(point)) for point in sobol_points(len(task.kinds))]
+    np.savetxt(arguments.values, values, fmt="%.6g")
