@@ -152,8 +152,8 @@ class Engine:
         else:
             number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
         if number:
-            rest = np.resize(x, (rows, self.space.num_dims))
-            self._compile(rest, 0, sem, is_batch=num_pending > 1, number=number)
+            table = np.resize(x, (rows, self.space.num_dims))
+            self._compile(table, 0, sem, is_batch=num_pending > 1, number=number)
 
     def _compile(
         self,
