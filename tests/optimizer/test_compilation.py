@@ -13,6 +13,7 @@ import pytest
 from structbo import Categorical, Integer, Space, suggest
 from structbo.draws import maximum_likelihood
 from structbo.models import AdditiveGP, partitions
+from structbo.models.program import compiler_options
 from structbo.optimizer import Engine
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
@@ -51,6 +52,7 @@ def test_the_counter_counts(compiled) -> None:
 def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
     """Hardly any besides the large ones: every operation outside of them is one more program."""
     jax.clear_caches()
+    compiler_options()  # tries them out, once for a process
     x = np.random.default_rng(0).random((8, 4))
     engine = Engine(Space.box([[0.0, 1.0]] * 4), seed=0)
     names = compiled(lambda: engine.propose(x, x.sum(1), np.empty((0, 4)), 1))
