@@ -96,6 +96,9 @@ NIGHTLY = {
         {"BUDGETS": "{'rotated10': 22}", "COUNTS": "(21, 22)"},
     ),
     "benchmarks/parts.py": Short("--cases 4,28 --results OUT/table.csv", {"NUM_ASKS": "2"}),
+    "benchmarks/pictures.py": Short(
+        f"--bench OUT --tables {EXAMPLES}/benchmarks/results --output OUT"
+    ),
     "benchmarks/posterior.py": Short(
         "--data star-20 --chains 1 --folder OUT", {"NUM_DRAWS": "(2,)"}
     ),

@@ -7,10 +7,12 @@ below say what they are worth. With the true graph known there is no structure t
 
 Functions are draws from Gaussian processes that are sums over the edges of a graph, by
 ``GraphGP`` of the folder's ``problems.py``: a star, a grid, a random graph of 15 variables; and one
-whose directions are no axes. Both methods are told the same 20 Sobol points, with noise of 1 % of
-the range. Every run is a row of results/paired.csv; what is printed are medians, and the logarithm
-of the first method's regret over the second's of the same seed, with Wilcoxon's signed-rank test.
-``GraphGP`` notes the optima that it finds in the folder, which must be one that can be written.
+whose directions are no axes. With the model known, not only the graph but also the kernel and the
+noise are those of the function. Both methods are told the same 20 Sobol points, with noise of 1 %
+of the range. Every run is a row of results/paired.csv; what is printed are medians, and the
+logarithm of the first method's regret over the second's of the same seed, with Wilcoxon's
+signed-rank test. ``GraphGP`` notes the optima that it finds in the folder, which must be one that
+can be written.
 """
 
 import os
@@ -19,9 +21,11 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from methods import BoTorch, Structbo
 from random_functions import problem_of
@@ -31,6 +35,8 @@ from scipy.stats import qmc, wilcoxon
 BUDGETS = {"star10": 100, "grid9": 100, "graph15": 100, "rotated10": 200}
 COUNTS = (50, 100, 200)
 NUM_INITIAL = 20
+LENGTHSCALE = 0.2
+"""Of the kernels that graphs' functions are drawn with."""
 
 
 def with_known_graph(problem: Any, seed: int) -> Structbo:
@@ -41,6 +47,32 @@ def with_known_graph(problem: Any, seed: int) -> Structbo:
     for i, j in problem.structure:
         graph[i, j] = graph[j, i] = 1.0
     return Structbo(problem.D, seed=seed, model=AdditiveGP(edges(graph)))
+
+
+def with_known_model(problem: Any, seed: int) -> Structbo:
+    """The process that the function is drawn from, but for its variance and the noise."""
+    from numpyro.distributions import LogNormal
+
+    from structbo.models import AdditiveGP
+
+    members = np.zeros((len(problem.structure), problem.D), bool)
+    for row, edge in zip(members, problem.structure, strict=True):
+        row[list(edge)] = True
+    model = AdditiveGP(
+        partial(components, members),
+        lengthscale=LogNormal(np.log(LENGTHSCALE), 0.02),
+        outputscale=LogNormal(0.0, 0.3),
+        noise=LogNormal(np.log(1e-3), 0.5),
+    )
+    return Structbo(problem.D, seed=seed, model=model, warp=False)
+
+
+def components(members: np.ndarray, num_dims: int) -> Any:
+    """A decomposition that is certain, without main effects."""
+    from structbo.models import Decomposition
+
+    weights = np.full(len(members), 1.0 / len(members))
+    return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
 
 
 def with_matern(problem: Any, seed: int) -> Structbo:
@@ -55,6 +87,7 @@ METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "known_graph": with_known_graph,
+    "known_model": with_known_model,
     "matern52": with_matern,
     "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
 }

@@ -1,0 +1,139 @@
+"""Pictures of the tables of regret, of paired runs, of real tasks and of large problems.
+
+    python examples/benchmarks/pictures.py [--bench ../shared/bench]
+
+What is drawn was measured by `regret.py`, `paired.py`, `real.py` and `scale.py`, whose tables are
+in results/. The folder of the bench has the peers' runs that regret is drawn beside.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import paired
+import real
+import regret
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from runs import Runs
+
+FOLDER = Path(__file__).parent / "results"
+DEFAULT = "structbo"
+SIZES = (250, 500, 1000, 2000, 5000)
+
+
+def lines(axes: Axes, counts: Sequence[int], curves: Mapping[str, np.ndarray], title: str) -> None:
+    """Median regret after numbers of evaluations, the default drawn bold."""
+    for name, values in curves.items():
+        width = 2.5 if name == DEFAULT else 1.0
+        axes.plot(counts, values, marker=".", linewidth=width, label=name)
+    axes.set(yscale="log", title=title, xlabel="evaluations")
+
+
+def of_regret(folder: Path, bench: Path) -> Figure:
+    """Median regret on the shared functions, beside the peers'."""
+    runs = Runs(folder / "regret.csv", *columns(("problem", "model"), regret.COUNTS))
+    figure = Figure(figsize=(13.0, 5.5), layout="constrained")
+    for axes, problem in zip(figure.subplots(2, 4).flat, regret.PROBLEMS, strict=False):
+        own = np.median(runs.of_seeds(problem, DEFAULT), axis=0)
+        others = {name: np.array(row) for name, row in regret.peers(bench, problem).items()}
+        lines(axes, regret.COUNTS, {DEFAULT: own, **others}, problem)
+    return finished(figure)
+
+
+def of_pairs(folder: Path) -> Figure:
+    """Median regret on random functions, over the seeds that every method ran."""
+    runs = Runs(folder / "paired.csv", *columns(("problem", "method"), paired.COUNTS))
+    figure = Figure(figsize=(13.0, 3.2), layout="constrained")
+    for axes, family in zip(figure.subplots(1, len(paired.BUDGETS)), paired.BUDGETS, strict=True):
+        pairs = {
+            seed: row
+            for (problem, method, seed), row in runs.rows.items()
+            if problem == family and method == "BoTorch"
+        }
+        own = [runs.rows[family, DEFAULT, seed] for seed in pairs]
+        curves = {DEFAULT: np.median(own, axis=0), "BoTorch": np.median([*pairs.values()], axis=0)}
+        lines(axes, paired.COUNTS, curves, f"{family}, {len(own)} seeds")
+    return finished(figure)
+
+
+def of_tasks(folder: Path) -> Figure:
+    """Mean ranks on the real tasks, on which settings were chosen and on the others."""
+    runs = Runs(folder / "real.csv", *columns(("task", "sampler"), real.COUNTS))
+    samplers = [DEFAULT, "gp", "tpe", "botorch"]
+    figure = Figure(figsize=(7.0, 3.0), layout="constrained")
+    halves = {"development": real.DEVELOPMENT, "reporting": real.REPORTING}
+    panels = figure.subplots(1, len(halves), sharey=True)
+    for axes, (half, tasks) in zip(panels, halves.items(), strict=True):
+        for column, count in enumerate(real.COUNTS):
+            found = real.ranks(runs, tasks, samplers, column)
+            places = np.arange(len(samplers)) + 0.35 * column
+            axes.bar(places, [found[name][0] for name in samplers], 0.35, label=f"after {count}")
+        axes.set(title=f"{half} half, {found[DEFAULT][1]} runs", ylabel="mean rank")
+        axes.set_xticks(np.arange(len(samplers)) + 0.17, samplers)
+    panels[0].legend()
+    return figure
+
+
+def of_scale(folder: Path) -> Figure:
+    """Time and memory of suggestions over the number of observations, with exponents of time."""
+    table = np.loadtxt(folder / "scale.csv", delimiter=",", skiprows=1)
+    figure = Figure(figsize=(8.0, 3.2), layout="constrained")
+    time, memory = figure.subplots(1, 2)
+    for num_dims in np.unique(table[:, 0]):
+        _, n, first, following, megabytes = table[table[:, 0] == num_dims].T
+        label = f"D = {num_dims:.0f}"
+        if len(n) > 1:
+            label += f", n^{np.polyfit(np.log(n), np.log(following), 1)[0]:.1f}"
+        (drawn,) = time.plot(n, following, marker=".", label=label)
+        time.plot(n, first, linestyle=":", color=drawn.get_color())
+        memory.plot(n, megabytes / 1000.0, marker=".")
+    time.set(xscale="log", yscale="log", xlabel="observations", ylabel="seconds (dotted: first)")
+    memory.set(xscale="log", xlabel="observations", ylabel="GB at most", ylim=(0.0, None))
+    for axes in (time, memory):
+        axes.set_xticks(SIZES, map(str, SIZES))
+        axes.minorticks_off()
+    time.legend(fontsize="small")
+    return figure
+
+
+def columns(
+    keys: tuple[str, ...], counts: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of the columns of a table, as `Runs` takes them."""
+    return (*keys, "seed"), tuple(map(str, counts))
+
+
+def finished(figure: Figure) -> Figure:
+    """Without empty panels, and with one legend."""
+    for axes in figure.axes:
+        axes.set_visible(axes.has_data())
+    handles = {
+        label: handle
+        for axes in figure.axes
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.axes[0].set_ylabel("median regret")
+    figure.legend(handles.values(), handles.keys(), loc="outside right center")
+    return figure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
+    parser.add_argument("--tables", type=Path, default=FOLDER)
+    parser.add_argument("--output", type=Path, default=FOLDER)
+    options = parser.parse_args()
+    figures = {
+        "regret": of_regret(options.tables, options.bench),
+        "paired": of_pairs(options.tables),
+        "real": of_tasks(options.tables),
+        "scale": of_scale(options.tables),
+    }
+    for name, figure in figures.items():
+        figure.savefig(options.output / f"{name}.png", dpi=100)
+
+
+if __name__ == "__main__":
+    main()
