@@ -6,7 +6,7 @@ values: that is what makes a structure move cheap.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -140,6 +140,15 @@ class Decomposition:
         own = (rule.members, rule.weights, rule.is_complete)
         table = (self.members, self.weights, self.is_complete)
         return rule if all(a is b for a, b in zip(own, table, strict=True)) else None
+
+    def only(self, rows: Array) -> "Decomposition":
+        """Some rows of the table, which hold all components, without its flip rule.
+
+        Args:
+            rows: which rows, in this order, shape (R,); -1 for padding.
+        """
+        members = self.members[rows] & (rows >= 0)[:, None]
+        return replace(self, members=members, weights=self.weights[rows], flip_rule=None)
 
     def fold(self, visit: Visit[Carry], init: Carry) -> Carry:
         """Folds a function over all components, each added once."""
