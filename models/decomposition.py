@@ -278,9 +278,14 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
     )
     is_present = terms[rows, columns]
     order = true_first(is_present)
-    ends = main[jnp.asarray(rows)[order]] | main[jnp.asarray(columns)[order]]
-    members = ends & is_present[order, None]
-    return terms, members, _size(members)
+    one, other, is_present = (
+        jnp.asarray(rows)[order],
+        jnp.asarray(columns)[order],
+        is_present[order],
+    )
+    members = (main[one] | main[other]) & is_present[:, None]
+    sizes = jnp.where(is_present, jnp.where(one == other, 1.0, 2.0), 0.0)
+    return terms, members, sizes.at[0].max(1.0)
 
 
 def true_first(condition: Array) -> Array:
