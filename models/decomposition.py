@@ -284,7 +284,7 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
         is_present[order],
     )
     members = (main[one] | main[other]) & is_present[:, None]
-    sizes = jnp.where(is_present, jnp.where(one == other, 1.0, 2.0), 0.0)
+    sizes = is_present * (1.0 + (one != other).astype(float))
     return terms, members, sizes.at[0].max(1.0)
 
 
