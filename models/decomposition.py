@@ -6,7 +6,7 @@ values: that is what makes a structure move cheap.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -141,6 +141,15 @@ class Decomposition:
         table = (self.members, self.weights, self.is_complete)
         return rule if all(a is b for a, b in zip(own, table, strict=True)) else None
 
+    def only(self, rows: Array) -> "Decomposition":
+        """Some rows of the table, which hold all components, without its flip rule.
+
+        Args:
+            rows: which rows, in this order, shape (R,); -1 for padding.
+        """
+        members = self.members[rows] & (rows >= 0)[:, None]
+        return replace(self, members=members, weights=self.weights[rows], flip_rule=None)
+
     def fold(self, visit: Visit[Carry], init: Carry) -> Carry:
         """Folds a function over all components, each added once."""
         rows = self.rows
@@ -269,9 +278,14 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
     )
     is_present = terms[rows, columns]
     order = true_first(is_present)
-    ends = main[jnp.asarray(rows)[order]] | main[jnp.asarray(columns)[order]]
-    members = ends & is_present[order, None]
-    return terms, members, _size(members)
+    one, other, is_present = (
+        jnp.asarray(rows)[order],
+        jnp.asarray(columns)[order],
+        is_present[order],
+    )
+    members = (main[one] | main[other]) & is_present[:, None]
+    sizes = is_present * (1.0 + (one != other).astype(float))
+    return terms, members, sizes.at[0].max(1.0)
 
 
 def true_first(condition: Array) -> Array:

@@ -64,25 +64,36 @@ def component_product(factors: Array | Callable[[Array], Array], members: Array)
 class ComponentTable(NamedTuple):
     """A padded table of components, those with several members apart from the main effects.
 
+    Members are not counted: XLA would make a table of numbers of the truth values, which is eight
+    times as large.
+
     Args:
         members: bool, shape (C, D).
+        first: the first member of each row, shape (C,).
+        is_main: which rows have this member only, bool, shape (C,).
         joint: all rows, those with several members or of a constant first, shape (C,).
         num_joint: how many these are.
     """
 
     members: Array
+    first: Array
+    is_main: Array
     joint: Array
     num_joint: Array
 
     @classmethod
     def of(cls, members: Array) -> "ComponentTable":
         """The table of components with these members, bool (C, D)."""
-        is_joint = is_component(members) & (members.sum(1) != 1)
-        return cls(members, true_first(is_joint), is_joint.sum())
+        first = jnp.argmax(members, 1)
+        others = members & (jnp.arange(members.shape[1]) != first[:, None])
+        is_main = members.any(1) & ~others.any(1)
+        is_joint = is_component(members) & ~is_main
+        return cls(members, first, is_main, true_first(is_joint), is_joint.sum())
 
     def by_dim(self, weights: Array) -> Array:
         """The weights (C,) of the main effects, zero for dimensions without one, shape (D,)."""
-        return jnp.where(self.members.sum(1) == 1, weights, 0.0) @ self.members
+        nothing = jnp.zeros(self.members.shape[1], weights.dtype)
+        return nothing.at[self.first].add(jnp.where(self.is_main, weights, 0.0))
 
 
 @partial(register_dataclass, data_fields=["factors"], meta_fields=["dims"])

@@ -119,6 +119,7 @@ def _arguments(situation: Situation, key: Any) -> tuple[Any, ...]:
         union.is_projected,
         situation.draws,
         situation.data,
+        union.rows,
         union.components,
         union.layouts[0],
         situation.levels,
@@ -133,6 +134,7 @@ def candidates(
     is_projected: bool,
     draws: Draws,
     data: Data,
+    rows: Array | np.ndarray,
     components: Components,
     layout: Layout,
     levels: Levels,
@@ -146,6 +148,7 @@ def candidates(
         is_projected: whether components share no axes: there is no additive acquisition then.
         draws: posterior draws of the model's sites.
         data: padded observations.
+        rows: which rows of each draw's decomposition are components, shape (S, R).
         components: those of all draws.
         layout: the junction tree of all of them.
         levels: the legal coordinates.
@@ -155,7 +158,7 @@ def candidates(
     Returns:
         The posteriors, stacked along the first axis, and shape (NUM_CANDIDATES, D).
     """
-    posteriors = condition(model, draws, data)
+    posteriors = condition(model, draws, data, rows)
     landscape = None
     if not is_projected:
         beta = HalfLog()(num_observed, data.x.shape[1])

@@ -35,7 +35,7 @@ def by_hallucination(
     ranked, acquisitions = [], []
     for key in keys:
         if len(new):
-            data = _with_fantasies(situation.model, situation.draws, data, new, strategy.lie)
+            data = _with_fantasies(situation, data, new, strategy.lie)
         points, acquisition = best_points(situation, data, key, criterion, maximizer)
         ranked.append(points)
         acquisitions.append(acquisition)
@@ -53,19 +53,18 @@ def prepared_fantasies(situation: Situation, strategy: Hallucination) -> Iterato
     if strategy.lie is None:
         data = situation.data
         few = Data.padded(np.asarray(data.x)[:1], np.zeros(1))
-        _mean.prepare(situation.model, situation.draws, data, few.x)
+        _mean.prepare(situation.model, situation.draws, data, situation.union.rows, few.x)
     yield
 
 
-def _with_fantasies(
-    model: Model, draws: Draws, data: Data, points: FloatArray, lie: Lie | None
-) -> Data:
+def _with_fantasies(situation: Situation, data: Data, points: FloatArray, lie: Lie | None) -> Data:
     """The data with more observations, at their posterior means or with the value of a lie."""
     rows = np.asarray(data.mask)
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
     if lie is None:
         padded = Data.padded(points, np.zeros(len(points)))
-        values = np.asarray(_mean(model, draws, data, padded.x))[: len(points)]
+        arguments = situation.model, situation.draws, data, situation.union.rows, padded.x
+        values = np.asarray(_mean(*arguments))[: len(points)]
     else:
         values = np.full(len(points), lie(y))
     known = data.known_noise
@@ -75,7 +74,10 @@ def _with_fantasies(
 
 
 @compiled("model")
-def _mean(model: Model, draws: Draws, data: Data, x: Array | np.ndarray) -> Array:
+def _mean(
+    model: Model, draws: Draws, data: Data, rows: Array | np.ndarray, x: Array | np.ndarray
+) -> Array:
     """The posterior mean at points, averaged over draws."""
     points = jnp.asarray(x)
-    return jax.lax.map(lambda p: p.predict(points)[0], condition(model, draws, data)).mean(0)
+    posteriors = condition(model, draws, data, rows)
+    return jax.lax.map(lambda p: p.predict(points)[0], posteriors).mean(0)

@@ -102,6 +102,7 @@ def _arguments(
         criterion,
         situation.draws,
         data,
+        situation.union.rows,
         situation.union.components,
         situation.union.layouts,
         situation.levels,
@@ -118,6 +119,7 @@ def search_starts(
     criterion: Criterion,
     draws: Draws,
     data: Data,
+    rows: Array | np.ndarray,
     components: Components,
     layouts: tuple[Layout, Layout],
     levels: Levels,
@@ -133,6 +135,7 @@ def search_starts(
         criterion: how points are judged.
         draws: posterior draws of the model's sites.
         data: padded observations.
+        rows: which rows of each draw's decomposition are components, shape (S, R).
         components: those of all draws.
         layouts: the junction tree of all of them, and of those of each draw, stacked.
         levels: the legal coordinates.
@@ -144,7 +147,7 @@ def search_starts(
     """
     keys = jax.random.split(key, 5)
     key_random, key_parents, key_starts, key_criterion, key_maximizer = keys
-    posteriors = condition(model, draws, data)
+    posteriors = condition(model, draws, data, rows)
     parents = best_observed(data)
     spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
     children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))

@@ -11,26 +11,33 @@ from jax import Array
 
 from structbo.acquisition import Components
 from structbo.data import Data
-from structbo.draws import Draws, condition
+from structbo.draws import Draws, likelihood_of
 from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
 from structbo.models import Model
 from structbo.models.compilation import compiled
 
 NUM_GRID = 17
 MAX_WIDTH = 2
+ROWS_PER_DIM = 8
+"""Tables have room for so many components per dimension, or for a power of two of them if a draw
+has more: so few sizes that the posteriors of a run share one compilation."""
 
 
 class UnionGraph(NamedTuple):
     """The components of some draws, and junction trees of their graph, for message passing.
 
     Args:
-        components: those of all draws that a clique of the junction tree can hold.
+        rows: which rows of each draw's decomposition are components, shape (S, R), -1 for padding;
+            see `condition`.
+        components: those of all draws that a clique of the junction tree can hold, with the places
+            of their rows among these.
         layouts: the junction tree of all of them, and of those of each draw, stacked.
         is_projected: whether they are components of projections, which share no axes.
         is_everything: whether these are all terms of an additive acquisition: there is no
             projection, no residual, and no component of more members.
     """
 
+    rows: np.ndarray
     components: Components
     layouts: tuple[Layout, Layout]
     is_projected: bool
@@ -39,13 +46,15 @@ class UnionGraph(NamedTuple):
 
 def structure_of(model: Model, draws: Draws, data: Data) -> UnionGraph:
     """The components of all draws together; arguments are those of `Situation`."""
-    stacked, (residual, projection) = _members(model, draws, data.x[:1])
-    members = np.asarray(stacked)
+    packed, (residual, projection) = _members(model, draws, data.x[:1])
+    num_dims = data.x.shape[1] if projection is None else projection.shape[2]
+    rows, members = _present(np.asarray(packed), num_dims)
     components = Components.of(members, max_size=MAX_WIDTH + 1)
     is_wide = members.sum(2).max() > MAX_WIDTH + 1
     return UnionGraph(
+        rows,
         components,
-        _layouts(components, members.shape[2]),
+        _layouts(components, num_dims),
         is_projected=projection is not None,
         is_everything=residual is None and projection is None and not is_wide,
     )
@@ -53,11 +62,35 @@ def structure_of(model: Model, draws: Draws, data: Data) -> UnionGraph:
 
 @compiled("model")
 def _members(model: Model, draws: Draws, x: Array | np.ndarray) -> tuple[Array, tuple[Any, Any]]:
-    """The components of all draws, bool, shape (S, C, D); residual and projection, if any."""
+    """The tables of all draws, (S, C, D), as bits along D; residual and projection, if any."""
     one = Data(x, jnp.zeros(1), jnp.ones(1, bool))
-    covariance = condition(model, draws, one).covariance
-    decomposition = covariance.decomposition
-    return decomposition.members, (covariance.rho, decomposition.projection)
+
+    def of_draw(draw: Draws) -> tuple[Array, tuple[Any, Any]]:
+        covariance = likelihood_of(model, draw, one).covariance
+        decomposition = covariance.decomposition
+        bits = jnp.packbits(decomposition.members, axis=1)
+        return bits, (covariance.rho, decomposition.projection)
+
+    found: tuple[Array, tuple[Any, Any]] = jax.lax.map(of_draw, draws)
+    return found
+
+
+def _present(packed: np.ndarray, num_dims: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are components, padded, shape (S, R), and their members, (S, R, D).
+
+    Args:
+        packed: the tables of all draws, (S, C, D), as bits along D.
+        num_dims: the number of dimensions D.
+    """
+    present = [np.flatnonzero(table.any(1)) for table in packed]
+    most = max(map(len, present))
+    room = max(ROWS_PER_DIM * num_dims, 1 << most.bit_length())
+    rows = np.full((len(packed), min(room, packed.shape[1])), -1)
+    for own, found in zip(rows, present, strict=True):
+        own[: len(found)] = found
+    rows[:, 0] = np.maximum(rows[:, 0], 0)  # a constant is a row without members
+    bits = np.where(rows[..., None] >= 0, np.take_along_axis(packed, rows[..., None], 1), 0)
+    return rows, np.unpackbits(bits, axis=2, count=num_dims).astype(bool)
 
 
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:

@@ -8,10 +8,13 @@ import jax
 import jax.numpy as jnp
 import networkx as nx
 import numpy as np
+import numpyro
 import pytest
 
-from structbo.models import Decomposition, cliques, pairs
-from structbo.models.gram import component_product
+from structbo.models import Decomposition, cliques, edges, pairs
+from structbo.models.gram import ComponentTable, component_product
+from structbo.models.program import compiler_options
+from structbo.models.structure_checks import run_structure
 
 NUM_DIMS = 6
 
@@ -154,3 +157,43 @@ def test_bounds_of_cliques(max_size, capacity, is_inside):
     edges[:3, :3] = ~np.eye(3, dtype=bool)
     bounded = partial(cliques, max_size=max_size, capacity=capacity)
     assert bool(table_of(bounded, edges).is_inside) == is_inside
+
+
+@pytest.mark.parametrize("components", [pairs, cliques])
+def test_flip_rules_hold_for_what_the_model_gets(components):
+    """Checks of a structure's result must not replace arrays, which would void its flip rule."""
+
+    def rule_is_valid(Z):
+        with numpyro.handlers.seed(rng_seed=0), numpyro.handlers.substitute(data={"Z": Z}):
+            decomposition = run_structure(edges(components=components), NUM_DIMS)
+        assert decomposition.valid_flip_rule is not None
+        return decomposition.weights
+
+    jax.eval_shape(rule_is_valid, jnp.zeros((NUM_DIMS, NUM_DIMS), int))
+
+
+def test_tables_are_not_turned_into_numbers():
+    """Numbers in place of truth values would take eight times as much for each table of them."""
+
+    def weights_by_dim(Z):
+        decomposition = pairs(Z)
+        return ComponentTable.of(decomposition.members).by_dim(decomposition.weights)
+
+    num_dims = 100
+    lowered = jax.jit(weights_by_dim, compiler_options=compiler_options()).lower(
+        jnp.zeros((num_dims, num_dims), int)
+    )
+    program = lowered.compile()
+    num_truth_values = num_dims**2 * (num_dims + 1) // 2
+    assert program.memory_analysis().temp_size_in_bytes < 4 * num_truth_values
+    np.testing.assert_array_equal(
+        program(jnp.eye(num_dims, k=1, dtype=int) + jnp.eye(num_dims, k=-1, dtype=int)),
+        np.ones(num_dims),
+    )
+
+
+def test_main_effects_of_a_table_that_repeats_rows():
+    members = jnp.array([[0, 1, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]], bool)
+    table = ComponentTable.of(members)
+    assert table.by_dim(jnp.array([1.0, 2.0, 4.0, 8.0, 16.0])).tolist() == [16.0, 5.0, 0.0]
+    assert table.joint[: int(table.num_joint)].tolist() == [1]
