@@ -3,6 +3,7 @@
 import itertools
 import logging
 import math
+import time
 from typing import Unpack
 
 import jax
@@ -97,6 +98,7 @@ class Engine:
         Raises:
             SpaceExhausted: if a finite space has fewer than n other points.
         """
+        start = time.monotonic()
         known = np.concatenate([x, pending])
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
@@ -135,7 +137,7 @@ class Engine:
             points = np.concatenate([points, others])
         self._maximum = points[:1], standardized, warping
         if padded_size(len(x)) not in self._sizes:
-            self._sizes.begin(len(x))
+            self._sizes.begin(len(x), time.monotonic() - start)
             return_freed_memory()
         return points
 

@@ -25,9 +25,9 @@ NUM_NEXT = 6
 SOON = 13 / 16
 """When so much of a padded size is used, preparing the next one begins. Many runs end before it,
 with 50, 100 or 200 evaluations."""
-SECONDS = 20.0
-"""How long it takes to compile what a padded size needs, beside a run on two processors. A run
-that will reach the next size within that begins at once."""
+TIMES = 4.0
+"""Programs of a padded size take at most so many times what the first proposal with one took. A run
+that will reach the next size within that time begins to prepare it at once."""
 
 
 def programs(
@@ -99,7 +99,7 @@ class Ahead:
     Example:
         >>> seconds = iter([0.0, 0.3, 60.0, 99.0])
         >>> ahead = Ahead(lambda: next(seconds))
-        >>> ahead.begin(20)
+        >>> ahead.begin(20, seconds=5.0)
         >>> ahead.number(21), ahead.number(22), ahead.number(54)  # fast, slow, and near its end
         (1, 0, 2)
     """
@@ -107,15 +107,17 @@ class Ahead:
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
         self._begun: dict[int, tuple[int, float]] = {}
+        self._longest = 0.0
         self._number = 0
 
     def __contains__(self, size: int) -> bool:
         """Whether something was proposed with observations of this padded size."""
         return size in self._begun
 
-    def begin(self, num_observed: int) -> None:
-        """Says that something was proposed, for the first time with this padded size."""
+    def begin(self, num_observed: int, seconds: float) -> None:
+        """Says how long the first proposal with this padded size took, which is just done."""
         self._begun[padded_size(num_observed)] = num_observed, self._clock()
+        self._longest = max(self._longest, seconds)
         self._number = 0
 
     def number(self, num_observed: int, num_pending: int = 1) -> int:
@@ -129,8 +131,8 @@ class Ahead:
         """
         size = padded_size(num_observed)
         first, begin = self._begun[size]
-        seconds = self._clock() - begin
-        is_fast = (size - num_observed) * seconds < SECONDS * (num_observed - first)
+        left = (size - num_observed) * (self._clock() - begin)
+        is_fast = left < TIMES * self._longest * (num_observed - first)
         number = max(self._number + is_fast, num_soon(num_observed, num_pending))
         before, self._number = self._number, min(number, NUM_NEXT)
         return self._number if self._number > before else 0

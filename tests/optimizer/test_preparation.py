@@ -11,7 +11,7 @@ def numbers(seconds_each: float, first: int = 20, last: int = 64) -> list[int]:
     """How many programs are prepared after each observation, of evaluations that take so long."""
     now = 0.0
     ahead = Ahead(lambda: now)
-    ahead.begin(first)
+    ahead.begin(first, seconds=5.0)
     found = [0]
     for n in range(first + 1, last + 1):
         now += seconds_each
@@ -28,7 +28,7 @@ def test_a_fast_run_begins_at_once_with_one_program_per_ask() -> None:
 @pytest.mark.parametrize(
     ("seconds_each", "start"),
     [
-        pytest.param(1.0, 45, id="20 s before the next size"),
+        pytest.param(1.0, 45, id="four first proposals before the next size"),
         pytest.param(5.0, 52, id="when most of the size is used"),
     ],
 )
@@ -41,10 +41,10 @@ def test_a_slower_run_begins_later(seconds_each: float, start: int) -> None:
 
 def test_every_size_begins_anew() -> None:
     ahead = Ahead(lambda: 0.0)
-    ahead.begin(20)
+    ahead.begin(20, seconds=5.0)
     assert [ahead.number(n) for n in (21, 22)] == [1, 2]
     assert [ahead.number(n) for n in range(23, 29)] == [3, 4, 5, 6, 0, 0], "nothing is left to do"
-    ahead.begin(65)
+    ahead.begin(65, seconds=0.1)
     assert 64 in ahead and 128 in ahead and 256 not in ahead
     assert ahead.number(66) == 1
 
@@ -56,7 +56,7 @@ def test_nothing_is_prepared_that_no_proposal_will_need(
     """The last of 65 points is proposed with 64 observations, which still fit."""
     optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
     engine = optimizer._engine
-    engine._sizes.begin(20)
+    engine._sizes.begin(20, seconds=5.0)
     prepared: list[int] = []
     monkeypatch.setattr(engine, "_compile", lambda x, *_, **__: prepared.append(len(x)))
     x = optimizer.space.to_unit([{"x": k / 64} for k in range(63)])
