@@ -9,10 +9,9 @@ from numpyro import handlers
 from structbo.models.compilation import remembered
 from structbo.models.likelihood import Model
 from structbo.models.precision import double_precision
+from structbo.models.program import Program
 from structbo.models.upstream import latent_sample_sites, prototype_trace
 
-QUICKLY = {"xla_backend_optimization_level": 0}
-"""How to compile what runs once."""
 SEED = 2**31 - 1
 """For values that do not count: not 0, which is the default for those that do."""
 
@@ -44,7 +43,7 @@ def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
         return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
     with double_precision():
-        values = jax.jit(drawn, compiler_options=QUICKLY)(jax.random.key(SEED))
+        values = Program(drawn, made_of=(model, num_dims))(jax.random.key(SEED))
         fixed = handlers.seed(handlers.substitute(model, values), SEED)
         trace: dict[str, Any] = handlers.trace(fixed).get_trace(points, y)
     return trace

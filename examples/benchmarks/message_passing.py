@@ -79,7 +79,7 @@ def timed(run: Callable[[], Any]) -> tuple[Any, float]:
 
 def measure(name: str, graph: nx.Graph) -> None:
     """Prints one row of the table."""
-    num_dims, levels, tree = len(graph), [None] * len(graph), triangulate(graph)
+    num_dims, levels, tree = len(graph), [None] * len(graph), triangulate(graph.adj)
     functions = [EdgeFunctions.sample(graph, seed) for seed in range(3)]
     size = partial(table_bytes, functions[0].scopes, num_dims, width=tree.treewidth)
     times, gaps, once = [], [], f"{'-':>13}"

@@ -1,6 +1,7 @@
 """Posterior draws for a growing data set: one Markov chain, compiled once per padded size."""
 
 from collections.abc import Generator
+from functools import cache
 from typing import Any, NamedTuple
 
 import jax
@@ -224,12 +225,17 @@ def compiled_sampler(
         args, kwargs = data.arguments
         return kernel.init(key, NUM_WARMUP, None, args, kwargs)
 
+    @cache
+    def set_up() -> None:
+        """Kernels are set up by `init`, which a state from elsewhere has not been through here."""
+        data = Data(np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool))
+        jax.eval_shape(initialize, jax.random.key(0), data)
+
     def sweep(
         state: Any, data: Data, num_draws: int, spacing: int, num_adapting: int
     ) -> tuple[Any, Draws]:
         args, kwargs = data.arguments
-        # Kernels are set up by `init`, which a state that was unpickled has not been through here.
-        jax.eval_shape(initialize, jax.random.key(0), data)
+        set_up()
 
         def draw(state: Any, _: None) -> tuple[Any, Draws]:
             state = jax.lax.fori_loop(
@@ -242,7 +248,7 @@ def compiled_sampler(
 
     def warp(state: Any, data: Data) -> tuple[Data, Warping]:
         args, kwargs = data.arguments
-        jax.eval_shape(initialize, jax.random.key(0), data)
+        set_up()
         draw = kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
         warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
         return warping.data(data), warping

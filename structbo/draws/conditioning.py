@@ -61,8 +61,11 @@ def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
 
     Nothing is computed. Arguments are those of `condition`.
     """
-    first = jax.tree.map(lambda values: values[0], draws)
-    likelihood = jax.eval_shape(lambda draw: likelihood_of(model, draw, data), first)
+
+    def of_first(draws: dict[str, Any]) -> MarginalGP:
+        return likelihood_of(model, jax.tree.map(lambda values: values[0], draws), data)
+
+    likelihood = jax.eval_shape(of_first, draws)
     found: int | None = likelihood.num_inducing
     return found
 

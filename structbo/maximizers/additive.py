@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 
 from structbo.maximizers.junction_tree import (
+    Graph,
     JunctionTree,
     Layout,
     dependency_graph,
@@ -35,9 +36,6 @@ from structbo.maximizers.mini_buckets import upper_bound
 from structbo.maximizers.search import Search
 from structbo.models.precision import double_precision
 from structbo.space import Levels
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 # Finest first. More points cost time without better maxima; fewer may miss the best basin.
 _GRIDS = (33, 25, 17, 13, 11, 9)
@@ -224,7 +222,7 @@ def _recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Ar
 
 
 def _block_ascent(
-    graph: "nx.Graph",
+    graph: Graph,
     width: int,
     solve: Callable[[JunctionTree, Array], tuple[Array, float]],
     x: Array,

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
+from threading import Thread
 
 import jax
 import jax.numpy as jnp
@@ -61,6 +63,7 @@ class GradientAscent(Maximizer):
     def prepare(self, function: Function, search: Search) -> None:
         is_free = search.levels.half_spaces is None
         _value_and_gradient.prepare(function, search.starts if is_free else search.starts[:1])
+        _import_optimizers()
 
     def __call__(self, function: Function, search: Search) -> np.ndarray:
         value_and_gradient = partial(_value_and_gradient, function)
@@ -75,6 +78,12 @@ class GradientAscent(Maximizer):
                 value_and_gradient, starts, is_continuous, half_spaces, self.max_iterations
             )
         return points[np.argsort(-values)]
+
+
+@cache
+def _import_optimizers() -> None:
+    """Imports SciPy's, which takes some tenths of a second, while draws are made."""
+    Thread(target=import_module, args=("scipy.optimize",)).start()
 
 
 @compiled()

@@ -6,19 +6,18 @@ its remaining neighbors are a clique, whose parent is the clique of the neighbor
 All of this happens on the host; message passing sees only the integer arrays of a `Layout`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-if TYPE_CHECKING:
-    import networkx as nx
-
+Graph = Mapping[int, Iterable[int]]
+"""The neighbors of every variable 0 to D - 1, such as `networkx.Graph.adj`."""
 Scopes = Sequence[np.ndarray]
 """Variables of all factors: group g has shape (F_g, s_g); a row of -1 is padding."""
 
@@ -59,32 +58,31 @@ class JunctionTree(NamedTuple):
         return tuple(steps[rest[0]] if rest else None for rest in self.separators)
 
 
-def dependency_graph(scopes: Scopes, num_dims: int) -> "nx.Graph":
+def dependency_graph(scopes: Scopes, num_dims: int) -> dict[int, set[int]]:
     """The graph that joins two variables when a factor depends on both.
 
     Args:
         scopes: variables of all factors, groups of shape (F_g, s_g).
-        num_dims: number of variables D, the nodes 0 to D - 1.
+        num_dims: number of variables D.
 
     Returns:
-        An undirected graph.
+        The neighbors of every variable.
 
     Example:
-        >>> sorted(dependency_graph([np.array([[0, 1, 2]]), np.array([[2, 3]])], 4).edges)
-        [(0, 1), (0, 2), (1, 2), (2, 3)]
+        >>> dependency_graph([np.array([[0, 1, 2]]), np.array([[2, 3]])], 4)
+        {0: {1, 2}, 1: {0, 2}, 2: {0, 1, 3}, 3: {2}}
     """
-    import networkx as nx
-
-    graph = nx.Graph()
-    graph.add_nodes_from(range(num_dims))
+    graph: dict[int, set[int]] = {v: set() for v in range(num_dims)}
     for group in scopes:
         for scope in group[(group >= 0).all(1)].tolist():
-            graph.add_edges_from(combinations(scope, 2))
+            for u, v in combinations(scope, 2):
+                graph[u].add(v)
+                graph[v].add(u)
     return graph
 
 
 def triangulate(
-    graph: "nx.Graph", *, max_width: int | None = None, times_clamped: np.ndarray | None = None
+    graph: Graph, *, max_width: int | None = None, times_clamped: np.ndarray | None = None
 ) -> JunctionTree:
     """Triangulates a graph by min-fill elimination.
 
@@ -93,7 +91,7 @@ def triangulate(
     neighbors is clamped, that is, removed from the graph.
 
     Args:
-        graph: dependency graph on the nodes 0 to D - 1.
+        graph: the neighbors of every variable 0 to D - 1.
         max_width: bound on the treewidth; without it no variable is clamped.
         times_clamped: how often each variable was clamped before, shape (D,): the least often
             clamped are clamped first.
@@ -106,10 +104,10 @@ def triangulate(
 
     Example:
         >>> import networkx as nx
-        >>> tree = triangulate(nx.cycle_graph(4))
+        >>> tree = triangulate(nx.cycle_graph(4).adj)
         >>> tree.cliques, tree.treewidth
         (((0, 1, 3), (1, 2, 3), (2, 3), (3,)), 2)
-        >>> triangulate(nx.cycle_graph(4), max_width=1).clamped
+        >>> triangulate(nx.cycle_graph(4).adj, max_width=1).clamped
         frozenset({0})
     """
     adjacent = {v: set(graph[v]) for v in sorted(graph)}

@@ -2,6 +2,8 @@
 
 import itertools
 import logging
+import math
+import time
 from typing import Unpack
 
 import jax
@@ -15,7 +17,7 @@ from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
-from structbo.optimizer.preparation import num_first, num_soon, programs
+from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
 from structbo.space import Levels, Space
@@ -56,7 +58,7 @@ class Engine:
         self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
-        self._sizes: set[int] = set()
+        self._sizes = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
@@ -96,6 +98,7 @@ class Engine:
         Raises:
             SpaceExhausted: if a finite space has fewer than n other points.
         """
+        start = time.monotonic()
         known = np.concatenate([x, pending])
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
@@ -134,21 +137,30 @@ class Engine:
             points = np.concatenate([points, others])
         self._maximum = points[:1], standardized, warping
         if padded_size(len(x)) not in self._sizes:
-            self._sizes.add(padded_size(len(x)))
+            self._sizes.begin(len(x), time.monotonic() - start)
             return_freed_memory()
         return points
 
-    def prepare(self, x: FloatArray, num_pending: int, *, sem: FloatArray | None = None) -> None:
+    def prepare(
+        self,
+        x: FloatArray,
+        num_pending: int,
+        *,
+        sem: FloatArray | None = None,
+        num_expected: float = math.inf,
+    ) -> None:
         """Compiles, in the background, what the next proposals of a run need.
 
         Args:
             x: evaluated points, shape (m, D).
             num_pending: how many points are being evaluated.
             sem: standard errors of the values, shape (m,); None if there are none.
+            num_expected: how many points will be evaluated at most.
         """
         size = padded_size(len(x))
         if size in self._sizes:
-            number, rows = num_soon(len(x), num_pending), size + 1
+            is_needed = num_expected > size + 1
+            number, rows = is_needed * self._sizes.number(len(x), num_pending), size + 1
         else:
             number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
         if number:

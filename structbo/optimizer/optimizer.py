@@ -1,6 +1,7 @@
 """Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
 import itertools
+import math
 import sys
 from dataclasses import replace
 from typing import Any, Unpack, overload
@@ -68,6 +69,8 @@ class Optimizer(Record, KeepsPrecision):
         self._engine = Engine(self.space, **settings)
         self._enqueued: set[int] = set()
         self._posterior: tuple[int, Posterior] | None = None
+        self.num_expected = math.inf
+        """How many evaluations there will be at most: what more of them need is not compiled."""
         self._first_stage = FirstStage(screening, self.space)
         self._trials += self._first_stage.trials
 
@@ -105,7 +108,8 @@ class Optimizer(Record, KeepsPrecision):
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
-            self._engine.prepare(x, len(pending) + missing, sem=sem)
+            num_pending = len(pending) + missing
+            self._engine.prepare(x, num_pending, sem=sem, num_expected=self.num_expected)
         for number in queue:
             self._trials[number] = replace(self._trials[number], state="pending")
         asked = [self._trials[number] for number in queue] + self._trials[first:]

@@ -6,7 +6,8 @@ its own proposal.
 """
 
 import math
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -24,6 +25,9 @@ NUM_NEXT = 6
 SOON = 13 / 16
 """When so much of a padded size is used, preparing the next one begins. Many runs end before it,
 with 50, 100 or 200 evaluations."""
+TIMES = 4.0
+"""Programs of a padded size take at most so many times what the first proposal with one took. A run
+that will reach the next size within that time begins to prepare it at once."""
 
 
 def programs(
@@ -84,6 +88,54 @@ def num_soon(num_observed: int, num_pending: int = 1) -> int:
     start = int(SOON * size)
     used = (num_observed + num_pending - start) / (size - start)
     return max(0, math.ceil(NUM_NEXT * used))
+
+
+class Ahead:
+    """When a run prepares which programs of its next padded size.
+
+    Args:
+        clock: tells the time in seconds.
+
+    Example:
+        >>> seconds = iter([0.0, 0.3, 60.0, 99.0])
+        >>> ahead = Ahead(lambda: next(seconds))
+        >>> ahead.begin(20, seconds=5.0)
+        >>> ahead.number(21), ahead.number(22), ahead.number(54)  # fast, slow, and near its end
+        (1, 0, 2)
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._begun: dict[int, tuple[int, float]] = {}
+        self._longest = 0.0
+        self._number = 0
+
+    def __contains__(self, size: int) -> bool:
+        """Whether something was proposed with observations of this padded size."""
+        return size in self._begun
+
+    def begin(self, num_observed: int, seconds: float) -> None:
+        """Says how long the first proposal with this padded size took, which is just done."""
+        self._begun[padded_size(num_observed)] = num_observed, self._clock()
+        self._longest = max(self._longest, seconds)
+        self._number = 0
+
+    def number(self, num_observed: int, num_pending: int = 1) -> int:
+        """How many programs should be prepared by now; one more with every call in a fast run.
+
+        It is 0 if they were as many at the last call.
+
+        Args:
+            num_observed: the observations so far, of a size that was begun.
+            num_pending: how many points are being evaluated.
+        """
+        size = padded_size(num_observed)
+        first, begin = self._begun[size]
+        left = (size - num_observed) * (self._clock() - begin)
+        is_fast = left < TIMES * self._longest * (num_observed - first)
+        number = max(self._number + is_fast, num_soon(num_observed, num_pending))
+        before, self._number = self._number, min(number, NUM_NEXT)
+        return self._number if self._number > before else 0
 
 
 def _table(x: FloatArray, has_noise: bool) -> Data:

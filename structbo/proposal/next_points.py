@@ -1,7 +1,6 @@
 """The next points: one after the other, or by a strategy that chooses among candidates."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import jax
 from jax import Array
@@ -9,6 +8,7 @@ from jax import Array
 from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy, Hallucination
 from structbo.maximizers import Maximizer
+from structbo.models.compilation import compiled
 from structbo.proposal.batch import from_candidates, prepared_candidates
 from structbo.proposal.one_by_one import by_hallucination, prepared_fantasies
 from structbo.proposal.search import prepared_search
@@ -41,9 +41,9 @@ def propose(
         the first one maximizes. In a small space there can be fewer points than asked for.
     """
     if isinstance(strategy, Hallucination):
-        keys, _ = _split(key, num_points)
+        keys, _ = _split(num_points, key)
         return by_hallucination(situation, keys, criterion, strategy, maximizer)
-    keys, key_batch = _split(key, 1)
+    keys, key_batch = _split(1, key)
     single = by_hallucination(situation, keys, criterion, Hallucination(), maximizer)
     if num_points == 1 and not len(situation.pending):
         return single
@@ -74,8 +74,8 @@ def prepared(
         yield from prepared_candidates(situation)
 
 
-@partial(jax.jit, static_argnums=1)
-def _split(key: Array, num_points: int) -> tuple[list[Array], Array]:
+@compiled("num_points")
+def _split(num_points: int, key: Array) -> tuple[list[Array], Array]:
     """A key for each point that is searched for, and one for the batch."""
     key_points, key_batch = jax.random.split(key)
     return list(jax.random.split(key_points, num_points)), key_batch

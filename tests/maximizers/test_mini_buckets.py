@@ -65,6 +65,6 @@ def test_the_bound_is_that_of_message_passing_on_a_tree() -> None:
     graph = nx.random_labeled_tree(30, seed=1)
     scopes = (np.array(graph.edges),)
     tables = (np.random.default_rng(0).normal(size=(29, 9, 9)),)
-    layout = make_layout(triangulate(graph), scopes, num_grid=9)
+    layout = make_layout(triangulate(graph.adj), scopes, num_grid=9)
     exact = float(max_sum(tables, layout)[0])
     assert upper_bound(tables, scopes, 30, max_size=2) == pytest.approx(exact)

@@ -76,7 +76,7 @@ def test_a_growing_table_compiles_shortly_before_its_padded_size_grows(compiled)
     x, y = table(128, seed=0)
     new = [compiled(proposals(engine, x, y, n)) for n in SIZES]
     assert set(new[0]) >= FUNCTIONS
-    assert new[1:] == [PREPARED, [], []]
+    assert new[1:] == [PREPARED, [], PREPARED[:1]], "so fast a run prepares the next size at once"
     assert compiled(lambda: engine.propose(x, y, np.empty((0, 3)), 1)) == [], "the last of its size"
 
     engine = Engine(SPACE, seed=1)
@@ -91,7 +91,7 @@ def test_at_most_one_program_is_prepared_after_a_proposal(compiled) -> None:
     x, y = waves(64, 5)
     compiled(proposals(engine, x, y, SOON[0] - 1))
     new = [compiled(proposals(engine, x, y, n)) for n in SOON]
-    assert [len(names) for names in new[::2]] == [1, 1, 1, 1, 0, 0]
+    assert max(map(len, new)) == 1
     assert [name for names in new for name in names] == PREPARED
 
 

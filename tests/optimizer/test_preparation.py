@@ -1,0 +1,86 @@
+"""When a run prepares the programs of its next padded size."""
+
+import pytest
+
+from structbo import Optimizer, minimize
+from structbo.optimizer import preparation
+from structbo.optimizer.preparation import NUM_NEXT, Ahead, num_soon
+
+
+def numbers(seconds_each: float, first: int = 20, last: int = 64) -> list[int]:
+    """How many programs are prepared after each observation, of evaluations that take so long."""
+    now = 0.0
+    ahead = Ahead(lambda: now)
+    ahead.begin(first, seconds=5.0)
+    found = [0]
+    for n in range(first + 1, last + 1):
+        now += seconds_each
+        found.append(max(ahead.number(n), found[-1]))
+    return found[1:]
+
+
+def test_a_fast_run_begins_at_once_with_one_program_per_ask() -> None:
+    found = numbers(0.3)
+    assert found[:NUM_NEXT] == [*range(1, NUM_NEXT + 1)]
+    assert {*found[NUM_NEXT:]} == {NUM_NEXT}
+
+
+@pytest.mark.parametrize(
+    ("seconds_each", "start"),
+    [
+        pytest.param(1.0, 45, id="four first proposals before the next size"),
+        pytest.param(5.0, 52, id="when most of the size is used"),
+    ],
+)
+def test_a_slower_run_begins_later(seconds_each: float, start: int) -> None:
+    found = numbers(seconds_each)
+    assert next(n for n, number in enumerate(found, start=21) if number) == start
+    assert sorted(found) == found and found[-1] == NUM_NEXT
+    assert all(number >= min(num_soon(n), NUM_NEXT) for n, number in enumerate(found, start=21))
+
+
+def test_every_size_begins_anew() -> None:
+    ahead = Ahead(lambda: 0.0)
+    ahead.begin(20, seconds=5.0)
+    assert [ahead.number(n) for n in (21, 22)] == [1, 2]
+    assert [ahead.number(n) for n in range(23, 29)] == [3, 4, 5, 6, 0, 0], "nothing is left to do"
+    ahead.begin(65, seconds=0.1)
+    assert 64 in ahead and 128 in ahead and 256 not in ahead
+    assert ahead.number(66) == 1
+
+
+@pytest.mark.parametrize(("num_expected", "is_prepared"), [(65, False), (66, True)])
+def test_nothing_is_prepared_that_no_proposal_will_need(
+    num_expected: int, is_prepared: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last of 65 points is proposed with 64 observations, which still fit."""
+    optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
+    engine = optimizer._engine
+    engine._sizes.begin(20, seconds=5.0)
+    prepared: list[int] = []
+    monkeypatch.setattr(engine, "_compile", lambda x, *_, **__: prepared.append(len(x)))
+    x = optimizer.space.to_unit([{"x": k / 64} for k in range(63)])
+    engine.prepare(x, 1, num_expected=num_expected)
+    assert prepared == [65] * is_prepared
+
+
+def test_minimize_says_how_many_evaluations_there_will_be() -> None:
+    seen = []
+    result = minimize(
+        lambda p: p["x"],
+        {"x": (0.0, 1.0)},
+        3,
+        callbacks=[lambda optimizer, _: seen.append(optimizer.num_expected)],
+        show_progress_bar=False,
+    )
+    assert seen == [3, 3, 3]
+    optimizer = result.optimizer
+    assert optimizer.num_expected > preparation.SOON * 10**9
+    minimize(
+        lambda p: p["x"],
+        n_trials=2,
+        optimizer=optimizer,
+        callbacks=[lambda optimizer, _: seen.append(optimizer.num_expected)],
+        show_progress_bar=False,
+    )
+    assert seen[3:] == [5, 5]
