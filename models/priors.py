@@ -12,24 +12,38 @@ from numpyro.distributions import constraints
 
 from structbo.models.supports import FiniteSet
 
+SIMILARITY = 0.75
+"""The correlation of the logarithms of two lengthscales of `component_lengthscale`."""
 
-def component_lengthscale(num_dims: int) -> dist.LogNormal:
-    """The default lengthscale prior: a median of half the cube, growing beyond ten dimensions.
+
+def component_lengthscale(num_dims: int) -> dist.Distribution:
+    """The default prior of lengthscales: a median of half the cube, growing beyond ten dimensions.
 
     Narrower and shorter than `dimension_scaled`, which is for one component over all dimensions:
-    the components of an additive model have few.
+    the components of an additive model have few. Lengthscales are alike, so that what the
+    observations tell of some of them counts for the others: if all are short, one distance from the
+    median has to be paid for, not one for each dimension.
 
     Args:
         num_dims: the number of dimensions D.
 
     Returns:
-        ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``.
+        A distribution of D numbers. Each is ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``,
+        and the logarithms of any two have a correlation of 3/4.
 
     Example:
-        >>> round(float(np.exp(component_lengthscale(40).loc)), 3)
+        >>> lengthscales = component_lengthscale(40).sample(jax.random.key(0), (10_000,))
+        >>> np.round(np.median(lengthscales), 1).item()
         1.0
+        >>> np.round(np.corrcoef(np.log(lengthscales[:, :2].T))[0, 1], 2).item()
+        0.75
     """
-    return dist.LogNormal(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10), 1.0)
+    loc = jnp.full(num_dims, np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10))
+    common, own = np.sqrt(SIMILARITY), 1.0 - SIMILARITY
+    logarithms = dist.LowRankMultivariateNormal(
+        loc, jnp.full((num_dims, 1), common), jnp.full(num_dims, own)
+    )
+    return dist.TransformedDistribution(logarithms, dist.transforms.ExpTransform())
 
 
 def dimension_scaled(

@@ -26,12 +26,11 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure
 from numpyro.infer import HMC, Gibbs
-from posterior_data import data_set
+from posterior_data import MODEL, data_set
 from posterior_errors import errors
 from posterior_reference import FOLDER
 from runs import Runs
 
-import structbo as sb
 from structbo.data import Data
 from structbo.draws import Chain
 from structbo.models.precision import double_precision
@@ -77,7 +76,7 @@ def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dic
     results: dict[str, list[list[float]]] = {start: [] for start in STARTS}
     for seed in range(num_chains + 1):  # the first one compiles
         for start in results:
-            chain = Chain(sb.default_model(), num_draws, seed, sampler)
+            chain = Chain(MODEL, num_draws, seed, sampler)
             if start == "warm":
                 timed(chain, before)
             draws, seconds = timed(chain, whole)

@@ -4,9 +4,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from posterior_data import DataSet
+from posterior_data import MODEL, DataSet
 
-import structbo as sb
 from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.models.compilation import compiled
@@ -38,7 +37,7 @@ def log_density(draws: Draws, data: DataSet) -> float:
     with double_precision():
         mean, variance = (
             np.asarray(part)
-            for part in _predicted(sb.default_model(), draws, Data.padded(*data[:2]), data.test_x)
+            for part in _predicted(MODEL, draws, Data.padded(*data[:2]), data.test_x)
         )
     each = -0.5 * ((data.test_y - mean) ** 2 / variance + np.log(2.0 * np.pi * variance))
     return float((np.logaddexp.reduce(each, axis=0) - np.log(len(each))).mean())

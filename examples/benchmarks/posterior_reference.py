@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from posterior_data import data_set
+from posterior_data import MODEL, data_set
 from posterior_errors import summary
 
 import structbo as sb
@@ -38,7 +38,7 @@ def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
     data, begin, r_hat = data_set(name), time.process_time(), np.inf
     while r_hat > MAX_R_HAT and time.process_time() - begin < seconds:
         posterior = sb.fit(
-            sb.default_model(),
+            MODEL,
             *data[:2],
             num_warmup=length // 2,
             num_samples=length,
