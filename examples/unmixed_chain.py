@@ -53,7 +53,7 @@ def main() -> None:
     model = AdditiveGP(edges(0.3, pairs))
     few_steps = HMC(model, num_steps=5, trajectory_length=None, step_size=0.1)
     poor_sampler = Gibbs([(EdgeGibbs(model, num_moves=1), ["Z"]), (few_steps, None)])
-    options = {"names": NAMES, "show_progress_bar": False}
+    options = {"names": NAMES, "num_chains": 2, "show_progress_bar": False}
     poor = sb.fit(
         model, X, y, num_warmup=5, num_samples=60, sampler=poor_sampler, seed=1, **options
     )

@@ -62,6 +62,7 @@ def main() -> None:
             (y - y.mean()) / y.std(),
             num_warmup=100,
             num_samples=arguments.num_samples,
+            num_chains=2,
             show_progress_bar=False,
         )
         found = posterior.family_probabilities()

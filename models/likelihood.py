@@ -19,7 +19,6 @@ from structbo.models.inducing import (
 )
 from structbo.models.marginal import (
     cho_solve,
-    covariance_gradient,
     log_marginal,
     masked,
     safe_cholesky,
@@ -129,16 +128,13 @@ class MarginalGP(dist.Distribution):
             return log_marginal(gram, y, self.data_mask)
         return collapsed_bound(gram, y, self.data_mask, *self._variances)
 
-    def evidence_gradient(self, gram: Array, y: Array) -> Array:
-        """The derivative of `log_evidence` by the matrix, with zeros for padding.
+    def evidence_and_gradient(self, gram: Array, y: Array) -> tuple[Array, Array]:
+        """`log_evidence` and its derivative by the matrix, with zeros for padding.
 
-        With inducing points it leaves out that by the prior variances, which no structure changes.
+        Both take one factorization. With inducing points the derivative leaves out that by the
+        prior variances, which no structure changes.
         """
-        if self.num_inducing is None:
-            cholesky = safe_cholesky(masked(gram, self.data_mask))
-            alpha = cho_solve(cholesky, jnp.where(self.data_mask, y, 0.0))
-            return covariance_gradient(cholesky, alpha, self.data_mask)
-        return jax.grad(self.log_evidence)(gram, y)
+        return jax.value_and_grad(self.log_evidence)(gram, y)
 
     @property
     def _variances(self) -> tuple[Array, Array]:

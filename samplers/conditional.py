@@ -56,12 +56,14 @@ class Point(NamedTuple):
         value: of the structure site.
         log_density: log joint density of the model.
         components: from which incremental moves start; None where moves are not incremental.
+        gradient: of the log evidence by the matrix of `Conditional.gram`, if it was asked for.
         guide: anything that a block stores with the point.
     """
 
     value: Array
     log_density: Array
     components: Components | None = None
+    gradient: Array | None = None
     guide: Any = None
 
 
@@ -169,8 +171,8 @@ class Conditional:
         """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
-    def start(self, value: Array) -> Point:
-        """Evaluates a value from scratch."""
+    def start(self, value: Array, with_gradient: bool = False) -> Point:
+        """Evaluates a value from scratch, with the gradient where moves are incremental."""
         if not self.is_incremental:
             return Point(value, self.log_density(value))
         trace = self._run(value)
@@ -184,25 +186,28 @@ class Conditional:
             jnp.array(True) if is_complete is None else is_complete,
         )
         components = decomposition.fold(self._visit(decomposition), nothing)
-        return self._point(value, trace, components)
+        return self._point(value, trace, components, with_gradient)
 
-    def move(self, point: Point, value: Array) -> Point:
-        """Evaluates a value near a point that is already evaluated."""
+    def move(self, point: Point, value: Array, with_gradient: bool = False) -> Point:
+        """Evaluates a value near a point that is already evaluated; else as `start`."""
         before = point.components
         if before is None:
-            return self.start(value)
+            return self.start(value, with_gradient)
         trace = self._run(value)
         old, new = self.decomposition(point.value), self._decomposition(trace)
         components = old.fold_changes(new, self._visit(new), before)
         if new.is_complete is None:
-            return self._point(value, trace, components)
+            return self._point(value, trace, components, with_gradient)
         if new.valid_flip_rule is None:
             is_complete = new.is_complete
         else:
             # Whether the rows suffice is known without the table, which may take long to list.
             is_complete = components.num_components <= len(new.members)
-        moved = self._point(value, trace, components._replace(is_complete=is_complete))
-        return jax.lax.cond(before.is_complete, lambda: moved, lambda: self.start(value))
+        components = components._replace(is_complete=is_complete)
+        moved = self._point(value, trace, components, with_gradient)
+        return jax.lax.cond(
+            before.is_complete, lambda: moved, lambda: self.start(value, with_gradient)
+        )
 
     def decomposition(self, value: Array) -> Decomposition:
         """The components at a value of the site."""
@@ -229,13 +234,19 @@ class Conditional:
 
         return visit
 
-    def _point(self, value: Array, trace: Trace, components: Components) -> Point:
+    def _point(
+        self, value: Array, trace: Trace, components: Components, with_gradient: bool
+    ) -> Point:
         decomposition = self._decomposition(trace)
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
-        evidence = self.likelihood.log_evidence(self.gram(components), self.y)
+        gram, gradient = self.gram(components), None
+        if with_gradient:
+            evidence, gradient = self.likelihood.evidence_and_gradient(gram, self.y)
+        else:
+            evidence = self.likelihood.log_evidence(gram, self.y)
         evidence = jnp.where(inside, evidence, -jnp.inf)
         log_density = self._with_prior(trace, self.evidence_power, evidence)
-        return Point(value, log_density, components)
+        return Point(value, log_density, components, gradient)
 
 
 def distinct_elements(matrix: Array) -> Array:

@@ -30,7 +30,7 @@ class InformedEdges(Metropolis):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default 10.
+        num_moves: proposals per step; by default 20.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces".
@@ -39,14 +39,14 @@ class InformedEdges(Metropolis):
     support = Adjacency
 
     def moves_per_step(self, value: Array) -> int:
-        return 10 if num_pairs(value) else 0
+        return 20 if num_pairs(value) else 0
 
     def start(self, conditional: Conditional, value: Array) -> Point:
-        return self._guided(conditional, super().start(conditional, value))
+        return self._guided(conditional, conditional.start(value, with_gradient=True))
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
         pair = jax.random.categorical(key, point.guide)
-        new = conditional.move(point, flipped(point.value, pair))
+        new = conditional.move(point, flipped(point.value, pair), with_gradient=True)
         new = self._guided(conditional, new)
         return new, new.guide[pair] - point.guide[pair]
 
@@ -56,7 +56,8 @@ class InformedEdges(Metropolis):
         log_probs = jax.nn.log_softmax(jax.nn.log_sigmoid(gains))
         if not conditional.has_flip_rule:
             log_probs = jnp.logaddexp(log_probs, -jnp.log(len(log_probs))) - jnp.log(2.0)
-        return point._replace(guide=log_probs)
+        # Moves do not need the gradient, and carrying it would cost a copy each.
+        return point._replace(gradient=None, guide=log_probs)
 
 
 def first_order_gains(conditional: Conditional, point: Point) -> Array:
@@ -69,17 +70,17 @@ def first_order_gains(conditional: Conditional, point: Point) -> Array:
     """
     prior = conditional.prior
     log_odds = prior.flip_log_odds(point.value) if isinstance(prior, EdgeBernoulli) else 0.0
-    if point.components is None:
+    if point.components is None or point.gradient is None:
         return jnp.broadcast_to(log_odds, point.value.shape)
-    gains = _evidence_gains(conditional, point.value, point.components)
+    gains = _evidence_gains(conditional, point.value, point.components, point.gradient)
     return conditional.evidence_power * gains + log_odds
 
 
-def _evidence_gains(conditional: Conditional, value: Array, components: Components) -> Array:
+def _evidence_gains(
+    conditional: Conditional, value: Array, components: Components, gradient: Array
+) -> Array:
     """The part of the log evidence, shape (D, D)."""
-    covariance, gram = conditional.covariance, conditional.gram(components)
-    gradient = conditional.likelihood.evidence_gradient(gram, conditional.y)
-
+    covariance = conditional.covariance
     factors, weights = conditional.distinct_factors, gradient_by_distinct(gradient)
     relevance = jnp.ones(len(factors)) if covariance.relevance is None else covariance.relevance
     edges = value.astype(bool)

@@ -82,6 +82,10 @@ NIGHTLY = {
         "--priors default --dims 4 --observations 12 --seeds 0 --table OUT/table.csv",
         {"NUM_RANDOM": "500"},
     ),
+    "benchmarks/convergence.py": Short(
+        "--data star-20 --seeds 0 --results OUT/table.csv",
+        {"LENGTH": "{'num_warmup': 2, 'num_samples': 6, 'num_chains': 2}"},
+    ),
     "benchmarks/hyper_parameters.py": Short("--steps 4 --cases 3,12 --folder OUT"),
     "benchmarks/kdpp.py": Short(
         "--items 40 --size 3 --table OUT/table.csv", {"NUM_TIMED": "100", "DPPY": "{}"}

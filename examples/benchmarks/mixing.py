@@ -56,7 +56,7 @@ def composed(block: Callable[..., Any], model: Any) -> Gibbs:
 
 
 def samplers(model: AdditiveGP, num_dims: int) -> Iterator[tuple[str, Any]]:
-    """D flips of EdgeGibbs take about as long as ten informed moves."""
+    """D flips of EdgeGibbs take about as long as ten of the 20 informed moves."""
     yield "EdgeGibbs", composed(partial(EdgeGibbs, num_moves=num_dims), model)
     yield "InformedEdges", composed(InformedEdges, model)
     if num_dims <= 10:

@@ -50,8 +50,8 @@ def sampler(num_moves: int, num_steps: int) -> Any:
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "10 edge moves, in the chain": ("sweep", {"sampler": sampler(5, 10)}),
-    "10 leapfrog steps, in the chain": ("sweep", {"sampler": sampler(10, 5)}),
+    "20 edge moves, in the chain": ("sweep", {"sampler": sampler(10, 10)}),
+    "10 leapfrog steps, in the chain": ("sweep", {"sampler": sampler(20, 5)}),
     "coordinate ascent, in the starts": ("search_starts", {"maximizer": MultiStart(2, 8)}),
 }
 """Settings with less of something, by name, and the program that has it."""

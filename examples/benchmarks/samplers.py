@@ -81,7 +81,7 @@ def flips(num_dims: int, n: int, components: Any) -> None:
     @jax.jit
     def scores(graph: Any) -> Any:
         conditional = Conditional(model, "Z", graph, (x, y), {})
-        return first_order_gains(conditional, conditional.start(graph))
+        return first_order_gains(conditional, conditional.start(graph, with_gradient=True))
 
     flip = (seconds(sweep, graph, 200) - seconds(sweep, graph, 10)) / 190
     name, ratio = f"{components.__name__:>10} {num_dims:>3} {n:>4}", flip / cholesky_seconds(n)

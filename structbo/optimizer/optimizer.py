@@ -301,7 +301,7 @@ class Optimizer(Record, KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        Two chains are run with `fit` at the first access after new tells, in which failures have
+        Four chains are run with `fit` at the first access after new tells, in which failures have
         the worst value. That takes a while; where standard error is a terminal, a bar shows the
         progress after some seconds. The posterior speaks of points and values as the optimizer
         does, see `Posterior`.

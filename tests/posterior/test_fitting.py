@@ -22,8 +22,10 @@ def test_fit_keeps_draws_and_statistics_by_chain(num_warmup: int):
     shape = (NUM_CHAINS, NUM_DRAWS)
     X, y = observations()
     with jax.enable_x64(False):  # as in a program that has never heard of the flag
-        steps = {"num_warmup": num_warmup, "num_samples": NUM_DRAWS}
-        posterior = fit(AdditiveGP(edges(PROBS)), X, y, **steps, names=NAMES)
+        length = {"num_samples": NUM_DRAWS, "num_chains": NUM_CHAINS}
+        posterior = fit(
+            AdditiveGP(edges(PROBS)), X, y, num_warmup=num_warmup, **length, names=NAMES
+        )
     assert {k: v.shape for k, v in posterior.draws.items()} == {
         "Z": (*shape, 3, 3),
         "lengthscale": (*shape, 3),

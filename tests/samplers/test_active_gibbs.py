@@ -202,7 +202,7 @@ def test_edges_of_inactive_variables_gain_their_prior_alone(data):
     @jax.jit
     def gains_and_changes(Z, others):
         conditional = Conditional(model, "Z", Z, args, {})
-        start = conditional.start(Z)
+        start = conditional.start(Z, with_gradient=True)
         moved = jax.lax.map(lambda other: conditional.move(start, other).log_density, others)
         return first_order_gains(conditional, start), moved - start.log_density
 

@@ -25,7 +25,7 @@ from structbo.models import (
 from structbo.samplers import conditional as conditional_module
 from structbo.samplers import informed_edges
 from structbo.samplers.conditional import Conditional
-from structbo.samplers.informed_edges import first_order_gains
+from structbo.samplers.informed_edges import InformedEdges, first_order_gains
 
 NUM_DIMS = 4
 
@@ -117,7 +117,7 @@ def test_what_is_computed_when_it_is_needed_is_what_is_stored(monkeypatch, data,
     def evaluated():
         conditional = Conditional(model, "Z", Z, (X, y), {})
         start = conditional.start(Z)
-        moved = conditional.move(start, Z.at[[1, 2], [2, 1]].set(1))
+        moved = conditional.move(start, Z.at[[1, 2], [2, 1]].set(1), with_gradient=True)
         return start.log_density, moved.log_density, first_order_gains(conditional, moved)
 
     stored = jax.jit(evaluated)()
@@ -161,7 +161,7 @@ def test_scaled_likelihood(data):
         moved = conditional.move(start, other)
         expected = [log_density(model, args, {}, {"Z": value})[0] for value in (Z, other)]
         plain = Conditional(plain_model, "Z", Z, args, {})
-        gains = [first_order_gains(c, c.start(Z)) for c in (plain, conditional)]
+        gains = [first_order_gains(c, c.start(Z, True)) for c in (plain, conditional)]
         return [start.log_density, moved.log_density], expected, gains
 
     found, expected, gains = densities_and_gains(Z, other)
@@ -193,3 +193,26 @@ def test_priors_that_depend_on_the_structure_count(data):
 
     found, expected = found_and_expected(Z, other)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_an_informed_move_takes_one_factorization(data):
+    """The density and the scores share it; others, with jitter, wait in branches."""
+
+    def factorizations(jaxpr):
+        count = 0
+        for equation in jaxpr.eqns:
+            name = equation.primitive.name
+            count += name == "cholesky"
+            if name not in ("cond", "while"):
+                inner = [getattr(part, "jaxpr", part) for part in equation.params.values()]
+                count += sum(factorizations(part) for part in inner if hasattr(part, "eqns"))
+        return count
+
+    args = data(7, NUM_DIMS)
+    model = conditioned(AdditiveGP(edges(0.3), residual=Residual()), args)
+    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
+    conditional = Conditional(model, "Z", Z, args, {})
+    block = InformedEdges(model)
+    point = block.start(conditional, Z)
+    propose = partial(block.propose, jax.random.key(0), conditional)
+    assert factorizations(jax.make_jaxpr(propose)(point).jaxpr) == 1

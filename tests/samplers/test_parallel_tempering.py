@@ -185,7 +185,14 @@ def test_fit_reports_the_statistics_of_the_posterior_and_of_swaps(data):
     X, y = data(10, 3)
     kernel = ParallelTempering(model, inverse_temperatures=[1.0, 0.4])
     posterior = sb.fit(
-        model, X, y, sampler=kernel, num_warmup=20, num_samples=20, show_progress_bar=False
+        model,
+        X,
+        y,
+        sampler=kernel,
+        num_warmup=20,
+        num_samples=20,
+        num_chains=2,
+        show_progress_bar=False,
     )
     assert posterior.draws["Z"].shape == (2, 20, 3, 3)
     assert (posterior.draws["lengthscale"] > 0.0).all()
