@@ -28,6 +28,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from methods import BoTorch, Structbo
+from posterior_data import MODEL
 from random_functions import problem_of
 from runs import Runs, parser
 from scipy.stats import qmc, wilcoxon
@@ -75,6 +76,11 @@ def components(members: np.ndarray, num_dims: int) -> Any:
     return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
 
 
+def with_independent_lengthscales(problem: Any, seed: int) -> Structbo:
+    """The default model with a prior under which no lengthscale tells anything of another."""
+    return Structbo(problem.D, seed=seed, model=MODEL)
+
+
 def with_matern(problem: Any, seed: int) -> Structbo:
     """The default model with a kernel of rougher functions."""
     from structbo.models import AdditiveGP, Residual, matern52
@@ -86,6 +92,7 @@ def with_matern(problem: Any, seed: int) -> Structbo:
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
+    "independent": with_independent_lengthscales,
     "known_graph": with_known_graph,
     "known_model": with_known_model,
     "matern52": with_matern,

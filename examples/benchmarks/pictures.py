@@ -43,7 +43,7 @@ def of_regret(folder: Path, bench: Path) -> Figure:
 
 
 def of_pairs(folder: Path) -> Figure:
-    """Median regret on random functions, over the seeds that every method ran."""
+    """Median regret on random functions, over the seeds that BoTorch ran."""
     runs = Runs(folder / "paired.csv", *columns(("problem", "method"), paired.COUNTS))
     figure = Figure(figsize=(13.0, 3.2), layout="constrained")
     for axes, family in zip(figure.subplots(1, len(paired.BUDGETS)), paired.BUDGETS, strict=True):
@@ -52,9 +52,12 @@ def of_pairs(folder: Path) -> Figure:
             for (problem, method, seed), row in runs.rows.items()
             if problem == family and method == "BoTorch"
         }
-        own = [runs.rows[family, DEFAULT, seed] for seed in pairs]
-        curves = {DEFAULT: np.median(own, axis=0), "BoTorch": np.median([*pairs.values()], axis=0)}
-        lines(axes, paired.COUNTS, curves, f"{family}, {len(own)} seeds")
+        own = [runs.rows[family, "independent", seed] for seed in pairs]
+        curves = {
+            "structbo, independent lengthscales": np.median(own, axis=0),
+            "BoTorch": np.median([*pairs.values()], axis=0),
+        }
+        lines(axes, paired.COUNTS, curves, f"{family}, {len(pairs)} seeds")
     return finished(figure)
 
 
