@@ -17,7 +17,12 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP, Model
 from structbo.models.outer_box import OuterBox, outer_box_ratio
-from structbo.models.priors import FiniteUniform, component_lengthscale, dimension_scaled
+from structbo.models.priors import (
+    AlikeLogNormal,
+    FiniteUniform,
+    component_lengthscale,
+    dimension_scaled,
+)
 from structbo.models.structures import (
     ActiveBernoulli,
     BoundedTreewidth,
@@ -63,6 +68,7 @@ __all__ = [
     "AdditiveCovariance",
     "AdditiveGP",
     "Adjacency",
+    "AlikeLogNormal",
     "BoundedTreewidth",
     "CRPPartition",
     "ConditionedGP",

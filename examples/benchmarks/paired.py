@@ -20,15 +20,11 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
-from methods import BoTorch, Structbo
-from posterior_data import MODEL
+from paired_methods import METHODS
 from random_functions import problem_of
 from runs import Runs, parser
 from scipy.stats import qmc, wilcoxon
@@ -36,68 +32,6 @@ from scipy.stats import qmc, wilcoxon
 BUDGETS = {"star10": 100, "grid9": 100, "graph15": 100, "rotated10": 200}
 COUNTS = (50, 100, 200)
 NUM_INITIAL = 20
-LENGTHSCALE = 0.2
-"""Of the kernels that graphs' functions are drawn with."""
-
-
-def with_known_graph(problem: Any, seed: int) -> Structbo:
-    """The model of main effects and pairs, whose edges are certain."""
-    from structbo.models import AdditiveGP, edges
-
-    graph = np.zeros((problem.D, problem.D))
-    for i, j in problem.structure:
-        graph[i, j] = graph[j, i] = 1.0
-    return Structbo(problem.D, seed=seed, model=AdditiveGP(edges(graph)))
-
-
-def with_known_model(problem: Any, seed: int) -> Structbo:
-    """The process that the function is drawn from, but for its variance and the noise."""
-    from numpyro.distributions import LogNormal
-
-    from structbo.models import AdditiveGP
-
-    members = np.zeros((len(problem.structure), problem.D), bool)
-    for row, edge in zip(members, problem.structure, strict=True):
-        row[list(edge)] = True
-    model = AdditiveGP(
-        partial(components, members),
-        lengthscale=LogNormal(np.log(LENGTHSCALE), 0.02),
-        outputscale=LogNormal(0.0, 0.3),
-        noise=LogNormal(np.log(1e-3), 0.5),
-    )
-    return Structbo(problem.D, seed=seed, model=model, warp=False)
-
-
-def components(members: np.ndarray, num_dims: int) -> Any:
-    """A decomposition that is certain, without main effects."""
-    from structbo.models import Decomposition
-
-    weights = np.full(len(members), 1.0 / len(members))
-    return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
-
-
-def with_independent_lengthscales(problem: Any, seed: int) -> Structbo:
-    """The default model with a prior under which no lengthscale tells anything of another."""
-    return Structbo(problem.D, seed=seed, model=MODEL)
-
-
-def with_matern(problem: Any, seed: int) -> Structbo:
-    """The default model with a kernel of rougher functions."""
-    from structbo.models import AdditiveGP, Residual, matern52
-
-    model = AdditiveGP(kernel=matern52, residual=Residual())
-    return Structbo(problem.D, seed=seed, model=model)
-
-
-METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
-    "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
-    "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
-    "independent": with_independent_lengthscales,
-    "known_graph": with_known_graph,
-    "known_model": with_known_model,
-    "matern52": with_matern,
-    "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
-}
 
 
 def regret(family: str, seed: int, method: str) -> np.ndarray:

@@ -1,9 +1,9 @@
-"""Pictures of the tables of regret, of paired runs, of real tasks and of large problems.
+"""Pictures of the tables of regret, of real tasks and of large problems.
 
     python examples/benchmarks/pictures.py [--bench ../shared/bench]
 
-What is drawn was measured by `regret.py`, `paired.py`, `real.py` and `scale.py`, whose tables are
-in results/. The folder of the bench has the peers' runs that regret is drawn beside.
+What is drawn was measured by `regret.py`, `real.py` and `scale.py`, whose tables are in results/.
+The folder of the bench has the peers' runs that regret is drawn beside.
 """
 
 import argparse
@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import paired
 import real
 import regret
 from matplotlib.axes import Axes
@@ -33,7 +32,7 @@ def lines(axes: Axes, counts: Sequence[int], curves: Mapping[str, np.ndarray], t
 
 def of_regret(folder: Path, bench: Path) -> Figure:
     """Median regret on the shared functions, beside the peers'."""
-    runs = Runs(folder / "regret.csv", *columns(("problem", "model"), regret.COUNTS))
+    runs = Runs(folder / "regret.csv", ("problem", "model", "seed"), [*map(str, regret.COUNTS)])
     figure = Figure(figsize=(13.0, 5.5), layout="constrained")
     for axes, problem in zip(figure.subplots(2, 4).flat, regret.PROBLEMS, strict=False):
         own = np.median(runs.of_seeds(problem, DEFAULT), axis=0)
@@ -42,28 +41,9 @@ def of_regret(folder: Path, bench: Path) -> Figure:
     return finished(figure)
 
 
-def of_pairs(folder: Path) -> Figure:
-    """Median regret on random functions, over the seeds that BoTorch ran."""
-    runs = Runs(folder / "paired.csv", *columns(("problem", "method"), paired.COUNTS))
-    figure = Figure(figsize=(13.0, 3.2), layout="constrained")
-    for axes, family in zip(figure.subplots(1, len(paired.BUDGETS)), paired.BUDGETS, strict=True):
-        pairs = {
-            seed: row
-            for (problem, method, seed), row in runs.rows.items()
-            if problem == family and method == "BoTorch"
-        }
-        own = [runs.rows[family, "independent", seed] for seed in pairs]
-        curves = {
-            "structbo, independent lengthscales": np.median(own, axis=0),
-            "BoTorch": np.median([*pairs.values()], axis=0),
-        }
-        lines(axes, paired.COUNTS, curves, f"{family}, {len(pairs)} seeds")
-    return finished(figure)
-
-
 def of_tasks(folder: Path) -> Figure:
     """Mean ranks on the real tasks, on which settings were chosen and on the others."""
-    runs = Runs(folder / "real.csv", *columns(("task", "sampler"), real.COUNTS))
+    runs = Runs(folder / "real.csv", ("task", "sampler", "seed"), [*map(str, real.COUNTS)])
     samplers = [DEFAULT, "gp", "tpe", "botorch"]
     figure = Figure(figsize=(7.0, 3.0), layout="constrained")
     halves = {"development": real.DEVELOPMENT, "reporting": real.REPORTING}
@@ -101,13 +81,6 @@ def of_scale(folder: Path) -> Figure:
     return figure
 
 
-def columns(
-    keys: tuple[str, ...], counts: Sequence[int]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the columns of a table, as `Runs` takes them."""
-    return (*keys, "seed"), tuple(map(str, counts))
-
-
 def finished(figure: Figure) -> Figure:
     """Without empty panels, and with one legend."""
     for axes in figure.axes:
@@ -130,7 +103,6 @@ def main() -> None:
     options = parser.parse_args()
     figures = {
         "regret": of_regret(options.tables, options.bench),
-        "paired": of_pairs(options.tables),
         "real": of_tasks(options.tables),
         "scale": of_scale(options.tables),
     }

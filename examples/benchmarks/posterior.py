@@ -26,8 +26,9 @@ import jax
 import numpy as np
 from matplotlib.figure import Figure
 from numpyro.infer import HMC, Gibbs
-from posterior_data import MODEL, data_set
+from posterior_data import data_set
 from posterior_errors import errors
+from posterior_model import MODEL
 from posterior_reference import FOLDER
 from runs import Runs
 

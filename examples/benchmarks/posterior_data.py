@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpyro.distributions import LogNormal
 from scipy.stats import qmc
-
-from structbo.models import AdditiveGP, Residual
 
 NOISE = 0.01
 NUM_TEST = 200
@@ -24,16 +21,6 @@ class DataSet(NamedTuple):
     y: np.ndarray
     test_x: np.ndarray
     test_y: np.ndarray
-
-
-def independent(num_dims: int) -> LogNormal:
-    """A prior of lengthscales of which one tells nothing of the others."""
-    return LogNormal(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10), 1.0)
-
-
-MODEL = AdditiveGP(lengthscale=independent, residual=Residual())
-"""Whose posteriors they are: that of `default_model` but for the prior of lengthscales, which was
-another one when the references were made."""
 
 
 def waves(num_dims: int, pairs: list[tuple[int, int]], seed: int) -> Function:

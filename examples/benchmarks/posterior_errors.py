@@ -4,7 +4,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from posterior_data import MODEL, DataSet
+from posterior_data import DataSet
+from posterior_model import MODEL
 
 from structbo.data import Data
 from structbo.draws import Draws, condition

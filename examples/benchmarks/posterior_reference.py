@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from posterior_data import MODEL, data_set
+from posterior_data import data_set
 from posterior_errors import summary
+from posterior_model import MODEL
 
 import structbo as sb
 from structbo.samplers import ParallelTempering, default_sampler

@@ -3,9 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 
-from structbo.models import FiniteUniform, dimension_scaled
+from structbo.models import AlikeLogNormal, FiniteUniform, component_lengthscale, dimension_scaled
 from structbo.models.supports import FiniteSet
 
 VALUES = [0.4, 0.1, 0.2]
@@ -49,3 +50,25 @@ def test_lengthscales_grow_with_the_square_root_of_the_dimension():
     np.testing.assert_allclose(np.array(median) / median[0], [1, 2, 10], rtol=1e-12)
     np.testing.assert_allclose(median[0], np.exp(np.sqrt(2)))
     assert dimension_scaled(3, loc=0.0, scale=0.5).scale == 0.5
+
+
+def test_alike_numbers_are_exponentials_of_correlated_normal_ones():
+    loc, similarity = jnp.array([0.3, -1.0, 0.5, 0.0]), 0.6
+    prior = AlikeLogNormal(loc, similarity)
+    covariance = jnp.full((4, 4), similarity) + (1.0 - similarity) * jnp.eye(4)
+    value = jnp.exp(jax.random.normal(jax.random.key(2), (5, 4)))
+    logarithms = dist.MultivariateNormal(loc, covariance).log_prob(jnp.log(value))
+    expected = logarithms - jnp.log(value).sum(1)
+    np.testing.assert_allclose(prior.log_prob(value), expected, rtol=1e-5)
+
+    num_draws = 20_000
+    draws = np.log(prior.sample(jax.random.key(3), (num_draws,)))
+    bound = 4.0 / np.sqrt(num_draws)
+    np.testing.assert_allclose(draws.mean(0), loc, atol=bound)
+    np.testing.assert_allclose(np.cov(draws.T), covariance, atol=1.5 * bound)
+
+
+def test_a_single_default_lengthscale_is_log_normal():
+    value = jnp.array([0.7])
+    expected = dist.LogNormal(np.log(0.5), 1.0).log_prob(0.7)
+    np.testing.assert_allclose(component_lengthscale(1).log_prob(value), expected, rtol=1e-6)

@@ -1,0 +1,66 @@
+"""The methods that `paired.py` compares on random functions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from methods import BoTorch, Structbo
+from numpyro.distributions import LogNormal
+from posterior_model import MODEL
+
+from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52
+
+LENGTHSCALE = 0.2
+"""Of the kernels that graphs' functions are drawn with."""
+
+
+def with_known_graph(problem: Any, seed: int) -> Structbo:
+    """The model of main effects and pairs, whose edges are certain."""
+    graph = np.zeros((problem.D, problem.D))
+    for i, j in problem.structure:
+        graph[i, j] = graph[j, i] = 1.0
+    return Structbo(problem.D, seed=seed, model=AdditiveGP(edges(graph)))
+
+
+def with_known_model(problem: Any, seed: int) -> Structbo:
+    """The process that the function is drawn from, but for its variance and the noise."""
+    members = np.zeros((len(problem.structure), problem.D), bool)
+    for row, edge in zip(members, problem.structure, strict=True):
+        row[list(edge)] = True
+    model = AdditiveGP(
+        partial(components, members),
+        lengthscale=LogNormal(np.log(LENGTHSCALE), 0.02),
+        outputscale=LogNormal(0.0, 0.3),
+        noise=LogNormal(np.log(1e-3), 0.5),
+    )
+    return Structbo(problem.D, seed=seed, model=model, warp=False)
+
+
+def components(members: np.ndarray, num_dims: int) -> Any:
+    """A decomposition that is certain, without main effects."""
+    weights = np.full(len(members), 1.0 / len(members))
+    return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
+
+
+def with_independent_lengthscales(problem: Any, seed: int) -> Structbo:
+    """The default model with a prior under which no lengthscale tells anything of another."""
+    return Structbo(problem.D, seed=seed, model=MODEL)
+
+
+def with_matern(problem: Any, seed: int) -> Structbo:
+    """The default model with a kernel of rougher functions."""
+    model = AdditiveGP(kernel=matern52, residual=Residual())
+    return Structbo(problem.D, seed=seed, model=model)
+
+
+METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
+    "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
+    "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
+    "independent": with_independent_lengthscales,
+    "known_graph": with_known_graph,
+    "known_model": with_known_model,
+    "matern52": with_matern,
+    "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
+}
