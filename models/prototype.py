@@ -42,8 +42,10 @@ def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
         trace = prototype_trace(model, key, (points, y), None)
         return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
+    program: Program[[jax.Array], dict[str, jax.Array]]
     with double_precision():
-        values = Program(drawn, made_of=(model, num_dims))(jax.random.key(SEED))
+        program = Program(drawn, made_of=(model, num_dims))
+        values = program(jax.random.key(SEED))
         fixed = handlers.seed(handlers.substitute(model, values), SEED)
         trace: dict[str, Any] = handlers.trace(fixed).get_trace(points, y)
     return trace
