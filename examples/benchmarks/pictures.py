@@ -45,7 +45,7 @@ def of_tasks(folder: Path) -> Figure:
     """Mean ranks on the real tasks, on which settings were chosen and on the others."""
     runs = Runs(folder / "real.csv", ("task", "sampler", "seed"), [*map(str, real.COUNTS)])
     samplers = [DEFAULT, "gp", "tpe", "botorch"]
-    figure = Figure(figsize=(7.0, 3.0), layout="constrained")
+    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
     halves = {"development": real.DEVELOPMENT, "reporting": real.REPORTING}
     panels = figure.subplots(1, len(halves), sharey=True)
     for axes, (half, tasks) in zip(panels, halves.items(), strict=True):
@@ -55,7 +55,7 @@ def of_tasks(folder: Path) -> Figure:
             axes.bar(places, [found[name][0] for name in samplers], 0.35, label=f"after {count}")
         axes.set(title=f"{half} half, {found[DEFAULT][1]} runs", ylabel="mean rank")
         axes.set_xticks(np.arange(len(samplers)) + 0.17, samplers)
-    panels[0].legend()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
