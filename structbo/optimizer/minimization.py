@@ -3,7 +3,6 @@
 import inspect
 import itertools
 import logging
-import math
 import numbers
 import time
 import warnings
@@ -86,10 +85,11 @@ def _run(
         unit_points(space, initial_points, "initial_points")  # wrong ones leave no empty study
         optimizer = opened(storage, study_name, load_if_exists, space, direction, settings)
     _enqueue_new(optimizer, initial_points)
-    optimizer.num_expected = sum(t.is_told for t in optimizer.trials) + n_trials
+    num_expected = sum(t.is_told for t in optimizer.trials) + n_trials
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
     asked = num_failed = 0
     with (
+        optimizer.expecting(num_expected),
         Evaluations(optimizer, objective, executor) as evaluations,
         tqdm(total=n_trials, disable=not show_progress_bar, desc=direction) as progress,
     ):
@@ -105,7 +105,6 @@ def _run(
                     n_trials = asked + started
                 asked += started
             if not evaluations:
-                optimizer.num_expected = math.inf
                 return Result(optimizer)
             for trial, future in evaluations.finished():
                 _check_outcome(trial, future, catch)

@@ -3,6 +3,8 @@
 import itertools
 import math
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
@@ -69,8 +71,7 @@ class Optimizer(Record, KeepsPrecision):
         self._engine = Engine(self.space, **settings)
         self._enqueued: set[int] = set()
         self._posterior: tuple[int, Posterior] | None = None
-        self.num_expected = math.inf
-        """How many evaluations there will be at most: what more of them need is not compiled."""
+        self._num_expected = math.inf
         self._first_stage = FirstStage(screening, self.space)
         self._trials += self._first_stage.trials
 
@@ -78,6 +79,24 @@ class Optimizer(Record, KeepsPrecision):
     def method(self) -> Method:
         """All settings in use, with instances in place of names."""
         return self._engine.method
+
+    @contextmanager
+    def expecting(self, num_evaluations: int) -> Iterator[None]:
+        """Says how many evaluations there will be at most: what more of them need is not compiled.
+
+        Args:
+            num_evaluations: those that are told already counted.
+
+        Example:
+            >>> optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
+            >>> with optimizer.expecting(1):
+            ...     trial = optimizer.tell(optimizer.ask(), 0.5)
+        """
+        before, self._num_expected = self._num_expected, num_evaluations
+        try:
+            yield
+        finally:
+            self._num_expected = before
 
     @overload
     def ask(self) -> Trial: ...
@@ -109,7 +128,7 @@ class Optimizer(Record, KeepsPrecision):
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
             num_pending = len(pending) + missing
-            self._engine.prepare(x, num_pending, sem=sem, num_expected=self.num_expected)
+            self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
         for number in queue:
             self._trials[number] = replace(self._trials[number], state="pending")
         asked = [self._trials[number] for number in queue] + self._trials[first:]

@@ -1,9 +1,12 @@
 """When a run prepares the programs of its next padded size."""
 
+import math
+from typing import Any
+
 import pytest
 
 from structbo import Optimizer, minimize
-from structbo.optimizer import preparation
+from structbo.optimizer import Engine
 from structbo.optimizer.preparation import NUM_NEXT, Ahead, num_soon
 
 
@@ -64,23 +67,22 @@ def test_nothing_is_prepared_that_no_proposal_will_need(
     assert prepared == [65] * is_prepared
 
 
-def test_minimize_says_how_many_evaluations_there_will_be() -> None:
-    seen = []
-    result = minimize(
-        lambda p: p["x"],
-        {"x": (0.0, 1.0)},
-        3,
-        callbacks=[lambda optimizer, _: seen.append(optimizer.num_expected)],
-        show_progress_bar=False,
-    )
-    assert seen == [3, 3, 3]
+def test_minimize_says_how_many_evaluations_there_will_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected: list[float] = []
+    prepare = Engine.prepare
+
+    def recorded(self: Engine, *args: Any, num_expected: float, **options: Any) -> None:
+        expected.append(num_expected)
+        prepare(self, *args, num_expected=num_expected, **options)
+
+    def failing(params: dict[str, float]) -> float:
+        raise RuntimeError
+
+    monkeypatch.setattr(Engine, "prepare", recorded)
+    result = minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, 3, show_progress_bar=False)
     optimizer = result.optimizer
-    assert optimizer.num_expected > preparation.SOON * 10**9
-    minimize(
-        lambda p: p["x"],
-        n_trials=2,
-        optimizer=optimizer,
-        callbacks=[lambda optimizer, _: seen.append(optimizer.num_expected)],
-        show_progress_bar=False,
-    )
-    assert seen[3:] == [5, 5]
+    minimize(lambda p: p["x"], n_trials=2, optimizer=optimizer, show_progress_bar=False)
+    with pytest.raises(RuntimeError):
+        minimize(failing, n_trials=2, optimizer=optimizer, show_progress_bar=False)
+    optimizer.ask()
+    assert expected == [3, 3, 3, 5, 5, 7, math.inf]
