@@ -3,10 +3,9 @@
     python examples/benchmarks/convergence.py [--data styblinski-100] [--seeds 0 1]
 
 The data sets are those of `posterior.py`. Of all edges: the largest R-hat, the least and the median
-number of effective draws; of the other sites the worst. Even independent draws are not without
-error: of 45 edges with a probability of .1, the largest R-hat of 4 x 200 is about 1.006. One
-thread; compilation is not counted. Rows are added to results/convergence.csv; those that are there
-are not measured again.
+number of effective draws; of the other sites the worst. The model is that of `posterior.py`, too.
+One thread; compilation is not counted. Rows are added to results/convergence.csv; those that are
+there are not measured again.
 """
 
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from posterior_data import data_set
+from posterior_model import MODEL
 from runs import Runs
 
 import structbo as sb
@@ -59,8 +59,7 @@ if __name__ == "__main__":
     runs = Runs(options.results, ("data", "seed"), COLUMNS)
     for name in options.data:
         data = data_set(name)
-        model = sb.default_model()
-        fit = partial(sb.fit, model, *data[:2], show_progress_bar=False, **LENGTH)
+        fit = partial(sb.fit, MODEL, *data[:2], show_progress_bar=False, **LENGTH)
         seeds = [seed for seed in options.seeds if (name, seed) not in runs]
         if seeds:
             fit(seed=seeds[0])  # the first one compiles
