@@ -1,26 +1,34 @@
 """Methods that are compared side by side: they are told points with values to be maximized."""
 
+import sys
 from typing import Any
 
 import numpy as np
 
 
 class Structbo:
-    """An optimizer that goes on from one ask to the next."""
+    """An optimizer that goes on from one ask to the next, for so many evaluations."""
 
     def __init__(
-        self, num_dims: int, batch: str = "believer", seed: int = 0, **settings: Any
+        self,
+        num_dims: int,
+        batch: str = "believer",
+        seed: int = 0,
+        num_evaluations: int = sys.maxsize,
+        **settings: Any,
     ) -> None:
         import structbo as sb
 
         box = sb.Space.box([[0, 1]] * num_dims)
         self._optimizer = sb.Optimizer(box, seed=seed, batch=batch, **settings)
+        self._num_evaluations = num_evaluations
 
     def tell(self, point: np.ndarray, value: float) -> None:
         self._optimizer.tell(point, -value)
 
     def ask(self, size: int) -> list[np.ndarray]:
-        return [np.asarray(trial.params) for trial in self._optimizer.ask(size)]
+        with self._optimizer.expecting(self._num_evaluations):
+            return [np.asarray(trial.params) for trial in self._optimizer.ask(size)]
 
 
 class BoTorch:

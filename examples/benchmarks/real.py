@@ -8,40 +8,22 @@ written to results/real.csv as it ends, and is skipped the next time. Settings a
 the tasks in DEVELOPMENT; those in REPORTING say what they are worth.
 """
 
-from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import optuna
 from methods import BoTorch
 from optuna.trial import create_trial
+from real_samplers import SAMPLERS
 from real_tasks import Task
 from runs import Runs, parser
 from scipy.stats import qmc, rankdata
-
-from structbo.integrations.optuna import StructboSampler
-from structbo.models import AdditiveGP, Residual, matern52
 
 DEVELOPMENT = ("svr", "lightgbm", "cascade")
 REPORTING = ("mlp", "boosting", "abalone", "completion")
 TASKS = (*DEVELOPMENT, *REPORTING)
 NUM_INITIAL = 20
 COUNTS = (50, 100)
-
-
-def with_matern(task: Task, seed: int) -> StructboSampler:
-    """The default model with a kernel of rougher functions."""
-    model = AdditiveGP(kernel=matern52, residual=Residual(), categorical=task.categorical)
-    return StructboSampler(seed=seed, model=model)
-
-
-SAMPLERS: dict[str, Callable[[Task, int], optuna.samplers.BaseSampler]] = {
-    "structbo": lambda _, seed: StructboSampler(seed=seed),
-    "log_eqi": lambda _, seed: StructboSampler(seed=seed, criterion="log_eqi"),
-    "matern52": with_matern,
-    "gp": lambda _, seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
-    "tpe": lambda _, seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=NUM_INITIAL),
-}
 COMPARED = ["structbo", "gp", "tpe", "botorch"]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from posterior_model import MODEL
 from runs import Runs, parser
 
 import structbo as sb
@@ -30,6 +31,12 @@ PROBLEMS = {
     "rover60": 200,
 }
 COUNTS = (50, 60, 100, 150, 200)
+MODELS = {
+    "structbo": sb.default_model(),
+    "without the residual": sb.default_model(has_residual=False),
+    "independent": MODEL,
+}
+"""The default; less its residual; with lengthscales that are independent, as they were once."""
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 
@@ -75,25 +82,22 @@ def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
 
 def main() -> None:
     options = parser(__doc__.splitlines()[0], "regret.csv", list(PROBLEMS), PROBLEMS)
-    options.add_argument("--edges-only", action="store_true", help="a model without the residual")
+    options.add_argument("--model", choices=MODELS, default="structbo")
     options.add_argument("--criterion", default="log_ei")
     arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    others = [arguments.criterion] if arguments.criterion != "log_ei" else []
-    others += ["without the residual"] if arguments.edges_only else []
-    label = ", ".join(others) or "structbo"
-    model = sb.default_model(has_residual=not arguments.edges_only)
+    is_default = arguments.criterion == "log_ei"
+    label = arguments.model if is_default else f"{arguments.model}, {arguments.criterion}"
     runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
     for family, seed in product(arguments.problems, arguments.seeds):
         if (family, label, seed) in runs:
             continue
         problem = get_problem(f"{family}.{seed}" if family in ("star10", "grid9") else family)
         box = sb.Space.box([[0, 1]] * problem.D)
-        optimizer = sb.Optimizer(
-            box, "maximize", seed=seed, model=model, criterion=arguments.criterion
-        )
+        model, criterion = MODELS[arguments.model], arguments.criterion
+        optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model, criterion=criterion)
         curve = run(problem, optimizer, seed, PROBLEMS[family])
         runs.add(
             (family, label, seed), [curve[n - 1] if n <= len(curve) else np.nan for n in COUNTS]

@@ -200,3 +200,9 @@ def products(rows: Array) -> Array:
     for row in rows[1:]:
         product = (product[:, None, :] * row[None, :, :]).reshape(-1, rows.shape[2])
     return product
+
+
+def sums_of_products(rows: Array, weights: Array) -> Array:
+    """Weighted sums of `products`, by a product of matrices: (s, G, n) and (n,) to (G^s,)."""
+    first = products(rows[:-1]) if len(rows) > 1 else jnp.ones((1, 1))
+    return ((weights * first) @ rows[-1].T).ravel()

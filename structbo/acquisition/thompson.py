@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.additive import AdditiveCriterion, products
+from structbo.acquisition.additive import AdditiveCriterion, sums_of_products
 from structbo.acquisition.criterion import Acquisition, num_draws
 from structbo.maximizers.search import Search
 from structbo.models.arguments import checked_count
@@ -47,9 +47,9 @@ class Thompson(AdditiveCriterion):
         members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
         waves = draw.waves(members[: len(coordinates)], coordinates)
         amplitudes = draw.weights[row] * jnp.exp(1j * draw.phases[row])
-        prior = (products(waves) @ amplitudes).real
+        prior = sums_of_products(waves, amplitudes).real
         variance = covariance.variances[row]
-        return jnp.sqrt(variance) * prior + variance * products(factors) @ draw.update
+        return jnp.sqrt(variance) * prior + variance * sums_of_products(factors, draw.update)
 
     def component(self, draw: SamplePath, context: None, row: Array, x: Array) -> Array:
         return draw.component(row, x)

@@ -1,0 +1,30 @@
+"""The samplers of Optuna that `real.py` compares on real tasks, once they are told first points."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import optuna
+from posterior_model import MODEL
+from real_tasks import Task
+
+from structbo.integrations.optuna import StructboSampler
+from structbo.models import AdditiveGP, Residual, matern52
+
+Maker = Callable[[Task, int], optuna.samplers.BaseSampler]
+
+
+def of_model(model: AdditiveGP) -> Maker:
+    """Samplers of a model, in which a task's categorical dimensions are categorical."""
+    return lambda task, seed: StructboSampler(
+        seed=seed, model=replace(model, categorical=task.categorical)
+    )
+
+
+SAMPLERS: dict[str, Maker] = {
+    "structbo": lambda _, seed: StructboSampler(seed=seed),
+    "log_eqi": lambda _, seed: StructboSampler(seed=seed, criterion="log_eqi"),
+    "independent": of_model(MODEL),
+    "matern52": of_model(AdditiveGP(kernel=matern52, residual=Residual())),
+    "gp": lambda _, seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=1),
+    "tpe": lambda _, seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=1),
+}
