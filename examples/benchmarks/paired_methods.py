@@ -14,6 +14,8 @@ from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52
 
 LENGTHSCALE = 0.2
 """Of the kernels that graphs' functions are drawn with."""
+ROUGH = AdditiveGP(kernel=matern52, residual=Residual())
+"""The default model with a kernel of rougher functions."""
 
 
 def with_known_graph(problem: Any, seed: int) -> Structbo:
@@ -44,23 +46,12 @@ def components(members: np.ndarray, num_dims: int) -> Any:
     return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
 
 
-def with_independent_lengthscales(problem: Any, seed: int) -> Structbo:
-    """The default model with a prior under which no lengthscale tells anything of another."""
-    return Structbo(problem.D, seed=seed, model=MODEL)
-
-
-def with_matern(problem: Any, seed: int) -> Structbo:
-    """The default model with a kernel of rougher functions."""
-    model = AdditiveGP(kernel=matern52, residual=Residual())
-    return Structbo(problem.D, seed=seed, model=model)
-
-
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
-    "independent": with_independent_lengthscales,
+    "independent": lambda problem, seed: Structbo(problem.D, seed=seed, model=MODEL),
     "known_graph": with_known_graph,
     "known_model": with_known_model,
-    "matern52": with_matern,
+    "matern52": lambda problem, seed: Structbo(problem.D, seed=seed, model=ROUGH),
     "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
 }

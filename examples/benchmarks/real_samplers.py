@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import optuna
+from paired_methods import ROUGH
 from posterior_model import MODEL
 from real_tasks import Task
 
 from structbo.integrations.optuna import StructboSampler
-from structbo.models import AdditiveGP, Residual, matern52
+from structbo.models import AdditiveGP
 
 Maker = Callable[[Task, int], optuna.samplers.BaseSampler]
 
@@ -24,7 +25,7 @@ SAMPLERS: dict[str, Maker] = {
     "structbo": lambda _, seed: StructboSampler(seed=seed),
     "log_eqi": lambda _, seed: StructboSampler(seed=seed, criterion="log_eqi"),
     "independent": of_model(MODEL),
-    "matern52": of_model(AdditiveGP(kernel=matern52, residual=Residual())),
+    "matern52": of_model(ROUGH),
     "gp": lambda _, seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=1),
     "tpe": lambda _, seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=1),
 }

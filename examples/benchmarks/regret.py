@@ -88,15 +88,14 @@ def main() -> None:
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
-    is_default = arguments.criterion == "log_ei"
-    label = arguments.model if is_default else f"{arguments.model}, {arguments.criterion}"
+    model, criterion = MODELS[arguments.model], arguments.criterion
+    label = arguments.model if criterion == "log_ei" else f"{arguments.model}, {criterion}"
     runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
     for family, seed in product(arguments.problems, arguments.seeds):
         if (family, label, seed) in runs:
             continue
         problem = get_problem(f"{family}.{seed}" if family in ("star10", "grid9") else family)
         box = sb.Space.box([[0, 1]] * problem.D)
-        model, criterion = MODELS[arguments.model], arguments.criterion
         optimizer = sb.Optimizer(box, "maximize", seed=seed, model=model, criterion=criterion)
         curve = run(problem, optimizer, seed, PROBLEMS[family])
         runs.add(

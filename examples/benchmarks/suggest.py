@@ -30,6 +30,7 @@ CASES = [
 ]
 """Parameters, evaluations, points asked for at once, and how."""
 NUM_ASKS = 6
+"""Of every case; the first one is not warm."""
 
 FIRST_CALL = """
 import sys, time

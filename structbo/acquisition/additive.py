@@ -196,13 +196,12 @@ def posterior_of(draw: Any) -> ConditionedGP:
 
 def products(rows: Array) -> Array:
     """Products over all combinations of one grid point per member: (s, G, n) to (G^s, n)."""
-    product = rows[0]
-    for row in rows[1:]:
+    product = jnp.ones((1, rows.shape[2]), rows.dtype)
+    for row in rows:
         product = (product[:, None, :] * row[None, :, :]).reshape(-1, rows.shape[2])
     return product
 
 
 def sums_of_products(rows: Array, weights: Array) -> Array:
     """Weighted sums of `products`, by a product of matrices: (s, G, n) and (n,) to (G^s,)."""
-    first = products(rows[:-1]) if len(rows) > 1 else jnp.ones((1, 1))
-    return ((weights * first) @ rows[-1].T).ravel()
+    return ((weights * products(rows[:-1])) @ rows[-1].T).ravel()
