@@ -28,7 +28,7 @@ NUM_WARMUP = 10_000
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
 WARPING_ROUNDS = 7
-"""Of sweeps, in turns with the power of the values' transform, where that is to be found first."""
+"""Of a few sweeps, in turns with the power of the values' transform, where that is to be found."""
 RUN_IN_ROWS = 128
 """Of more than twice as many observations, a chain is run in on so many."""
 MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
@@ -108,7 +108,7 @@ class Chain(KeepsPrecision):
         if self._current(data) is None:
             part = self._run_in(data)
             for _ in range(WARPING_ROUNDS):
-                self.advance(self._warped(part)[0])
+                self._sweep(self._warped(part)[0], MIN_SWEEPS_PER_DRAW, ADAPTATION_SWEEPS)
         return self._warped(data)
 
     def advance(self, data: Data) -> Draws:
