@@ -95,10 +95,10 @@ def measure(kernel: Any, args: tuple[Any, ...], seconds: float) -> list[str]:
     inclusions = edges[:, :, *np.triu_indices(args[0].shape[1], 1)].astype(float)
     moving = inclusions[:, :, inclusions.min((0, 1)) < inclusions.max((0, 1))]
     edge_chains = [moving[:, :, e] for e in range(moving.shape[2])]
-    r_hat = [az.rhat(chains) for chains in edge_chains]
-    size = np.array([az.ess(chains, method="mean") for chains in edge_chains])
+    r_hat = [az.rhat(chains) for chains in edge_chains] or [np.nan]
+    size = np.array([az.ess(chains, method="mean") for chains in edge_chains] or [np.nan])
     rate = size / (NUM_CHAINS * inclusions.shape[1] * per_sweep)
-    speed = 1e3 * per_sweep, num_sweeps, rates.mean(), len(size), rate.min(), np.median(rate)
+    speed = 1e3 * per_sweep, num_sweeps, rates.mean(), len(edge_chains), rate.min(), np.median(rate)
     return [f"{v:.4g}" for v in (*speed, np.nanmedian(r_hat), np.nanmax(r_hat))]
 
 
