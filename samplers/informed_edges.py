@@ -11,6 +11,8 @@ from structbo.samplers.conditional import Components, Conditional, Point, gradie
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
+UNIFORM, UNIFORM_WHERE_GUESSED = 0.1, 0.5
+"""Shares of proposals that the scores do not guide."""
 BLOCK = 2**11
 """So many columns at a time stay in a processor's cache while they are multiplied."""
 
@@ -23,6 +25,11 @@ class InformedEdges(Metropolis):
     flip is proposed with probability proportional to ``t / (1 + t)``, ``t`` the exponential of that
     change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at
     the proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
+
+    Where noise is small, first-order changes are far from the true ones: adding a pair that
+    explains nothing can look like a certain loss, or gain, and removing one that explains much can
+    look free. An edge that was added would stay, if the way back had almost no probability; so one
+    in ten proposals, on average, is uniform.
 
     Where more than the components depends on the edges, or the likelihood is not a `MarginalGP`,
     the scores are those of the prior alone. Where the components are not those of `pairs` or
@@ -54,8 +61,9 @@ class InformedEdges(Metropolis):
         """The point with the log probabilities of its flips, shape (D (D - 1) / 2,)."""
         gains = first_order_gains(conditional, point)[np.triu_indices(len(point.value), 1)]
         log_probs = jax.nn.log_softmax(jax.nn.log_sigmoid(gains))
-        if not conditional.has_flip_rule:
-            log_probs = jnp.logaddexp(log_probs, -jnp.log(len(log_probs))) - jnp.log(2.0)
+        share = UNIFORM if conditional.has_flip_rule else UNIFORM_WHERE_GUESSED
+        uniform = jnp.log(share / len(log_probs))
+        log_probs = jnp.logaddexp(jnp.log1p(-share) + log_probs, uniform)
         # Moves do not need the gradient, and carrying it would cost a copy each.
         return point._replace(gradient=None, guide=log_probs)
 

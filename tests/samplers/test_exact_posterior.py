@@ -164,3 +164,26 @@ def test_outside_of_gibbs_a_block_says_what_to_do(data):
     block = EdgeGibbs(AdditiveGP())
     with pytest.raises(ValueError, match=r"use it as a block of numpyro\.infer\.Gibbs"):
         block.init(jax.random.key(0), 0, None, data(5, 3), {})
+
+
+@pytest.mark.parametrize("pair", [(0, 1), (2, 3)])
+def test_an_edge_that_explains_nothing_does_not_stay_where_noise_is_small(pair):
+    """First-order scores alone would not propose the way back: it stays for hundreds of moves."""
+    rng = np.random.default_rng(0)
+    X = rng.random((40, NUM_DIMS))
+    y = np.sin(5.0 * X).sum(1)
+    args = jnp.asarray(X), jnp.asarray((y - y.mean()) / y.std())
+    given = {
+        "lengthscale": jnp.full(NUM_DIMS, 0.4),
+        "outputscale": jnp.array(1.0),
+        "noise": jnp.array(1e-4),
+    }
+    kernel = InformedEdges(handlers.condition(AdditiveGP(edges(0.2)), data=given))
+    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
+    for i, j in (pair, pair[::-1]):
+        Z = Z.at[i, j].set(1)
+    step = jax.jit(lambda state: kernel.sample(state, args, {}))
+    state = kernel.init(jax.random.key(1), 0, {"Z": Z}, args, {})
+    for _ in range(5):
+        state = step(state)
+    assert not state.z["Z"].any()
