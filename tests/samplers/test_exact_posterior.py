@@ -179,9 +179,7 @@ def test_an_edge_that_explains_nothing_does_not_stay_where_noise_is_small(pair):
         "noise": jnp.array(1e-4),
     }
     kernel = InformedEdges(handlers.condition(AdditiveGP(edges(0.2)), data=given))
-    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
-    for i, j in (pair, pair[::-1]):
-        Z = Z.at[i, j].set(1)
+    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int).at[pair].set(1).at[pair[::-1]].set(1)
     step = jax.jit(lambda state: kernel.sample(state, args, {}))
     state = kernel.init(jax.random.key(1), 0, {"Z": Z}, args, {})
     for _ in range(5):
