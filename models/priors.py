@@ -12,18 +12,19 @@ from numpyro.distributions import constraints
 
 from structbo.models.supports import FiniteSet
 
-SIMILARITY = 0.75
-"""The correlation of the logarithms of two lengthscales of `component_lengthscale`."""
+SIMILARITIES = (np.arange(16) + 0.5) / 16
+"""How alike the lengthscales of `component_lengthscale` may be."""
 
 
 class AlikeLogNormal(dist.Distribution):
     """Positive numbers, the logarithms of any two of which have the same correlation.
 
-    They are normal with standard deviation one.
+    They are normal with standard deviation one. Where several correlations are given, it is one of
+    them, all equally probable, and is summed over: how alike the numbers are is then learned too.
 
     Args:
         loc: the mean of the logarithms, shape (D,).
-        similarity: their correlation, in [0, 1).
+        similarity: their correlation, in [0, 1), or several, shape (S,).
 
     Example:
         >>> numbers = AlikeLogNormal(jnp.zeros(3), 0.75).sample(jax.random.key(0), (10_000,))
@@ -38,14 +39,15 @@ class AlikeLogNormal(dist.Distribution):
     def __init__(
         self, loc: ArrayLike, similarity: ArrayLike, *, validate_args: bool | None = None
     ) -> None:
-        self.loc, self.similarity = jnp.asarray(loc, float), jnp.asarray(similarity, float)
+        self.loc = jnp.asarray(loc, float)
+        self.similarity = jnp.atleast_1d(jnp.asarray(similarity, float))
         super().__init__(event_shape=self.loc.shape, validate_args=validate_args)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        key_common, key_own = jax.random.split(key)
+        key_share, key_common, key_own = jax.random.split(key, 3)
+        share = jax.random.choice(key_share, self.similarity, (*sample_shape, 1))
         common = jax.random.normal(key_common, (*sample_shape, 1))
         own = jax.random.normal(key_own, (*sample_shape, *self.event_shape))
-        share = self.similarity
         return jnp.exp(self.loc + jnp.sqrt(share) * common + jnp.sqrt(1.0 - share) * own)
 
     def log_prob(self, value: ArrayLike) -> Array:
@@ -54,32 +56,35 @@ class AlikeLogNormal(dist.Distribution):
         away = logarithms - self.loc
         count, own = self.event_shape[0], 1.0 - self.similarity
         total = own + count * self.similarity
-        squares = jnp.square(away).sum(-1) - self.similarity / total * jnp.square(away.sum(-1))
-        log_volume = (count - 1) * jnp.log(own) + jnp.log(total) + count * jnp.log(2.0 * jnp.pi)
-        return -0.5 * (squares / own + log_volume) - logarithms.sum(-1)
+        sums, squares = away.sum(-1)[..., None], jnp.square(away).sum(-1)[..., None]
+        distances = (squares - self.similarity / total * jnp.square(sums)) / own
+        log_volumes = (count - 1) * jnp.log(own) + jnp.log(total) + count * jnp.log(2.0 * jnp.pi)
+        log_densities = jax.nn.logsumexp(-0.5 * (distances + log_volumes), axis=-1)
+        return log_densities - jnp.log(len(self.similarity)) - logarithms.sum(-1)
 
 
 def component_lengthscale(num_dims: int) -> AlikeLogNormal:
     """The default prior of lengthscales: a median of half the cube, growing beyond ten dimensions.
 
     Narrower and shorter than `dimension_scaled`, which is for one component over all dimensions:
-    the components of an additive model have few. Lengthscales are alike, so that what the
-    observations tell of some of them counts for the others: if all are short, one distance from the
-    median has to be paid for, not one for each dimension.
+    the components of an additive model have few. Lengthscales may be alike or not. Where they are,
+    what the observations tell of some of them counts for the others: if all are short, one distance
+    from the median has to be paid for, not one for each dimension. Where a few dimensions matter of
+    many, they are not.
 
     Args:
         num_dims: the number of dimensions D.
 
     Returns:
         A distribution of D numbers. Each is ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``,
-        and the logarithms of any two have a correlation of 3/4.
+        and the correlation of the logarithms of any two is uniform in [0, 1], in 16 steps.
 
     Example:
         >>> round(float(np.exp(component_lengthscale(40).loc[0])), 3)
         1.0
     """
     median_log = np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10)
-    return AlikeLogNormal(jnp.full(num_dims, median_log), SIMILARITY)
+    return AlikeLogNormal(jnp.full(num_dims, median_log), SIMILARITIES)
 
 
 def dimension_scaled(

@@ -3,8 +3,8 @@
     python examples/benchmarks/posterior_reference.py [--data star-50 grid-50]
 
 Four chains per data set, of twice as many steps again and again, until R-hat is below 1.01 for
-every edge, or the time is up; the file says which, and how many draws every edge is worth at least.
-They are written to results/posterior/.
+every edge, or the time is up: then nothing is written. A file of results/posterior/ also says how
+many draws every edge is worth at least.
 """
 
 import argparse
@@ -35,7 +35,7 @@ MAX_R_HAT = 1.01
 
 
 def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
-    """Runs chains for a data set, the first ones of a length, and writes its file."""
+    """Runs chains for a data set, the first ones of a length, and writes its file if they agree."""
     data, begin, r_hat = data_set(name), time.process_time(), np.inf
     while r_hat > MAX_R_HAT and time.process_time() - begin < seconds:
         posterior = sb.fit(
@@ -51,8 +51,10 @@ def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
         edges = table[table.index.str.startswith("Z[")].astype(float)
         r_hat, size = float(edges["r_hat"].max()), float(edges["ess_bulk"].min())
         flat = {s: v.reshape(-1, *v.shape[2:]) for s, v in posterior.draws.items()}
-        found = summary(flat, data) | {"r_hat": r_hat, "ess": size, "draws": NUM_CHAINS * length}
-        (FOLDER / f"{name}.json").write_text(json.dumps(rounded(found)) + "\n")
+        if r_hat <= MAX_R_HAT:
+            found = summary(flat, data) | {"r_hat": r_hat, "ess": size}
+            found["draws"] = NUM_CHAINS * length
+            (FOLDER / f"{name}.json").write_text(json.dumps(rounded(found)) + "\n")
         cpu = time.process_time() - begin
         print(f"{name} {length} draws: R-hat {r_hat:.3f}, ESS {size:.0f}, {cpu:.0f} s", flush=True)
         length *= 2

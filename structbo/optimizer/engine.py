@@ -160,7 +160,7 @@ class Engine:
         size = padded_size(len(x))
         if size in self._sizes:
             is_needed = num_expected > size + 1
-            number, rows = is_needed * self._sizes.number(len(x), num_pending), size + 1
+            number, rows = is_needed * self._sizes.due(len(x), num_pending), size + 1
         else:
             number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
         if number:

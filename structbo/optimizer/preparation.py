@@ -100,7 +100,7 @@ class Ahead:
         >>> seconds = iter([0.0, 0.3, 60.0, 99.0])
         >>> ahead = Ahead(lambda: next(seconds))
         >>> ahead.begin(20, seconds=5.0)
-        >>> ahead.number(21), ahead.number(22), ahead.number(54)  # fast, slow, and near its end
+        >>> ahead.due(21), ahead.due(22), ahead.due(54)  # fast, slow, and near its end
         (1, 0, 2)
     """
 
@@ -120,14 +120,15 @@ class Ahead:
         self._longest = max(self._longest, seconds)
         self._number = 0
 
-    def number(self, num_observed: int, num_pending: int = 1) -> int:
-        """How many programs should be prepared by now; one more with every call in a fast run.
-
-        It is 0 if they were as many at the last call.
+    def due(self, num_observed: int, num_pending: int = 1) -> int:
+        """Up to which program to prepare now: one more with every call in a fast run.
 
         Args:
             num_observed: the observations so far, of a size that was begun.
             num_pending: how many points are being evaluated.
+
+        Returns:
+            How many are due in all; 0 if as many were at the last call, and there is nothing to do.
         """
         size = padded_size(num_observed)
         first, begin = self._begun[size]

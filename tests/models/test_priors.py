@@ -68,6 +68,22 @@ def test_alike_numbers_are_exponentials_of_correlated_normal_ones():
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=1.5 * bound)
 
 
+def test_how_alike_numbers_are_may_be_summed_over():
+    """The density is the mean of those of each correlation, and draws have theirs."""
+    loc, similarities = jnp.array([0.3, -1.0, 0.5]), jnp.array([0.0, 0.9])
+    prior = AlikeLogNormal(loc, similarities)
+    value = jnp.exp(jax.random.normal(jax.random.key(2), (5, 3)))
+    each = jnp.stack([AlikeLogNormal(loc, s).log_prob(value) for s in similarities])
+    np.testing.assert_allclose(prior.log_prob(value), jnp.log(jnp.exp(each).mean(0)), rtol=1e-6)
+
+    draws = np.log(prior.sample(jax.random.key(3), (20_000,))) - np.asarray(loc)
+    bound = 4.0 / np.sqrt(len(draws))
+    np.testing.assert_allclose(np.cov(draws.T)[0, 1:], 0.45, atol=1.5 * bound)
+    # Means of products of squares, 1 + 2 s^2 each, tell a mixture from one correlation of 0.45.
+    products = np.square(draws[:, 0] * draws[:, 1])
+    assert abs(products.mean() - (1.0 + 0.81)) < 4.0 * products.std() / np.sqrt(len(draws))
+
+
 def test_a_single_default_lengthscale_is_log_normal():
     value = jnp.array([0.7])
     expected = dist.LogNormal(np.log(0.5), 1.0).log_prob(0.7)

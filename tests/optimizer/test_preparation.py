@@ -18,7 +18,7 @@ def numbers(seconds_each: float, first: int = 20, last: int = 64) -> list[int]:
     found = [0]
     for n in range(first + 1, last + 1):
         now += seconds_each
-        found.append(max(ahead.number(n), found[-1]))
+        found.append(max(ahead.due(n), found[-1]))
     return found[1:]
 
 
@@ -45,11 +45,11 @@ def test_a_slower_run_begins_later(seconds_each: float, start: int) -> None:
 def test_every_size_begins_anew() -> None:
     ahead = Ahead(lambda: 0.0)
     ahead.begin(20, seconds=5.0)
-    assert [ahead.number(n) for n in (21, 22)] == [1, 2]
-    assert [ahead.number(n) for n in range(23, 29)] == [3, 4, 5, 6, 0, 0], "nothing is left to do"
+    assert [ahead.due(n) for n in (21, 22)] == [1, 2]
+    assert [ahead.due(n) for n in range(23, 29)] == [3, 4, 5, 6, 0, 0], "nothing is left to do"
     ahead.begin(65, seconds=0.1)
     assert 64 in ahead and 128 in ahead and 256 not in ahead
-    assert ahead.number(66) == 1
+    assert ahead.due(66) == 1
 
 
 @pytest.mark.parametrize(("num_expected", "is_prepared"), [(65, False), (66, True)])
