@@ -24,6 +24,8 @@ FORGETTING = 3.0
 """The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
 NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
+NUM_PER_CORRELATION = 1.0
+"""So many values for each of the P numbers make correlations worth as much as none."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -46,7 +48,7 @@ class Adaptation(NamedTuple):
         trial: the step size to try next.
         error: how far acceptance fell short of its target so far, on average.
         mean: of the values, shape (P,).
-        variance: of the values, shape (P,).
+        covariance: of the values, shape (P, P).
         num_values: how many were seen.
     """
 
@@ -54,14 +56,28 @@ class Adaptation(NamedTuple):
     trial: Array
     error: Array
     mean: Array
-    variance: Array
+    covariance: Array
     num_values: Array
 
     @classmethod
     def first(cls, size: int) -> "Adaptation":
         """Before anything is seen of P numbers."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
-        return cls(step, step, zero, jnp.zeros(size), jnp.full(size, FIRST_DEVIATION**2), zero)
+        return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * jnp.eye(size), zero)
+
+    @property
+    def num_learned_from(self) -> Array:
+        """Of how many values the mean and the covariance are."""
+        return jnp.maximum(self.num_values - NUM_EARLY, 0.0)
+
+    @property
+    def factor(self) -> Array:
+        """The Cholesky factor of the covariance, with correlations shrunk while values are few."""
+        variance = jnp.diagonal(self.covariance)
+        count = self.num_learned_from
+        share = count / (count + NUM_PER_CORRELATION * len(variance))
+        shrunk = share * self.covariance + (1.0 - share) * jnp.diag(variance)
+        return jnp.linalg.cholesky(shrunk)
 
     def learned(self, position: Array, accept_prob: Array, moved: Array) -> "Adaptation":
         """After one more trajectory, which ended at a position (P,); of those that moved, (P,)."""
@@ -74,11 +90,11 @@ class Adaptation(NamedTuple):
         away = position - self.mean
         mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
         share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
-        variance = self.variance + share * (away * (position - mean) - self.variance)
-        variance = jnp.where(moved, variance, self.variance)
-        return Adaptation(
-            self.step_size * jnp.exp(change), jnp.exp(log_trial), error, mean, variance, num_values
-        )
+        product = jnp.outer(away, position - mean)
+        covariance = self.covariance + share * (product - self.covariance)
+        covariance = jnp.where(moved[:, None] & moved, covariance, self.covariance)
+        step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
+        return Adaptation(step_size, trial, error, mean, covariance, num_values)
 
 
 class HamiltonianState(NamedTuple):
@@ -106,7 +122,7 @@ class HamiltonianState(NamedTuple):
 
 
 class Hamiltonian(Block):
-    """Hamiltonian Monte Carlo with a diagonal metric, as a block of `numpyro.infer.Gibbs`.
+    """Hamiltonian Monte Carlo with a dense metric, as a block of `numpyro.infer.Gibbs`.
 
     NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues whenever
     an observation is added has none, so this one learns from every step, ever less. It starts from
@@ -125,7 +141,7 @@ class Hamiltonian(Block):
     References:
         Neal 2011, "MCMC using Hamiltonian dynamics"; Hoffman and Gelman 2014, "The No-U-Turn
         sampler", section 3.2, for the step; Andrieu and Thoms 2008, "A tutorial on adaptive MCMC",
-        algorithm 4, for the mean and the variance.
+        algorithm 4, for the mean and the covariance.
     """
 
     def __init__(self, model: Model, num_steps: int = 10) -> None:
@@ -183,10 +199,10 @@ class Hamiltonian(Block):
         model, kwargs = self._model, model_kwargs or {}
         start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
         moved = ~state.is_held | (state.i >= min(NUM_HELD, self._num_warmup // 2))
-        deviation = jnp.where(moved, jnp.sqrt(state.adapt_state.variance), 0.0)
+        factor = jnp.where(moved[:, None], state.adapt_state.factor, 0.0)
 
         def potential(shift: Array) -> Array:
-            values = unravel(start + deviation * shift)
+            values = unravel(start + factor @ shift)
             energy: Array = potential_energy(model, model_args, kwargs, values)
             return energy
 
@@ -203,7 +219,7 @@ class Hamiltonian(Block):
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
-        position = jnp.where(accept, start + deviation * shift, start)
+        position = jnp.where(accept, start + factor @ shift, start)
         learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         return HamiltonianState(

@@ -3,9 +3,9 @@
     python examples/benchmarks/convergence.py [--data styblinski-100] [--seeds 0 1]
 
 The data sets are those of `posterior.py`. Of all edges: the largest R-hat, the least and the median
-number of effective draws; of the other sites the worst. The model is that of `posterior.py`, too.
-One thread; compilation is not counted. Rows are added to results/convergence.csv; those that are
-there are not measured again.
+number of effective draws; of the other sites the worst. The model is the default. One thread;
+compilation is not counted. Rows are added to results/convergence.csv; those that are there are not
+measured again.
 """
 
 import os
@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from posterior_data import data_set
-from posterior_model import MODEL
 from runs import Runs
 
 import structbo as sb
@@ -59,7 +58,7 @@ if __name__ == "__main__":
     runs = Runs(options.results, ("data", "seed"), COLUMNS)
     for name in options.data:
         data = data_set(name)
-        fit = partial(sb.fit, MODEL, *data[:2], show_progress_bar=False, **LENGTH)
+        fit = partial(sb.fit, sb.default_model(), *data[:2], show_progress_bar=False, **LENGTH)
         seeds = [seed for seed in options.seeds if (name, seed) not in runs]
         if seeds:
             fit(seed=seeds[0])  # the first one compiles

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from methods import BoTorch, Structbo
 from numpyro.distributions import LogNormal
-from posterior_model import MODEL
+from posterior_model import MODEL, THREE_QUARTERS
 
 from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52
 
@@ -50,6 +50,7 @@ METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "independent": lambda problem, seed: Structbo(problem.D, seed=seed, model=MODEL),
+    "three_quarters": lambda problem, seed: Structbo(problem.D, seed=seed, model=THREE_QUARTERS),
     "known_graph": with_known_graph,
     "known_model": with_known_model,
     "matern52": lambda problem, seed: Structbo(problem.D, seed=seed, model=ROUGH),

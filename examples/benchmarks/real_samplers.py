@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import optuna
 from paired_methods import ROUGH
-from posterior_model import MODEL
+from posterior_model import MODEL, THREE_QUARTERS
 from real_tasks import Task
 
 from structbo.integrations.optuna import StructboSampler
@@ -25,6 +25,7 @@ SAMPLERS: dict[str, Maker] = {
     "structbo": lambda _, seed: StructboSampler(seed=seed),
     "log_eqi": lambda _, seed: StructboSampler(seed=seed, criterion="log_eqi"),
     "independent": of_model(MODEL),
+    "three_quarters": of_model(THREE_QUARTERS),
     "matern52": of_model(ROUGH),
     "gp": lambda _, seed: optuna.samplers.GPSampler(seed=seed, n_startup_trials=1),
     "tpe": lambda _, seed: optuna.samplers.TPESampler(seed=seed, n_startup_trials=1),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from posterior_model import MODEL
+from posterior_model import MODEL, THREE_QUARTERS
 from runs import Runs, parser
 
 import structbo as sb
@@ -35,8 +35,9 @@ MODELS = {
     "structbo": sb.default_model(),
     "without the residual": sb.default_model(has_residual=False),
     "independent": MODEL,
+    "three_quarters": THREE_QUARTERS,
 }
-"""The default; less its residual; with lengthscales that are independent, as they were once."""
+"""The default; less its residual; with priors of lengthscales that it once had."""
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 

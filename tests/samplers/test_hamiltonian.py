@@ -14,7 +14,13 @@ from numpyro.infer import MCMC, Gibbs
 from scipy import stats
 
 from structbo.samplers import Hamiltonian
-from structbo.samplers.hamiltonian import FIRST_STEP_SIZE, NUM_HELD, Adaptation, trajectory
+from structbo.samplers.hamiltonian import (
+    FIRST_STEP_SIZE,
+    NUM_EARLY,
+    NUM_HELD,
+    Adaptation,
+    trajectory,
+)
 
 SCALES = np.array([0.01, 1.0, 100.0])
 NOTHING = jnp.zeros((1, 1))
@@ -72,12 +78,39 @@ def test_the_metric_is_learned_and_makes_all_scales_alike() -> None:
     """With one step size for all, the widest scale would need 10,000 steps."""
     mcmc = drawn(stretched, 300, 100, num_steps=20)
     state = mcmc.last_state.block_states[0]
-    deviations = np.sqrt(np.asarray(state.adapt_state.variance))
+    deviations = np.sqrt(np.diagonal(np.asarray(state.adapt_state.covariance), 0, 1, 2))
     assert (np.abs(np.log(deviations / SCALES)) < 0.5).all()
     draws = np.asarray(mcmc.get_samples(True)["a"])
     means = draws.mean(1) / SCALES
     # Independent draws have means within 0.1 of zero; these chains are nearly as good.
     assert (means.std(0) < 0.2).all()
+
+
+def along_a_ridge(X: Array, y: Array | None = None) -> None:
+    """Eight numbers with correlations of 0.99, as of lengthscales that are alike."""
+    covariance = 0.99 * jnp.ones((8, 8)) + 0.01 * jnp.eye(8)
+    numpyro.sample("a", dist.MultivariateNormal(jnp.zeros(8), covariance))
+
+
+def test_correlations_are_learned() -> None:
+    """With a diagonal metric a trajectory of ten steps goes a tenth of the way along the ridge."""
+    mcmc = drawn(along_a_ridge, 300, 100)
+    common = np.asarray(mcmc.get_samples(True)["a"]).mean(2)
+    # Independent draws have means within 0.1 of zero; these chains are nearly as good.
+    assert common.mean(1).std() < 0.2 and 0.8 < common.std() < 1.2
+
+
+def test_correlations_of_few_values_are_not_believed() -> None:
+    """Two values are on a line. Deviations are what they are."""
+    adaptation = Adaptation.first(3)
+    for k in range(NUM_EARLY + 2):
+        position = jnp.full(3, float(k % 2))
+        adaptation = adaptation.learned(position, jnp.array(1.0), jnp.ones(3, bool))
+    metric = np.asarray(adaptation.factor @ adaptation.factor.T)
+    learned = np.asarray(adaptation.covariance)
+    np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-12)
+    share = 2.0 / (2.0 + 3.0)
+    np.testing.assert_allclose(metric[0, 1], share * learned[0, 1], rtol=1e-12)
 
 
 def test_nothing_is_learned_after_the_warm_up() -> None:
@@ -196,7 +229,7 @@ def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -
     kernel = Hamiltonian(held)
     given = {"share": jnp.array(0.7), "wide": jnp.full(2, 2.5), "free": jnp.zeros(3)}
     state = kernel.init(jax.random.key(0), num_warmup, given, (NOTHING,), {})
-    first = state.adapt_state.variance
+    first = state.adapt_state.covariance
     run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
     shares, others = [state.z["share"]], [np.append(state.z["wide"], state.z["free"])]
     for _ in range(num_held):
@@ -205,7 +238,7 @@ def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -
         others.append(np.append(state.z["wide"], state.z["free"]))
     np.testing.assert_allclose(shares, 0.02, rtol=1e-12)
     assert num_held == 0 or (np.std(others, axis=0) > 0.0).all()
-    assert (state.adapt_state.variance == first)[np.asarray(state.is_held)].all()
+    assert (state.adapt_state.covariance == first)[np.asarray(state.is_held)].all()
     for _ in range(5):
         state = run(state)
     assert abs(state.z["share"] - 0.02) > 1e-6
