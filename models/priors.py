@@ -56,7 +56,7 @@ class AlikeLogNormal(dist.Distribution):
         away = logarithms - self.loc
         count, own = self.event_shape[0], 1.0 - self.similarity
         total = own + count * self.similarity
-        sums, squares = away.sum(-1)[..., None], jnp.square(away).sum(-1)[..., None]
+        sums, squares = (x.sum(-1, keepdims=True) for x in (away, jnp.square(away)))
         distances = (squares - self.similarity / total * jnp.square(sums)) / own
         log_volumes = (count - 1) * jnp.log(own) + jnp.log(total) + count * jnp.log(2.0 * jnp.pi)
         log_densities = jax.nn.logsumexp(-0.5 * (distances + log_volumes), axis=-1)

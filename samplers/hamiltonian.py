@@ -66,15 +66,10 @@ class Adaptation(NamedTuple):
         return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * jnp.eye(size), zero)
 
     @property
-    def num_learned_from(self) -> Array:
-        """Of how many values the mean and the covariance are."""
-        return jnp.maximum(self.num_values - NUM_EARLY, 0.0)
-
-    @property
     def factor(self) -> Array:
         """The Cholesky factor of the covariance, with correlations shrunk while values are few."""
         variance = jnp.diagonal(self.covariance)
-        count = self.num_learned_from
+        count = num_counted(self.num_values)
         share = count / (count + NUM_PER_CORRELATION * len(variance))
         shrunk = share * self.covariance + (1.0 - share) * jnp.diag(variance)
         return jnp.linalg.cholesky(shrunk)
@@ -86,7 +81,7 @@ class Adaptation(NamedTuple):
         error = self.error + weight * (TARGET_ACCEPTANCE - accept_prob - self.error)
         log_trial = jnp.log(10.0 * FIRST_STEP_SIZE) - jnp.sqrt(num_values) / SHRINKAGE * error
         change = num_values**-0.75 * (log_trial - jnp.log(self.step_size))
-        count = jnp.maximum(num_values - NUM_EARLY, 0.0)
+        count = num_counted(num_values)
         away = position - self.mean
         mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
         share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
@@ -95,6 +90,11 @@ class Adaptation(NamedTuple):
         covariance = jnp.where(moved[:, None] & moved, covariance, self.covariance)
         step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
         return Adaptation(step_size, trial, error, mean, covariance, num_values)
+
+
+def num_counted(num_values: Array) -> Array:
+    """How many of the values seen, all but the early ones, tell of mean and covariance."""
+    return jnp.maximum(num_values - NUM_EARLY, 0.0)
 
 
 class HamiltonianState(NamedTuple):

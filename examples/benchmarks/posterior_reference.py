@@ -50,10 +50,10 @@ def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
         table = posterior.summary()
         edges = table[table.index.str.startswith("Z[")].astype(float)
         r_hat, size = float(edges["r_hat"].max()), float(edges["ess_bulk"].min())
-        flat = {s: v.reshape(-1, *v.shape[2:]) for s, v in posterior.draws.items()}
         if r_hat <= MAX_R_HAT:
-            found = summary(flat, data) | {"r_hat": r_hat, "ess": size}
-            found["draws"] = NUM_CHAINS * length
+            flat = {s: v.reshape(-1, *v.shape[2:]) for s, v in posterior.draws.items()}
+            quality = {"r_hat": r_hat, "ess": size, "draws": NUM_CHAINS * length}
+            found = summary(flat, data) | quality
             (FOLDER / f"{name}.json").write_text(json.dumps(rounded(found)) + "\n")
         cpu = time.process_time() - begin
         print(f"{name} {length} draws: R-hat {r_hat:.3f}, ESS {size:.0f}, {cpu:.0f} s", flush=True)
