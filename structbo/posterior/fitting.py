@@ -30,7 +30,7 @@ def fit(
     y: ArrayLike,
     *,
     sem: ArrayLike | None = None,
-    num_warmup: int = 100,
+    num_warmup: int = 200,
     num_samples: int = 250,
     num_chains: int = 4,
     sampler: MCMCKernel | Sampler = default_sampler,
