@@ -26,6 +26,9 @@ NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
+MAX_CORRELATED = 64
+"""Of more numbers correlations are not learned: a chain has few values to tell them, and its state,
+of which a study keeps one for every trial, would grow with their square."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -48,7 +51,7 @@ class Adaptation(NamedTuple):
         trial: the step size to try next.
         error: how far acceptance fell short of its target so far, on average.
         mean: of the values, shape (P,).
-        covariance: of the values, shape (P, P).
+        covariance: of the values, shape (P, P); of many numbers, variances alone, shape (P,).
         num_values: how many were seen.
     """
 
@@ -63,16 +66,23 @@ class Adaptation(NamedTuple):
     def first(cls, size: int) -> "Adaptation":
         """Before anything is seen of P numbers."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
-        return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * jnp.eye(size), zero)
+        covariance = jnp.ones(size) if size > MAX_CORRELATED else jnp.eye(size)
+        return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * covariance, zero)
 
-    @property
-    def factor(self) -> Array:
-        """The Cholesky factor of the covariance, with correlations shrunk while values are few."""
+    def stretch(self) -> Callable[[Array], Array]:
+        """The linear map from steps (P,) of a normal distribution to such steps of the values.
+
+        Correlations are shrunk while values are few.
+        """
+        if self.covariance.ndim == 1:
+            deviation = jnp.sqrt(self.covariance)
+            return lambda step: deviation * step
         variance = jnp.diagonal(self.covariance)
         count = num_counted(self.num_values)
         share = count / (count + NUM_PER_CORRELATION * len(variance))
         shrunk = share * self.covariance + (1.0 - share) * jnp.diag(variance)
-        return jnp.linalg.cholesky(shrunk)
+        factor = jnp.linalg.cholesky(shrunk)
+        return lambda step: factor @ step
 
     def learned(self, position: Array, accept_prob: Array, moved: Array) -> "Adaptation":
         """After one more trajectory, which ended at a position (P,); of those that moved, (P,)."""
@@ -85,9 +95,10 @@ class Adaptation(NamedTuple):
         away = position - self.mean
         mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
         share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
-        product = jnp.outer(away, position - mean)
+        of_pairs = jnp.multiply if self.covariance.ndim == 1 else jnp.outer
+        product = of_pairs(away, position - mean)
         covariance = self.covariance + share * (product - self.covariance)
-        covariance = jnp.where(moved[:, None] & moved, covariance, self.covariance)
+        covariance = jnp.where(of_pairs(moved, moved), covariance, self.covariance)
         step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
         return Adaptation(step_size, trial, error, mean, covariance, num_values)
 
@@ -122,7 +133,7 @@ class HamiltonianState(NamedTuple):
 
 
 class Hamiltonian(Block):
-    """Hamiltonian Monte Carlo with a dense metric, as a block of `numpyro.infer.Gibbs`.
+    """Hamiltonian Monte Carlo with a learned metric, as a block of `numpyro.infer.Gibbs`.
 
     NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues whenever
     an observation is added has none, so this one learns from every step, ever less. It starts from
@@ -199,10 +210,13 @@ class Hamiltonian(Block):
         model, kwargs = self._model, model_kwargs or {}
         start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
         moved = ~state.is_held | (state.i >= min(NUM_HELD, self._num_warmup // 2))
-        factor = jnp.where(moved[:, None], state.adapt_state.factor, 0.0)
+        stretch = state.adapt_state.stretch()
+
+        def position_at(shift: Array) -> Array:
+            return start + jnp.where(moved, stretch(shift), 0.0)
 
         def potential(shift: Array) -> Array:
-            values = unravel(start + factor @ shift)
+            values = unravel(position_at(shift))
             energy: Array = potential_energy(model, model_args, kwargs, values)
             return energy
 
@@ -219,7 +233,7 @@ class Hamiltonian(Block):
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
-        position = jnp.where(accept, start + factor @ shift, start)
+        position = jnp.where(accept, position_at(shift), start)
         learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         return HamiltonianState(

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import jax
 import numpy as np
 import optuna
 import pytest
@@ -10,8 +11,13 @@ from optuna import Study, create_trial
 from optuna.distributions import FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
+import structbo as sb
+from structbo.data import Data
+from structbo.draws import Chain
+from structbo.draws.saved_state import state_to_bytes
 from structbo.integrations.distributions import internal_space
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
+from structbo.models.precision import double_precision
 
 X = FloatDistribution(0.0, 2.0)
 SPACE = internal_space({"x": X})
@@ -100,6 +106,20 @@ def test_the_chain_is_that_of_the_last_trial_that_counts(study: Study) -> None:
     other = {PROPOSAL: proposal_of({"y": 0.5}, b"of other parameters")}
     study.add_trial(trial(0.5, value=1.0, system_attrs=other))
     assert history(study).chain == b"second"
+
+
+@pytest.mark.parametrize("num_dims", [60, 300])
+def test_databases_hold_the_chain_of_many_parameters(num_dims: int) -> None:
+    """Up to 60 its moves know the correlations of all sites. Bytes at random do not compress."""
+    chain = Chain(sb.default_model(), 1, seed=0)
+    data = Data.padded(np.full((20, num_dims), 0.5), np.zeros(20))
+    with double_precision():
+        shapes = chain._compiled(data).initialize.shapes(chain._key, data)
+    rng = np.random.default_rng(0)
+    numbers = [leaf for leaf in jax.tree.leaves(shapes) if leaf.dtype == np.float64]
+    state = [rng.standard_normal(leaf.shape) for leaf in numbers]
+    saved = state_to_bytes((state, rng.random((num_dims, num_dims)) < 0.5))
+    assert proposal_of({}, saved)["chain"] is not None
 
 
 def test_chains_that_databases_cannot_hold_are_not_kept() -> None:
