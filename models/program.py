@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache, update_wrapper
 from pathlib import Path
+from threading import RLock
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 import jax
@@ -30,6 +31,10 @@ FAST_COMPILATION: dict[str, bool | int] = {
 }
 """Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
 has no other way to emit fusions, and does not know the first one."""
+
+
+_one_first_call = RLock()
+"""First calls trace, and the handlers of NumPyro belong to no thread."""
 
 
 class Kind(NamedTuple):
@@ -94,12 +99,18 @@ class Program(Generic[Parameters, Result]):
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         kind = self._kind(args, kwargs)
-        is_new = kind not in self._called and kind not in self._prepared
-        if is_new and self._file(kind) is not None:
-            self.prepare(*args, **kwargs)
-        if kind in self._prepared:
-            wait([self._prepared.pop(kind)[1]])
-        self._called.add(kind)
+        if kind in self._called:
+            return self._run(kind, args, kwargs)
+        with _one_first_call:
+            if kind not in self._prepared and self._file(kind) is not None:
+                self.prepare(*args, **kwargs)
+            if kind in self._prepared:
+                wait([self._prepared.pop(kind)[1]])
+            result = self._run(kind, args, kwargs)
+            self._called.add(kind)
+            return result
+
+    def _run(self, kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
         if kind in self._loaded:
             traced = (arg for i, arg in enumerate(args) if i not in self._static)
             return self._loaded[kind](*traced, **kwargs)

@@ -1,5 +1,7 @@
 """Several Markov chains with warm-up, for inference: compiled once per model value and shape."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ from tqdm.auto import tqdm
 
 from structbo.models import Model
 from structbo.models.compilation import remembered
+from structbo.models.precision import double_precision
 from structbo.models.program import Program
 from structbo.samplers import BLOCKS, Sampler, kernel_of
 from structbo.samplers.statistics import statistics_of
@@ -40,7 +43,7 @@ def run_chains(
     num_chains: int,
     show_progress_bar: bool,
 ) -> tuple[Chains, Chains]:
-    """Draws of a model's sites by chains that start anew, one after the other.
+    """Draws of a model's sites by chains that start anew, as many at once as there are processors.
 
     Args:
         model: a NumPyro model, ``model(X, y, **options)``.
@@ -65,23 +68,34 @@ def run_chains(
     chain.advance.prepare(start, *args, 1)
     chain.collect.prepare(start, *args, chunk)
     total = num_chains * (num_warmup + num_samples)
-    found = []
     is_hidden = not show_progress_bar
-    with tqdm(total=total, desc="fit", disable=is_hidden, delay=SHORT) as progress:
-        for key_chain in keys:
-            state = chain.start(key_chain, *args)
-            for steps in _parts(num_warmup):
-                state = chain.advance(state, *args, steps)
-                jax.block_until_ready(state)
-                progress.update(steps)
-            parts = []
-            for _ in range(num_samples // chunk):
-                state, draws = chain.collect(state, *args, chunk)
-                parts.append(jax.tree.map(np.asarray, draws))
-                progress.update(chunk)
-            found.append(jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts))
-    values, fields = jax.tree.map(lambda *leaves: np.stack(leaves), *found)
+    with (
+        ThreadPoolExecutor(min(num_chains, os.cpu_count() or 1)) as pool,
+        tqdm(total=total, desc="fit", disable=is_hidden, delay=SHORT) as progress,
+    ):
+
+        def run(program: Program[..., Any], states: list[Any], num_steps: int) -> list[Any]:
+            """A program's results for the states of all chains."""
+            results = list(pool.map(lambda s: _result(program, s, *args, num_steps), states))
+            progress.update(num_steps * num_chains)
+            return results
+
+        states = [chain.start(key_chain, *args) for key_chain in keys]
+        for num_steps in _parts(num_warmup):
+            states = run(chain.advance, states, num_steps)
+        parts = []
+        for _ in range(num_samples // chunk):
+            results = run(chain.collect, states, chunk)
+            states = [state for state, _ in results]
+            parts.append(jax.tree.map(lambda *chains: np.stack(chains), *(d for _, d in results)))
+    values, fields = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
     return values, dict(zip(chain.statistics, fields, strict=True))
+
+
+def _result(program: Program[..., Any], *args: Any) -> Any:
+    """The result of a program, when it is there; in any thread."""
+    with double_precision():
+        return jax.block_until_ready(program(*args))
 
 
 class _CompiledChain(NamedTuple):

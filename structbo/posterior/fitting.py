@@ -56,7 +56,7 @@ def fit(
             the argument ``known_noise`` and hand it to `MarginalGP`, as `AdditiveGP` does.
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
-        num_chains: how many chains to run, one after the other.
+        num_chains: how many chains to run, as many at once as there are processors.
         sampler: a NumPyro kernel, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
         seed: for all chains.

@@ -37,6 +37,16 @@ def test_equal_to_mcmc():
     np.testing.assert_allclose(found.sample_stats["acceptance_rate"], extra)
 
 
+def test_draws_are_the_same_on_any_number_of_processors(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)
+    expected = draws(4, num_chains=3)
+    monkeypatch.setattr("os.cpu_count", lambda: 3)
+    found = draws(4, num_chains=3)
+    for site, value in expected.draws.items():
+        np.testing.assert_array_equal(found.draws[site], value, err_msg=site)
+        assert (value[0] != value[1]).any(), site
+
+
 @pytest.mark.parametrize("name", STEPS)
 def test_numbers_of_steps_are_checked(name):
     with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):

@@ -5,6 +5,7 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from structbo.acquisition import UCB, LogEI
 from structbo.models import AdditiveGP, edges, kept_programs, pairs
 from structbo.models.kept_programs import Unnamed, name_of
 from structbo.models.program import Program
+from structbo.models.upstream import reset_cache
 
 PROGRAM = """
 import json, sys
@@ -118,10 +120,15 @@ def test_the_second_process_suggests_the_same_and_traces_no_program(tmp_path: Pa
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where this process keeps programs."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where this process keeps programs. JAX's own cache knows those of the last run of tests."""
     monkeypatch.setattr(kept_programs, "_folder", tmp_path)
-    return tmp_path
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    reset_cache()
+    yield tmp_path
+    jax.config.update("jax_compilation_cache_dir", before)
+    reset_cache()
 
 
 def total(x: Any, y: Any, times: int = 1) -> Any:

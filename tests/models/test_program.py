@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -93,6 +94,27 @@ def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) 
         may_end.set()
     assert made(*arguments(4))["sum"] == 13.0
     assert len(ended) == 1
+
+
+def test_threads_trace_one_after_the_other() -> None:
+    """The handlers of NumPyro belong to no thread."""
+    traced, at_once, barrier = [], [], threading.Barrier(3)
+
+    def slow(x: jax.Array) -> jax.Array:
+        traced.append(threading.get_ident())
+        at_once.append(len(traced))
+        time.sleep(0.1)
+        traced.pop()
+        return x + 1.0
+
+    def call(num_rows: int) -> int:
+        made = Program(slow)
+        barrier.wait()
+        return len(made(np.ones(num_rows)))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(call, [1, 2, 3])) == [1, 2, 3]
+    assert at_once == [1, 1, 1]
 
 
 def test_the_call_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
