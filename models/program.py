@@ -33,8 +33,8 @@ FAST_COMPILATION: dict[str, bool | int] = {
 has no other way to emit fusions, and does not know the first one."""
 
 
-_one_first_call = RLock()
-"""First calls trace, and the handlers of NumPyro belong to no thread."""
+_tracing = RLock()
+"""One thread at a time traces: the handlers of NumPyro belong to none."""
 
 
 class Kind(NamedTuple):
@@ -101,7 +101,7 @@ class Program(Generic[Parameters, Result]):
         kind = self._kind(args, kwargs)
         if kind in self._called:
             return self._run(kind, args, kwargs)
-        with _one_first_call:
+        with _tracing:
             if kind not in self._prepared and self._file(kind) is not None:
                 self.prepare(*args, **kwargs)
             if kind in self._prepared:
@@ -137,7 +137,8 @@ class Program(Generic[Parameters, Result]):
                 loading = _background().submit(self._load, kind, kept, is_double())
                 self._prepared[kind] = _zeros(kept.result), loading
             else:
-                lowered = self._jitted.lower(*args, **kwargs)
+                with _tracing:
+                    lowered = self._jitted.lower(*args, **kwargs)
                 compilation = _background().submit(_compile, lowered, is_double(), file)
                 self._prepared[kind] = _zeros(lowered.out_info), compilation
         return self._prepared[kind][0]

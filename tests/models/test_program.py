@@ -110,6 +110,8 @@ def test_threads_trace_one_after_the_other() -> None:
     def call(num_rows: int) -> int:
         made = Program(slow)
         barrier.wait()
+        if num_rows > 1:
+            made.prepare(np.ones(num_rows))
         return len(made(np.ones(num_rows)))
 
     with ThreadPoolExecutor(3) as pool:
