@@ -26,9 +26,10 @@ NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
-MAX_CORRELATED = 64
-"""Of more numbers correlations are not learned: a chain has few values to tell them, and its state,
-of which a study keeps one for every trial, would grow with their square."""
+ENDLESS = 10_000
+"""A warm-up of so many steps is that of a search: it does not end, and observations are added on
+the way. Correlations are not learned then: with them a chain mixes better, but the few draws for
+each point spread so much wider that regret was larger."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -51,7 +52,7 @@ class Adaptation(NamedTuple):
         trial: the step size to try next.
         error: how far acceptance fell short of its target so far, on average.
         mean: of the values, shape (P,).
-        covariance: of the values, shape (P, P); of many numbers, variances alone, shape (P,).
+        covariance: of the values, shape (P, P), or their variances alone, shape (P,).
         num_values: how many were seen.
     """
 
@@ -63,10 +64,10 @@ class Adaptation(NamedTuple):
     num_values: Array
 
     @classmethod
-    def first(cls, size: int) -> "Adaptation":
-        """Before anything is seen of P numbers."""
+    def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
+        """Before anything is seen of P numbers, whose correlations are to be learned or not."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
-        covariance = jnp.ones(size) if size > MAX_CORRELATED else jnp.eye(size)
+        covariance = jnp.eye(size) if is_dense else jnp.ones(size)
         return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * covariance, zero)
 
     def stretch(self) -> Callable[[Array], Array]:
@@ -195,7 +196,8 @@ class Hamiltonian(Block):
             values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
             z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
-        adaptation, diverging = Adaptation.first(given.size), jnp.array(False)
+        adaptation = Adaptation.first(given.size, is_dense=num_warmup < ENDLESS)
+        diverging = jnp.array(False)
         zero = jnp.array(0)
         return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
 

@@ -20,11 +20,9 @@ from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.models.program import Program
 from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
-from structbo.samplers.hamiltonian import NUM_HELD
+from structbo.samplers.hamiltonian import ENDLESS, NUM_HELD
 from structbo.samplers.relocation import relocated
 
-NUM_WARMUP = 10_000
-"""Kernels adapt until they have taken so many steps: as many as no chain ever takes."""
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
 WARPING_ROUNDS = 7
@@ -122,7 +120,7 @@ class Chain(KeepsPrecision):
         """
         if self._current(data) is None:
             part = self._run_in(data)
-            self._sweep(part, self._run_in_spacing, NUM_WARMUP - NUM_HELD)
+            self._sweep(part, self._run_in_spacing, ENDLESS - NUM_HELD)
         spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
         return self._sweep(data, spacing, ADAPTATION_SWEEPS)
 
@@ -169,7 +167,7 @@ class Chain(KeepsPrecision):
         """
         part = self._part(data)
         self._state = self._compiled(data).initialize(self._key, part)
-        self._sweep(part, self._run_in_spacing, NUM_WARMUP)
+        self._sweep(part, self._run_in_spacing, ENDLESS)
         return part
 
     def _part(self, data: Data) -> Data:
@@ -223,7 +221,7 @@ def compiled_sampler(
 
     def initialize(key: Array, data: Data) -> Any:
         args, kwargs = data.arguments
-        return kernel.init(key, NUM_WARMUP, None, args, kwargs)
+        return kernel.init(key, ENDLESS, None, args, kwargs)
 
     @cache
     def set_up() -> None:
@@ -243,7 +241,7 @@ def compiled_sampler(
             )
             return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
 
-        start = _refreshed(kernel, state, args, kwargs, NUM_WARMUP - jnp.asarray(num_adapting))
+        start = _refreshed(kernel, state, args, kwargs, ENDLESS - jnp.asarray(num_adapting))
         return jax.lax.scan(draw, start, length=num_draws)
 
     def warp(state: Any, data: Data) -> tuple[Data, Warping]:

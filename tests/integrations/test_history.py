@@ -110,7 +110,7 @@ def test_the_chain_is_that_of_the_last_trial_that_counts(study: Study) -> None:
 
 @pytest.mark.parametrize("num_dims", [60, 300])
 def test_databases_hold_the_chain_of_many_parameters(num_dims: int) -> None:
-    """Up to 60 its moves know the correlations of all sites. Bytes at random do not compress."""
+    """Numbers at random do not compress."""
     chain = Chain(sb.default_model(), 1, seed=0)
     data = Data.padded(np.full((20, num_dims), 0.5), np.zeros(20))
     with double_precision():
