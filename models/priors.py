@@ -12,9 +12,8 @@ from numpyro.distributions import constraints
 
 from structbo.models.supports import FiniteSet
 
-SIMILARITIES = np.arange(10) / 10
-"""How alike the lengthscales of `component_lengthscale` may be. Where they are nearly equal, chains
-are slow: they have to stay so in many dimensions at once."""
+SIMILARITIES = (np.arange(16) + 0.5) / 16
+"""How alike the lengthscales of `component_lengthscale` may be."""
 
 
 class AlikeLogNormal(dist.Distribution):
@@ -78,7 +77,7 @@ def component_lengthscale(num_dims: int) -> AlikeLogNormal:
 
     Returns:
         A distribution of D numbers. Each is ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``,
-        and the correlation of the logarithms of any two is 0, 0.1, ... or 0.9, equally probable.
+        and the correlation of the logarithms of any two is uniform in [0, 1], in 16 steps.
 
     Example:
         >>> round(float(np.exp(component_lengthscale(40).loc[0])), 3)
