@@ -101,11 +101,12 @@ class Program(Generic[Parameters, Result]):
         kind = self._kind(args, kwargs)
         if kind in self._called:
             return self._run(kind, args, kwargs)
+        if kind not in self._prepared and self._file(kind) is not None:
+            self.prepare(*args, **kwargs)
+        if (prepared := self._prepared.get(kind)) is not None:
+            wait([prepared[1]])
         with _tracing:
-            if kind not in self._prepared and self._file(kind) is not None:
-                self.prepare(*args, **kwargs)
-            if kind in self._prepared:
-                wait([self._prepared.pop(kind)[1]])
+            self._prepared.pop(kind, None)
             result = self._run(kind, args, kwargs)
             self._called.add(kind)
             return result
@@ -130,18 +131,20 @@ class Program(Generic[Parameters, Result]):
         kind = self._kind(args, kwargs)
         if kind in self._called:
             return _zeros(self.shapes(*args, **kwargs))
-        if kind not in self._prepared:
+        prepared = self._prepared.get(kind)
+        if prepared is None:
             file = self._file(kind)
             kept = None if file is None else KeptProgram.read(file)
             if kept is not None:
                 loading = _background().submit(self._load, kind, kept, is_double())
-                self._prepared[kind] = _zeros(kept.result), loading
+                prepared = _zeros(kept.result), loading
             else:
                 with _tracing:
                     lowered = self._jitted.lower(*args, **kwargs)
                 compilation = _background().submit(_compile, lowered, is_double(), file)
-                self._prepared[kind] = _zeros(lowered.out_info), compilation
-        return self._prepared[kind][0]
+                prepared = _zeros(lowered.out_info), compilation
+            self._prepared[kind] = prepared
+        return prepared[0]
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
         leaves, tree = jax.tree.flatten((args, kwargs))

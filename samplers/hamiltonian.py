@@ -26,10 +26,11 @@ NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
-ENDLESS = 10_000
+ENDLESS = 2**30
 """A warm-up of so many steps is that of a search: it does not end, and observations are added on
 the way. Correlations are not learned then: with them a chain mixes better, but the few draws for
-each point spread so much wider that regret was larger."""
+each point spread so much wider that regret was larger. No other warm-up is as long, and a chain
+that goes on counting its steps from here stays within 32 bits."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -75,8 +76,17 @@ def test_constants_come_first() -> None:
     assert made(2.0) == 6.0
 
 
-def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_end = threading.Event()
+@pytest.fixture
+def may_end() -> Iterator[threading.Event]:
+    """Compilations in the background, of the fixture `ended`, wait for it."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+@pytest.fixture
+def ended(may_end: threading.Event, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was compiled in the background, when it may."""
     ended = []
 
     def slow(lowered: jax.stages.Lowered, *_: Any) -> None:
@@ -85,15 +95,31 @@ def test_a_call_waits_for_the_same_shapes_only(monkeypatch: pytest.MonkeyPatch) 
         ended.append(lowered)
 
     monkeypatch.setattr(program, "_compile", slow)
+    return ended
+
+
+def test_a_call_waits_for_the_same_shapes_only(may_end: threading.Event, ended: list[Any]) -> None:
     made = Program(summed, static=(2,))
-    try:
-        made.prepare(*arguments(4))
-        assert made(*arguments(6))["sum"] == 17.0
-        assert not ended
-    finally:
-        may_end.set()
+    made.prepare(*arguments(4))
+    assert made(*arguments(6))["sum"] == 17.0
+    assert not ended
+    may_end.set()
     assert made(*arguments(4))["sum"] == 13.0
     assert len(ended) == 1
+
+
+def test_while_a_call_waits_other_threads_trace(may_end: threading.Event, ended: list[Any]) -> None:
+    waiting, other = Program(summed, static=(2,)), Program(lambda x: 2.0 * x)
+    waiting.prepare(*arguments())
+    with ThreadPoolExecutor(2) as pool:
+        waits = pool.submit(waiting, *arguments())
+        time.sleep(0.05)
+        try:
+            assert pool.submit(other, 3.0).result(timeout=60) == 6.0
+            assert not waits.done() and not ended
+        finally:
+            may_end.set()
+        assert waits.result()["sum"] == 13.0
 
 
 def test_threads_trace_one_after_the_other() -> None:
