@@ -24,7 +24,7 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP
 from structbo.models.precision import is_double
-from structbo.models.priors import component_lengthscale
+from structbo.models.priors import AlikeLogNormal, component_lengthscale
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
@@ -181,7 +181,11 @@ class AdditiveGP(Value):
             prior = prior(num_dims)
         covariance = AdditiveCovariance(
             decomposition=decomposition,
-            lengthscale=numpyro.sample("lengthscale", _each(prior, num_dims)),
+            lengthscale=numpyro.sample(
+                "lengthscale",
+                _each(prior, num_dims),
+                infer={"may_be_alike": isinstance(prior, AlikeLogNormal)},
+            ),
             outputscale=numpyro.sample("outputscale", self.outputscale),
             relevance=None
             if self.relevance is None

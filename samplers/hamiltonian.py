@@ -1,10 +1,11 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
@@ -12,6 +13,7 @@ from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
+from structbo.samplers.spread_moves import spread_moves
 from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8
@@ -28,13 +30,15 @@ NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
 ENDLESS = 2**30
 """A warm-up of so many steps is that of a search: it does not end, and observations are added on
-the way. Correlations are not learned then: with them a chain mixes better, but the few draws for
-each point spread so much wider that regret was larger. No other warm-up is as long, and a chain
-that goes on counting its steps from here stays within 32 bits."""
+the way. Correlations are not learned then, and spreads not moved: with these a chain mixes better,
+but the few draws for each point spread so much wider that regret was larger. No other warm-up is as
+long, and a chain that goes on counting its steps from here stays within 32 bits."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
 """What the value is called, in a site's ``infer``, that it starts at and is held at."""
+MAY_BE_ALIKE = "may_be_alike"
+"""What a site's ``infer`` says of numbers whose spread moves as one."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
@@ -119,7 +123,7 @@ class HamiltonianState(NamedTuple):
         is_held: which of the P numbers stay where they are at first, bool, shape (P,).
         adapt_state: what it has learned.
         accept_prob: of the last trajectory.
-        energy: the potential and kinetic energy that the chain has now.
+        energy: the potential and kinetic energy at the end of the last trajectory.
         diverging: whether the last trajectory lost its energy.
         rng_key: for the next step.
     """
@@ -147,6 +151,9 @@ class Hamiltonian(Block):
     started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
     in its support, and stays there during the first 100 steps, at most half of the warm-up.
 
+    A trajectory has small steps where numbers that may be alike are nearly so. After each one, the
+    spreads of sites of ``infer={"may_be_alike": True}`` move, see `spread_moves`.
+
     Args:
         model: the NumPyro model.
         num_steps: of each trajectory; each costs a gradient, and there is one more.
@@ -161,6 +168,7 @@ class Hamiltonian(Block):
         super().__init__(model)
         self._num_steps = checked_count("num_steps", num_steps)
         self._num_warmup = 0
+        self._vectors: tuple[str, ...] = ()
 
     @property
     def statistics(self) -> dict[str, str]:
@@ -183,7 +191,9 @@ class Hamiltonian(Block):
         self._num_warmup = num_warmup
         model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
-        z, is_held = self._held(z, model_args, kwargs)
+        trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
+        self._vectors = () if num_warmup == ENDLESS else _spreading(trace, z)
+        z, is_held = self._held(trace, z, model_args, kwargs)
         given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
         if z:
             key_starts, rng_key = jax.random.split(rng_key)
@@ -197,7 +207,7 @@ class Hamiltonian(Block):
             values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
             z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
-        adaptation = Adaptation.first(given.size, is_dense=num_warmup < ENDLESS)
+        adaptation = Adaptation.first(given.size, is_dense=num_warmup != ENDLESS)
         diverging = jnp.array(False)
         zero = jnp.array(0)
         return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
@@ -218,9 +228,8 @@ class Hamiltonian(Block):
         def position_at(shift: Array) -> Array:
             return start + jnp.where(moved, stretch(shift), 0.0)
 
-        def potential(shift: Array) -> Array:
-            values = unravel(position_at(shift))
-            energy: Array = potential_energy(model, model_args, kwargs, values)
+        def potential(position: Array) -> Array:
+            energy: Array = potential_energy(model, model_args, kwargs, unravel(position))
             return energy
 
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
@@ -231,16 +240,27 @@ class Hamiltonian(Block):
         step_size = jitter * jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
-        shift, before, after = trajectory(potential, momentum, step_size, num_steps)
+        shift, before, after = trajectory(
+            lambda shift: potential(position_at(shift)), momentum, step_size, num_steps
+        )
         # Infinite energies on both sides leave the chain where it is.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
         position = jnp.where(accept, position_at(shift), start)
+        if self._vectors:
+            sites = unravel(start)
+            vectors = [
+                ravel_pytree({n: jnp.full_like(sites[n], n == name, bool) for n in sites})[0]
+                for name in self._vectors
+            ]
+            key_spread, rng_key = jax.random.split(rng_key)
+            position = spread_moves(key_spread, potential, position, jnp.stack(vectors))
         learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
+        has_moved = (position != start).any()
         return HamiltonianState(
-            {name: jnp.where(accept, values[name], state.z[name]) for name in state.z},
+            {name: jnp.where(has_moved, values[name], state.z[name]) for name in state.z},
             state.i + 1,
             state.is_held,
             jax.tree.map(lambda a, b: jnp.where(learns, a, b), learned, adaptation),
@@ -252,12 +272,12 @@ class Hamiltonian(Block):
 
     def _held(
         self,
+        trace: Any,
         z: dict[str, Array],
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any],
     ) -> tuple[dict[str, Array], Array]:
         """The values where sites start that are held, and which numbers those are, shape (P,)."""
-        trace = prototype_trace(self._model, jax.random.key(0), model_args, model_kwargs)
         inside = {name: jnp.array(False) for name in z}
         for name, value in z.items():
             if HELD_AT in (infer := trace[name]["infer"]):
@@ -277,6 +297,15 @@ class Hamiltonian(Block):
         """The values of the block's sites, mapped to the real numbers."""
         u = unconstrain_fn(self._model, model_args, model_kwargs or {}, z)
         return {name: u[name] for name in z}
+
+
+def _spreading(trace: Any, names: Iterable[str]) -> tuple[str, ...]:
+    """Those sites whose spread moves: vectors of numbers that may be alike."""
+    return tuple(
+        name
+        for name in names
+        if trace[name]["infer"].get(MAY_BE_ALIKE) and np.size(trace[name]["value"]) > 1
+    )
 
 
 def trajectory(
