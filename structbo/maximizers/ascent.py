@@ -58,7 +58,7 @@ class GradientAscent(Maximizer):
         max_iterations: of L-BFGS-B, or of SLSQP where there are constraints.
     """
 
-    max_iterations: int = 60
+    max_iterations: int = 30
 
     def prepare(self, function: Function, search: Search) -> None:
         is_free = search.levels.half_spaces is None
@@ -136,7 +136,7 @@ def gradient_ascent(
     value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
     starts: np.ndarray,
     is_continuous: np.ndarray,
-    max_iterations: int = 60,
+    max_iterations: int = 30,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Moves points in the unit cube by L-BFGS-B, all at once; discrete coordinates stay.
 
@@ -183,7 +183,7 @@ def constrained_ascent(
     starts: np.ndarray,
     is_continuous: np.ndarray,
     half_spaces: HalfSpaces,
-    max_iterations: int = 60,
+    max_iterations: int = 30,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Moves points within half spaces of the unit cube by SLSQP, one after the other.
 
