@@ -1,0 +1,97 @@
+"""What shorter gradient ascents, and ascents from fewer starts, lose of the acquisition.
+
+    python examples/benchmarks/ascent.py --bench ../shared/bench
+
+At every proposal of a run, the same acquisition is maximized with each setting. Of all proposals of
+all runs: how far the log expected improvement is below the best that any of them found, the mean
+and the share of those that are below by more than a twentieth; how many gradients it took, and CPU
+seconds, compilation not counted. Functions are those of `paired.py`, without noise.
+"""
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import sys
+import time
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from random_functions import problem_of
+from runs import Runs, parser
+from scipy.stats import qmc
+
+import structbo as sb
+from structbo.maximizers import MultiStart
+from structbo.maximizers.ascent import _value_and_gradient, gradient_ascent
+
+FAMILIES = ("star10", "graph15", "rotated10")
+NUM_INITIAL, BUDGET = 20, 80
+SETTINGS = [(11, 200), (11, 60), (11, 30), (11, 15), (6, 30), (3, 30)]
+"""How many starts, those moved along coordinates first, and iterations."""
+COLUMNS = ("mean loss", "share above .05", "gradients", "CPU s")
+
+
+@dataclass(frozen=True)
+class Compared(MultiStart):
+    """The default maximizer, which notes what each setting finds.
+
+    Args:
+        found: values, numbers of gradients and seconds, shape (settings, 3), of every proposal.
+    """
+
+    found: list[np.ndarray] = field(default_factory=list, compare=False)
+
+    def __call__(self, function: Any, search: Any) -> np.ndarray:
+        starts = np.array(search.starts)
+        everywhere = np.ones(starts.shape[1], bool)
+        rows = []
+        for num_starts, num_iterations in SETTINGS:
+            own, calls = starts[:num_starts], 0
+            _value_and_gradient(function, own)
+
+            def counted(points: np.ndarray) -> Any:
+                nonlocal calls
+                calls += 1
+                return _value_and_gradient(function, points)
+
+            begin = time.process_time()
+            values = gradient_ascent(counted, own, everywhere, num_iterations)[1]
+            rows.append([values.max(), calls, time.process_time() - begin])
+        self.found.append(np.array(rows))
+        return super().__call__(function, search)
+
+
+def compared(family: str, seed: int) -> np.ndarray:
+    """Losses, numbers of gradients and seconds of one run, shape (proposals, settings, 3)."""
+    problem, maximizer = problem_of(family, seed), Compared()
+    box = sb.Space.box([[0, 1]] * problem.D)
+    optimizer = sb.Optimizer(box, "maximize", seed=seed, maximizer=maximizer)
+    first = qmc.Sobol(problem.D, seed=seed).random_base2(5)[:NUM_INITIAL]
+    for point, value in zip(first, problem(first), strict=True):
+        optimizer.tell(point, float(value))
+    for _ in range(BUDGET - NUM_INITIAL):
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(problem(np.asarray(trial.params)[None])[0]))
+    found = np.array(maximizer.found)
+    found[..., 0] = found[..., 0].max(1, keepdims=True) - found[..., 0]
+    return found
+
+
+def main() -> None:
+    arguments = parser(__doc__.splitlines()[0], "ascent.csv", FAMILIES, FAMILIES).parse_args()
+    sys.path.append(str(arguments.bench))
+    runs = Runs(arguments.results, ("problem", "starts", "iterations", "seed"), COLUMNS)
+    for seed, family in product(arguments.seeds, arguments.problems):
+        if (family, *SETTINGS[-1], seed) in runs:
+            continue
+        found = compared(family, seed)
+        means, shares = found.mean(0), (found[..., 0] > 0.05).mean(0)
+        for setting, (loss, calls, seconds), share in zip(SETTINGS, means, shares, strict=True):
+            runs.add((family, *setting, seed), [loss, share, calls, seconds])
+
+
+if __name__ == "__main__":
+    main()
