@@ -188,14 +188,12 @@ def _additive_backward(
         by_log = jax.lax.while_loop(lambda s: s[0].any(), to_member, (members, by_log))[1]
         return by_log, by_weight
 
-    init = (jnp.zeros_like(factors), jnp.zeros_like(table))
+    init = (main[:, None, None] * factors, jnp.zeros_like(table))
     by_log, by_weight = jax.lax.fori_loop(0, components.num_joint, joint, init)
     by_main = jax.lax.map(lambda factor: total(cotangent * factor), factors)
 
-    def pulled(dim: Array) -> Array:
-        return cotangent * (by_log[dim] + main[dim] * factors[dim])
-
-    by_points = Distances(categorical, *points).pull_back(kernel, pulled)
+    distances = Distances(categorical, *points)
+    by_points = distances.pull_back(kernel, lambda dim: cotangent * by_log[dim])
     by_own = None
     if own is not None:
         sums = _sums_of_others(own.dims, factors, main, table, components)
