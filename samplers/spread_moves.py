@@ -29,6 +29,10 @@ def spread_moves(
     Returns:
         The position at the end, shape (P,).
 
+    References:
+        Liu and Sabatti 2000, "Generalised Gibbs sampler and multigrid Monte Carlo for Bayesian
+        computation", on moves along the orbits of a group, here that of scales.
+
     Example:
         >>> normal = lambda q: q @ q / 2
         >>> start = jnp.array([3.0, 1.0, -1.0])
