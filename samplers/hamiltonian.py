@@ -13,7 +13,7 @@ from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
-from structbo.samplers.spread_moves import spread_moves
+from structbo.samplers.spread import spread_moves
 from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8

@@ -13,7 +13,7 @@ from scipy import stats
 from structbo.models import AdditiveGP, AlikeLogNormal
 from structbo.samplers import Hamiltonian
 from structbo.samplers.hamiltonian import ENDLESS, MAY_BE_ALIKE
-from structbo.samplers.spread_moves import spread_moves
+from structbo.samplers.spread import spread_moves
 
 NOTHING = jnp.zeros((2, 2))
 NUM_CHAINS, NUM_STEPS = 4000, 30
