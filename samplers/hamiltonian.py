@@ -30,9 +30,9 @@ NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
 ENDLESS = 2**30
 """A warm-up of so many steps is that of a search: it does not end, and observations are added on
-the way. Correlations are not learned then, and spreads not moved: with these a chain mixes better,
-but the few draws for each point spread so much wider that regret was larger. No other warm-up is as
-long, and a chain that goes on counting its steps from here stays within 32 bits."""
+the way. Correlations are not learned then: with them a chain mixes better, but the few draws for
+each point spread so much wider that regret was larger. Nor are spreads moved, which made regret no
+smaller. No other warm-up is as long, and steps that are counted from here stay within 32 bits."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -192,7 +192,8 @@ class Hamiltonian(Block):
         model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
         trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
-        self._vectors = () if num_warmup == ENDLESS else _spreading(trace, z)
+        is_search = num_warmup == ENDLESS
+        self._vectors = () if is_search else _spreading(trace, z)
         z, is_held = self._held(trace, z, model_args, kwargs)
         given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
         if z:
@@ -207,7 +208,7 @@ class Hamiltonian(Block):
             values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
             z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
-        adaptation = Adaptation.first(given.size, is_dense=num_warmup != ENDLESS)
+        adaptation = Adaptation.first(given.size, is_dense=not is_search)
         diverging = jnp.array(False)
         zero = jnp.array(0)
         return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
@@ -250,10 +251,7 @@ class Hamiltonian(Block):
         position = jnp.where(accept, position_at(shift), start)
         if self._vectors:
             sites = unravel(start)
-            vectors = [
-                ravel_pytree({n: jnp.full_like(sites[n], n == name, bool) for n in sites})[0]
-                for name in self._vectors
-            ]
+            vectors = [_numbers({n: n == name for n in sites}, sites) for name in self._vectors]
             key_spread, rng_key = jax.random.split(rng_key)
             position = spread_moves(key_spread, potential, position, jnp.stack(vectors))
         learned = adaptation.learned(position, accept_prob, moved)
@@ -285,8 +283,7 @@ class Hamiltonian(Block):
                 inside[name] = jnp.all(trace[name]["fn"].support(at))
                 z = {**z, name: jnp.where(inside[name], at, value)}
         sizes = jax.eval_shape(lambda: self._unconstrained(z, model_args, model_kwargs))
-        marked = {name: jnp.broadcast_to(inside[name], sizes[name].shape) for name in z}
-        return z, ravel_pytree(marked)[0].astype(bool)
+        return z, _numbers(inside, sizes)
 
     def _unconstrained(
         self,
@@ -306,6 +303,12 @@ def _spreading(trace: Any, names: Iterable[str]) -> tuple[str, ...]:
         for name in names
         if trace[name]["infer"].get(MAY_BE_ALIKE) and np.size(trace[name]["value"]) > 1
     )
+
+
+def _numbers(is_marked: dict[str, Any], sites: dict[str, Any]) -> Array:
+    """Which of the P numbers belong to marked sites, bool, shape (P,)."""
+    marks = {name: jnp.broadcast_to(is_marked[name], sites[name].shape) for name in sites}
+    return ravel_pytree(marks)[0].astype(bool)
 
 
 def trajectory(

@@ -4,8 +4,8 @@
 
 At every proposal of a run, the same acquisition is maximized with each setting. Of all proposals of
 all runs: how far the log expected improvement is below the best that any of them found, the mean
-and the share of those that are below by more than a twentieth; how many gradients it took, and CPU
-seconds, compilation not counted. Functions are those of `paired.py`, without noise.
+and the share of those that are below by more than a twentieth; and CPU seconds, compilation not
+counted. Functions are those of `paired.py`, without noise.
 """
 
 import os
@@ -24,14 +24,13 @@ from runs import Runs, parser
 from scipy.stats import qmc
 
 import structbo as sb
-from structbo.maximizers import MultiStart
-from structbo.maximizers.ascent import _value_and_gradient, gradient_ascent
+from structbo.maximizers import GradientAscent, MultiStart, evaluate
 
 FAMILIES = ("star10", "graph15", "rotated10")
 NUM_INITIAL, BUDGET = 20, 80
 SETTINGS = [(11, 200), (11, 60), (11, 30), (11, 15), (6, 30), (3, 30)]
 """How many starts, those moved along coordinates first, and iterations."""
-COLUMNS = ("mean loss", "share above .05", "gradients", "CPU s")
+COLUMNS = ("mean loss", "share above .05", "CPU s")
 
 
 @dataclass(frozen=True)
@@ -39,33 +38,26 @@ class Compared(MultiStart):
     """The default maximizer, which notes what each setting finds.
 
     Args:
-        found: values, numbers of gradients and seconds, shape (settings, 3), of every proposal.
+        found: values and seconds, shape (settings, 2), of every proposal.
     """
 
     found: list[np.ndarray] = field(default_factory=list, compare=False)
 
     def __call__(self, function: Any, search: Any) -> np.ndarray:
-        starts = np.array(search.starts)
-        everywhere = np.ones(starts.shape[1], bool)
         rows = []
         for num_starts, num_iterations in SETTINGS:
-            own, calls = starts[:num_starts], 0
-            _value_and_gradient(function, own)
-
-            def counted(points: np.ndarray) -> Any:
-                nonlocal calls
-                calls += 1
-                return _value_and_gradient(function, points)
-
+            own = search._replace(starts=search.starts[:num_starts])
+            GradientAscent(1)(function, own)
             begin = time.process_time()
-            values = gradient_ascent(counted, own, everywhere, num_iterations)[1]
-            rows.append([values.max(), calls, time.process_time() - begin])
+            points = GradientAscent(num_iterations)(function, own)
+            seconds = time.process_time() - begin
+            rows.append([float(evaluate(function, points[:1])[0]), seconds])
         self.found.append(np.array(rows))
         return super().__call__(function, search)
 
 
 def compared(family: str, seed: int) -> np.ndarray:
-    """Losses, numbers of gradients and seconds of one run, shape (proposals, settings, 3)."""
+    """Losses and seconds of one run, shape (proposals, settings, 2)."""
     problem, maximizer = problem_of(family, seed), Compared()
     box = sb.Space.box([[0, 1]] * problem.D)
     optimizer = sb.Optimizer(box, "maximize", seed=seed, maximizer=maximizer)
@@ -89,8 +81,8 @@ def main() -> None:
             continue
         found = compared(family, seed)
         means, shares = found.mean(0), (found[..., 0] > 0.05).mean(0)
-        for setting, (loss, calls, seconds), share in zip(SETTINGS, means, shares, strict=True):
-            runs.add((family, *setting, seed), [loss, share, calls, seconds])
+        for setting, (loss, seconds), share in zip(SETTINGS, means, shares, strict=True):
+            runs.add((family, *setting, seed), [loss, share, seconds])
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ from structbo.models.compilation import compiled
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 
+MAX_ITERATIONS = 30
+"""More of them gain next to nothing: see `examples/benchmarks/ascent.py`."""
+
 
 @dataclass(frozen=True)
 class CoordinateAscent(Maximizer):
@@ -58,7 +61,7 @@ class GradientAscent(Maximizer):
         max_iterations: of L-BFGS-B, or of SLSQP where there are constraints.
     """
 
-    max_iterations: int = 30
+    max_iterations: int = MAX_ITERATIONS
 
     def prepare(self, function: Function, search: Search) -> None:
         is_free = search.levels.half_spaces is None
@@ -136,7 +139,7 @@ def gradient_ascent(
     value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
     starts: np.ndarray,
     is_continuous: np.ndarray,
-    max_iterations: int = 30,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Moves points in the unit cube by L-BFGS-B, all at once; discrete coordinates stay.
 
@@ -183,7 +186,7 @@ def constrained_ascent(
     starts: np.ndarray,
     is_continuous: np.ndarray,
     half_spaces: HalfSpaces,
-    max_iterations: int = 30,
+    max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Moves points within half spaces of the unit cube by SLSQP, one after the other.
 
