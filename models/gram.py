@@ -11,7 +11,7 @@ negative, so derivatives are by them and not by their logarithms.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.models.decomposition import is_component, true_first
+from structbo.models.decomposition import is_component
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 
@@ -31,6 +31,8 @@ Points = tuple[Array, Array, Array]
 """Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
 Weights = tuple[Array, Array]
 """Variances of the main effects (D,), and of the rows of a table of components (C,)."""
+Sums = Any
+"""Arrays whose first axis is dimensions."""
 
 
 def component_product(factors: Array | Callable[[Array], Array], members: Array) -> Array:
@@ -70,25 +72,35 @@ class ComponentTable(NamedTuple):
     Args:
         members: bool, shape (C, D).
         first: the first member of each row, shape (C,).
+        second: the second member of each row, shape (C,).
         is_main: which rows have this member only, bool, shape (C,).
-        joint: all rows, those with several members or of a constant first, shape (C,).
-        num_joint: how many these are.
+        joint: all rows, pairs first, then the others with several members or of a constant, shape
+            (C,).
+        num_pairs: how many pairs there are.
+        num_joint: how many rows there are with several members or of a constant.
     """
 
     members: Array
     first: Array
+    second: Array
     is_main: Array
     joint: Array
+    num_pairs: Array
     num_joint: Array
 
     @classmethod
     def of(cls, members: Array) -> "ComponentTable":
         """The table of components with these members, bool (C, D)."""
+        dims = jnp.arange(members.shape[1])
         first = jnp.argmax(members, 1)
-        others = members & (jnp.arange(members.shape[1]) != first[:, None])
-        is_main = members.any(1) & ~others.any(1)
+        others = members & (dims != first[:, None])
+        second = jnp.argmax(others, 1)
+        has_two = others.any(1)
+        is_pair = has_two & ~(others & (dims != second[:, None])).any(1)
+        is_main = members.any(1) & ~has_two
         is_joint = is_component(members) & ~is_main
-        return cls(members, first, is_main, true_first(is_joint), is_joint.sum())
+        order = jnp.argsort(jnp.where(is_pair, 0, jnp.where(is_joint, 1, 2)))
+        return cls(members, first, second, is_main, order, is_pair.sum(), is_joint.sum())
 
     def by_dim(self, weights: Array) -> Array:
         """The weights (C,) of the main effects, zero for dimensions without one, shape (D,)."""
@@ -155,13 +167,17 @@ def _additive_forward(
     if own is not None:
         factors = own.into(factors)
 
-    def joint(k: Array, gram: Array) -> Array:
+    def pair(k: Array, gram: Array) -> Array:
         c = components.joint[k]
-        product = component_product(factors, components.members[c])
-        return gram + table[c] * product
+        return gram + table[c] * factors[components.first[c]] * factors[components.second[c]]
+
+    def larger(k: Array, gram: Array) -> Array:
+        c = components.joint[k]
+        return gram + table[c] * component_product(factors, components.members[c])
 
     gram = jnp.tensordot(main, factors, 1)
-    gram = jax.lax.fori_loop(0, components.num_joint, joint, gram)
+    gram = jax.lax.fori_loop(0, components.num_pairs, pair, gram)
+    gram = jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, gram)
     return gram, (points, weights, components, own, factors)
 
 
@@ -172,28 +188,58 @@ def _additive_backward(
     cotangent: Array,
 ) -> tuple[Points, Weights, None, OwnFactors | None]:
     points, (main, table), components, own, factors = saved
-
-    def joint(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        by_log, by_weight = state
-        c = components.joint[k]
-        members = components.members[c]
-        product = component_product(factors, members)
-        by_weight = by_weight.at[c].set(total(cotangent * product))
-
-        def to_member(inner: tuple[Array, Array]) -> tuple[Array, Array]:
-            rest, by_log = inner
-            dim = jnp.argmax(rest)
-            return rest.at[dim].set(False), by_log.at[dim].add(table[c] * product)
-
-        by_log = jax.lax.while_loop(lambda s: s[0].any(), to_member, (members, by_log))[1]
-        return by_log, by_weight
-
-    init = (main[:, None, None] * factors, jnp.zeros_like(table))
-    by_log, by_weight = jax.lax.fori_loop(0, components.num_joint, joint, init)
-    by_main = jax.lax.map(lambda factor: total(cotangent * factor), factors)
-
     distances = Distances(categorical, *points)
-    by_points = distances.pull_back(kernel, lambda dim: cotangent * by_log[dim])
+
+    def visit(of_dim: Callable[[Stationary, Array, Array], Sums]) -> tuple[Array, Sums]:
+        """Derivatives by the table of weights, and sums over what comes of each component.
+
+        Args:
+            of_dim: from a dimension and derivatives by its log correlations to what is to be
+                added up; linear.
+        """
+
+        def to_member(dim: Array, c: Array, by_log: Array, sums: Sums) -> Sums:
+            more = of_dim(kernel, dim, by_log)
+            return jax.tree.map(lambda sum_, m: sum_.at[dim].add(table[c] * m), sums, more)
+
+        def pair(k: Array, state: tuple[Array, Sums]) -> tuple[Array, Sums]:
+            c = components.joint[k]
+            first, second = components.first[c], components.second[c]
+            by_log = cotangent * factors[first] * factors[second]
+
+            # In a loop, since a compiled product that takes its operand's place is not vectorized.
+            def step(m: Array, sums: Sums) -> Sums:
+                return to_member(jnp.where(m == 0, first, second), c, by_log, sums)
+
+            return state[0].at[c].set(total(by_log)), jax.lax.fori_loop(0, 2, step, state[1])
+
+        def larger(k: Array, state: tuple[Array, Sums]) -> tuple[Array, Sums]:
+            c = components.joint[k]
+            members = components.members[c]
+            by_log = cotangent * component_product(factors, members)
+
+            def step(inner: tuple[Array, Sums]) -> tuple[Array, Sums]:
+                rest, sums = inner
+                dim = jnp.argmax(rest)
+                return rest.at[dim].set(False), to_member(dim, c, by_log, sums)
+
+            sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
+            return state[0].at[c].set(total(by_log)), sums
+
+        def main_effect(dim: Array) -> Sums:
+            more = of_dim(kernel, dim, cotangent * factors[dim])
+            return jax.tree.map(lambda m: main[dim] * m, more)
+
+        state = (jnp.zeros_like(table), jax.lax.map(main_effect, jnp.arange(len(main))))
+        state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
+        return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
+
+    # Two visits: only one of them is compiled where derivatives by points are not asked for, but
+    # sums that a loop carries along are always computed.
+    by_weight, by_lengthscale = visit(distances.by_lengthscale)
+    by_x, by_other = visit(distances.by_points)[1]
+    by_points = (by_x.T, by_other.T, by_lengthscale)
+    by_main = jnp.tensordot(factors, cotangent, 2)
     by_own = None
     if own is not None:
         sums = _sums_of_others(own.dims, factors, main, table, components)

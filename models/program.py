@@ -25,12 +25,14 @@ from structbo.models.precision import is_double
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-FAST_COMPILATION: dict[str, bool | int] = {
+OPTIONS: dict[str, bool | int] = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_backend_optimization_level": 1,
+    "xla_cpu_prefer_vector_width": 512,
 }
-"""Programs for processors compile in little more than half of the time, and run as fast. JAX 0.12
-has no other way to emit fusions, and does not know the first one."""
+"""How programs for processors are compiled. The first two save a third to a half of the time: JAX
+0.12 does not know the first one. With the third, processors that have vectors of 512 bits use them:
+a gradient takes a tenth less."""
 
 
 _tracing = RLock()
@@ -204,10 +206,10 @@ def _background() -> ThreadPoolExecutor:
 
 @cache
 def compiler_options() -> dict[str, bool | int]:
-    """Options for `jax.jit` of large programs: those of `FAST_COMPILATION` that XLA knows."""
+    """Options for `jax.jit` of large programs: those of `OPTIONS` that XLA knows."""
     if jax.default_backend() != "cpu":
         return {}
-    return {name: value for name, value in FAST_COMPILATION.items() if _is_option(name, value)}
+    return {name: value for name, value in OPTIONS.items() if _is_option(name, value)}
 
 
 def _is_option(name: str, value: bool | int) -> bool:

@@ -56,6 +56,27 @@ class Distances:
         scale = self._scale[dim][..., None, None]
         return distance * scale, slope * scale
 
+    def by_points(self, kernel: Stationary, dim: Array, by_log: Array) -> tuple[Array, Array]:
+        """From derivatives by the log correlations of a dimension to those by its coordinates.
+
+        Args:
+            kernel: the correlation function.
+            dim: the dimension.
+            by_log: derivatives by its log correlations, shape (n, m).
+
+        Returns:
+            Derivatives by the coordinates of ``x`` (n,) and of ``other`` (m,).
+        """
+        r, slope = self(dim)
+        by_point = by_log * kernel.log_slope(r) * slope
+        n, m = by_point.shape
+        return by_point @ jnp.ones(m), -jnp.ones(n) @ by_point
+
+    def by_lengthscale(self, kernel: Stationary, dim: Array, by_log: Array) -> Array:
+        """The same as `by_points`, for the derivative by the lengthscale of the dimension."""
+        r = self(dim)[0]
+        return -total(by_log * kernel.log_slope(r) * r) * self._scale[dim]
+
     def pull_back(
         self, kernel: Stationary, by_log: Callable[[Array], Array]
     ) -> tuple[Array, Array, Array]:
@@ -70,17 +91,15 @@ class Distances:
         Returns:
             Derivatives by ``x`` (n, D), by ``other`` (m, D) and by the lengthscales (D,).
         """
-        num_dims, n = self._left.shape
-        m = self._right.shape[1]
 
         def step(_: None, dim: Array) -> tuple[None, tuple[Array, Array, Array]]:
-            r, slope = self(dim)
-            pulled = by_log(dim) * kernel.log_slope(r)
-            by_point = pulled * slope
-            return None, (by_point @ jnp.ones(m), jnp.ones(n) @ by_point, total(pulled * r))
+            of_dim = by_log(dim)
+            by_points = self.by_points(kernel, dim, of_dim)
+            return None, (*by_points, self.by_lengthscale(kernel, dim, of_dim))
 
-        by_x, by_other, by_scale = jax.lax.scan(step, None, jnp.arange(num_dims))[1]
-        return by_x.T, -by_other.T, -by_scale * self._scale
+        dims = jnp.arange(len(self._scale))
+        by_x, by_other, by_lengthscale = jax.lax.scan(step, None, dims)[1]
+        return by_x.T, by_other.T, by_lengthscale
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))

@@ -6,7 +6,7 @@ import pytest
 
 from structbo.models import program
 from structbo.models.compilation import compiled
-from structbo.models.program import FAST_COMPILATION, compiler_options
+from structbo.models.program import OPTIONS, compiler_options
 
 find_options = compiler_options.__wrapped__
 
@@ -14,7 +14,7 @@ find_options = compiler_options.__wrapped__
 def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of options change from version to version."""
     wanted = {"xla_no_such_option": True, "xla_backend_optimization_level": 1}
-    monkeypatch.setattr(program, "FAST_COMPILATION", wanted)
+    monkeypatch.setattr(program, "OPTIONS", wanted)
     assert find_options() == {"xla_backend_optimization_level": 1}
 
 
@@ -26,7 +26,7 @@ def test_other_devices_have_no_options(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_installed_version_knows_some() -> None:
     """Without any, compilation takes nearly twice as long: look for the new names."""
     assert "xla_backend_optimization_level" in compiler_options()
-    assert compiler_options().items() <= FAST_COMPILATION.items()
+    assert compiler_options().items() <= OPTIONS.items()
 
 
 def test_results_are_the_same_but_for_round_off() -> None:
