@@ -253,7 +253,7 @@ class Hamiltonian(Block):
             sites = unravel(start)
             vectors = [_numbers({n: n == name for n in sites}, sites) for name in self._vectors]
             key_spread, rng_key = jax.random.split(rng_key)
-            position = spread_moves(key_spread, potential, position, jnp.stack(vectors))
+            position = spread_moves(key_spread, potential, position, jnp.stack(vectors) & moved)
         learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         has_moved = (position != start).any()

@@ -24,7 +24,8 @@ def spread_moves(
         key: a JAX random key.
         potential: from a position (P,) to minus the log density.
         position: where to start, shape (P,).
-        vectors: which numbers each vector has, two or more, bool, shape (V, P); they take turns.
+        vectors: which numbers each vector has, bool, shape (V, P): two or more, or none, which
+            moves nothing. They take turns.
 
     Returns:
         The position at the end, shape (P,).
@@ -46,7 +47,7 @@ def spread_moves(
         position, height = state
         key_size, key_factor, key_accept = jax.random.split(keys[k], 3)
         vector = vectors[k % len(vectors)]
-        freedom = vector.sum() - 1.0
+        freedom = jnp.maximum(vector.sum() - 1.0, 1.0)
         size = freedom ** (-0.5 * jax.random.uniform(key_size))
         # The first move only finds the height of the start.
         log_factor = jnp.where(k == 0, 0.0, size * jax.random.normal(key_factor))

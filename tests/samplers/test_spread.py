@@ -78,6 +78,22 @@ def test_searches_do_not_take_them() -> None:
         assert np.array_equal(one, other) == is_same
 
 
+def test_held_numbers_keep_their_spread() -> None:
+    """A site is held as a whole, so its vector has no numbers that may move."""
+
+    def held(X: Any, y: Any = None) -> None:
+        infer = {"held_at": jnp.array([1.0, 3.0]), MAY_BE_ALIKE: True}
+        numpyro.sample("held", dist.Normal(0.0, 1.0).expand([2]).to_event(1), infer=infer)
+
+    kernel = Hamiltonian(held)
+    state = kernel.init(jax.random.key(0), 20, {"held": jnp.zeros(2)}, (NOTHING,), {})
+    run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
+    for _ in range(10):
+        state = run(state)
+        np.testing.assert_array_equal(state.z["held"], [1.0, 3.0])
+    assert np.abs(run(state).z["held"] - np.array([1.0, 3.0])).max() > 1e-6
+
+
 def test_numbers_become_alike_and_different_again() -> None:
     """Half of the prior are numbers that are nearly equal, where trajectories alone rarely come."""
     kernel = Hamiltonian(alike)
