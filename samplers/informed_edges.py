@@ -13,7 +13,7 @@ from structbo.samplers.metropolis import Metropolis
 
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.1, 0.5
 """Shares of proposals that the scores do not guide."""
-BLOCK = 2**11
+BLOCK = 2**10
 """So many columns at a time stay in a processor's cache while they are multiplied."""
 
 
