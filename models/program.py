@@ -25,7 +25,8 @@ from structbo.models.precision import is_double
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-OPTIONS: dict[str, bool | int] = {
+Options = dict[str, bool | int | str]
+OPTIONS: Options = {
     "xla_cpu_use_fusion_emitters": False,
     "xla_backend_optimization_level": 1,
     "xla_cpu_prefer_vector_width": 512,
@@ -33,6 +34,11 @@ OPTIONS: dict[str, bool | int] = {
 """How programs for processors are compiled. The first two save a third to a half of the time: JAX
 0.12 does not know the first one. With the third, processors that have vectors of 512 bits use them:
 a gradient takes a tenth less."""
+SERIAL: Options = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+"""How those are for matrices of few rows. Divided among two cores, their operations take a fifth to
+a third more processor time, and are not done sooner."""
+MAX_SERIAL_ROWS = 512
+"""For more rows than these, two cores take a fifth less time than one."""
 
 
 _tracing = RLock()
@@ -53,6 +59,13 @@ class Kind(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[Any, ...]
     static: tuple[Any, ...]
+
+    @property
+    def is_serial(self) -> bool:
+        """Whether no matrix of real numbers is so long that several cores are of use."""
+        kinds = zip(self.shapes, self.types, strict=True)
+        rows = [s[0] for s, kind in kinds if len(s) == 2 and jnp.issubdtype(kind, jnp.floating)]
+        return max(rows, default=0) <= MAX_SERIAL_ROWS
 
 
 class Program(Generic[Parameters, Result]):
@@ -93,8 +106,12 @@ class Program(Generic[Parameters, Result]):
             return strongly_typed(function(*constants, *args, **kwargs))
 
         traced.__name__ = function.__name__
-        options = compiler_options()
-        self._jitted = jax.jit(traced, static_argnums=static, compiler_options=options)
+        self._jitted = {
+            is_serial: jax.jit(
+                traced, static_argnums=static, compiler_options=compiler_options(is_serial)
+            )
+            for is_serial in (True, False)
+        }
         self._called: set[Kind] = set()
         self._prepared: dict[Kind, tuple[Result, Future[None]]] = {}
         self._loaded: dict[Kind, Callable[..., Result]] = {}
@@ -117,7 +134,7 @@ class Program(Generic[Parameters, Result]):
         if kind in self._loaded:
             traced = (arg for i, arg in enumerate(args) if i not in self._static)
             return self._loaded[kind](*traced, **kwargs)
-        result: Result = self._jitted(*args, **kwargs)
+        result: Result = self._jitted[kind.is_serial](*args, **kwargs)
         return result
 
     def prepare(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -142,7 +159,7 @@ class Program(Generic[Parameters, Result]):
                 prepared = _zeros(kept.result), loading
             else:
                 with _tracing:
-                    lowered = self._jitted.lower(*args, **kwargs)
+                    lowered = self._jitted[kind.is_serial].lower(*args, **kwargs)
                 compilation = _background().submit(_compile, lowered, is_double(), file)
                 prepared = _zeros(lowered.out_info), compilation
             self._prepared[kind] = prepared
@@ -159,8 +176,8 @@ class Program(Generic[Parameters, Result]):
         if self._made_of is None:
             return None
         named = kind._replace(types=tuple(map(str, kind.types)))
-        parts = self._constants, self._made_of, self._static, tuple(named), compiler_options()
-        return file_of_program(self._name, *parts)
+        parts = self._constants, self._made_of, self._static, tuple(named)
+        return file_of_program(self._name, *parts, compiler_options(kind.is_serial))
 
     def _load(self, kind: Kind, kept: KeptProgram, is_double: bool) -> None:
         """Loads a program; where that fails, the call compiles it."""
@@ -169,7 +186,7 @@ class Program(Generic[Parameters, Result]):
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result; nothing is compiled."""
-        return self._jitted.eval_shape(*args, **kwargs)
+        return self._jitted[True].eval_shape(*args, **kwargs)
 
 
 def strongly_typed(tree: Any) -> Any:
@@ -205,14 +222,15 @@ def _background() -> ThreadPoolExecutor:
 
 
 @cache
-def compiler_options() -> dict[str, bool | int]:
-    """Options for `jax.jit` of large programs: those of `OPTIONS` that XLA knows."""
+def compiler_options(is_serial: bool = True) -> Options:
+    """Options for `jax.jit` of large programs: those of `OPTIONS` and `SERIAL` that XLA knows."""
     if jax.default_backend() != "cpu":
         return {}
-    return {name: value for name, value in OPTIONS.items() if _is_option(name, value)}
+    wanted = {**OPTIONS, **(SERIAL if is_serial else {})}
+    return {name: value for name, value in wanted.items() if _is_option(name, value)}
 
 
-def _is_option(name: str, value: bool | int) -> bool:
+def _is_option(name: str, value: bool | int | str) -> bool:
     try:
         jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
     except jax.errors.JaxRuntimeError:
