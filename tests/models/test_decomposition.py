@@ -197,3 +197,17 @@ def test_main_effects_of_a_table_that_repeats_rows():
     table = ComponentTable.of(members)
     assert table.by_dim(jnp.array([1.0, 2.0, 4.0, 8.0, 16.0])).tolist() == [16.0, 5.0, 0.0]
     assert table.joint[: int(table.num_joint)].tolist() == [1]
+
+
+def test_pairs_of_a_table_come_first():
+    members = jnp.array([[1, 1, 1], [1, 0, 0], [0, 1, 1], [0, 0, 0], [1, 0, 1]], bool)
+    table = ComponentTable.of(members)
+    assert (int(table.num_pairs), int(table.num_joint)) == (2, 3)
+    assert table.joint[:3].tolist() == [2, 4, 0]
+    first, second = table.first[table.joint[:2]], table.second[table.joint[:2]]
+    assert (first.tolist(), second.tolist()) == ([1, 0], [2, 2])
+
+
+def test_a_constant_is_no_pair():
+    table = ComponentTable.of(jnp.zeros((2, 3), bool))
+    assert (int(table.num_pairs), int(table.num_joint), int(table.joint[0])) == (0, 1, 0)
