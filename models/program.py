@@ -230,6 +230,7 @@ def compiler_options(is_serial: bool = True) -> Options:
     return {name: value for name, value in wanted.items() if _is_option(name, value)}
 
 
+@cache
 def _is_option(name: str, value: bool | int | str) -> bool:
     try:
         jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
