@@ -63,9 +63,10 @@ class Kind(NamedTuple):
     @property
     def is_serial(self) -> bool:
         """Whether no matrix of real numbers is so long that several cores are of use."""
-        kinds = zip(self.shapes, self.types, strict=True)
-        rows = [s[0] for s, kind in kinds if len(s) == 2 and jnp.issubdtype(kind, jnp.floating)]
-        return max(rows, default=0) <= MAX_SERIAL_ROWS
+        return not any(
+            len(shape) == 2 and shape[0] > MAX_SERIAL_ROWS and jnp.issubdtype(kind, jnp.floating)
+            for shape, kind in zip(self.shapes, self.types, strict=True)
+        )
 
 
 class Program(Generic[Parameters, Result]):
