@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.models.decomposition import flip_edge
 from structbo.models.supports import Adjacency
 from structbo.samplers.heat_bath import HeatBath
 
@@ -30,7 +29,8 @@ class EdgeGibbs(HeatBath):
         return num_pairs(value)
 
     def alternative(self, key: Array, value: Array) -> Array:
-        return flipped(value, jax.random.randint(key, (), 0, num_pairs(value)))
+        count = num_pairs(value)
+        return flipped(value, jnp.arange(count) == jax.random.randint(key, (), 0, count))
 
 
 def num_pairs(value: Array) -> int:
@@ -39,7 +39,7 @@ def num_pairs(value: Array) -> int:
     return num_dims * (num_dims - 1) // 2
 
 
-def flipped(value: Array, pair: Array) -> Array:
-    """An edge matrix, in the site's own dtype, with one of the pairs i < j flipped."""
-    rows, columns = (jnp.asarray(side) for side in np.triu_indices(value.shape[0], 1))
-    return flip_edge(value.astype(bool), rows[pair], columns[pair]).astype(value.dtype)
+def flipped(value: Array, flips: Array) -> Array:
+    """An edge matrix, in the site's own dtype, with those of the pairs i < j flipped, bool."""
+    upper = jnp.zeros(value.shape, bool).at[np.triu_indices(value.shape[0], 1)].set(flips)
+    return (value.astype(bool) ^ upper ^ upper.T).astype(value.dtype)

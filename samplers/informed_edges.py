@@ -1,5 +1,7 @@
 """Locally informed edge moves: the gradient of the evidence guides the proposals."""
 
+from typing import NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,8 +15,40 @@ from structbo.samplers.metropolis import Metropolis
 
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.1, 0.5
 """Shares of proposals that the scores do not guide."""
+MORE = 0.2
+"""How probable it is that an edge whose flip is a certain gain is flipped along with the first."""
+ALONE = 1e-30
+"""In place of a probability of zero, whose logarithm is finite."""
 BLOCK = 2**10
 """So many columns at a time stay in a processor's cache while they are multiplied."""
+
+
+class Guide(NamedTuple):
+    """How probable the flips of edges are in proposals, each of shape (D (D - 1) / 2,).
+
+    Args:
+        first: log probabilities of the flip that every proposal has.
+        more: probabilities of all others, each for itself.
+    """
+
+    first: Array
+    more: Array
+
+    def with_more(self, is_wanted: Array) -> "Guide":
+        """The same, or with no flip but the first."""
+        return self._replace(more=jnp.maximum(jnp.where(is_wanted, self.more, 0.0), ALONE))
+
+    def draw(self, key: Array) -> Array:
+        """Which edges a proposal flips, bool."""
+        key_first, key_more = jax.random.split(key)
+        others = jax.random.uniform(key_more, self.more.shape) < self.more
+        return others.at[jax.random.categorical(key_first, self.first)].set(True)
+
+    def log_prob(self, flips: Array) -> Array:
+        """That a proposal flips these edges; any of them may have been the first."""
+        log_more = jnp.log(self.more)
+        others = jnp.where(flips, log_more, jnp.log1p(-self.more)).sum()
+        return others + jax.nn.logsumexp(jnp.where(flips, self.first - log_more, -jnp.inf))
 
 
 class InformedEdges(Metropolis):
@@ -26,21 +60,28 @@ class InformedEdges(Metropolis):
     change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at
     the proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
 
+    Many edges of a large graph matter so little that almost every flip is accepted. So every other
+    proposal, on average, flips more edges along with the first, each of them with a probability of
+    ``t / (1 + t) / 5``.
+
     Where noise is small, first-order changes are far from the true ones: adding a pair that
     explains nothing can look like a certain loss, or gain, and removing one that explains much can
-    look free. An edge that was added would stay, if the way back had almost no probability; so one
-    in ten proposals, on average, is uniform.
+    look free. An edge that was added would stay, if the way back had almost no probability; so the
+    first of one in ten proposals, on average, is any edge. And several flips at once are hardly
+    ever accepted; so the other half of proposals has one.
 
     Where more than the components depends on the edges, or the likelihood is not a `MarginalGP`,
     the scores are those of the prior alone. Where the components are not those of `pairs` or
-    `cliques`, what a flip changes is a guess, and every other proposal, on average, is uniform.
+    `cliques`, what a flip changes is a guess. In both cases proposals have one flip, and every
+    other one, on average, is of any edge.
 
     Args:
         model: the NumPyro model.
         num_moves: proposals per step; by default 20.
 
     References:
-        Zanella 2020, "Informed proposals for local MCMC in discrete spaces".
+        Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
+        Langevin-like sampler for discrete distributions", for several flips at once.
     """
 
     support = Adjacency
@@ -52,20 +93,24 @@ class InformedEdges(Metropolis):
         return self._guided(conditional, conditional.start(value, with_gradient=True))
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        pair = jax.random.categorical(key, point.guide)
-        new = conditional.move(point, flipped(point.value, pair), with_gradient=True)
-        new = self._guided(conditional, new)
-        return new, new.guide[pair] - point.guide[pair]
+        key_several, key_flips = jax.random.split(key)
+        several = jax.random.bernoulli(key_several)
+        here = point.guide.with_more(several)
+        flips = here.draw(key_flips)
+        value = flipped(point.value, flips)
+        new = self._guided(conditional, conditional.move(point, value, with_gradient=True))
+        return new, new.guide.with_more(several).log_prob(flips) - here.log_prob(flips)
 
     def _guided(self, conditional: Conditional, point: Point) -> Point:
-        """The point with the log probabilities of its flips, shape (D (D - 1) / 2,)."""
+        """The point with the probabilities of its flips."""
         gains = first_order_gains(conditional, point)[np.triu_indices(len(point.value), 1)]
-        log_probs = jax.nn.log_softmax(jax.nn.log_sigmoid(gains))
+        scores = jax.nn.log_sigmoid(gains)
         share = UNIFORM if conditional.has_flip_rule else UNIFORM_WHERE_GUESSED
-        uniform = jnp.log(share / len(log_probs))
-        log_probs = jnp.logaddexp(jnp.log1p(-share) + log_probs, uniform)
+        uniform = jnp.log(share / len(scores))
+        first = jnp.logaddexp(jnp.log1p(-share) + jax.nn.log_softmax(scores), uniform)
+        more = (MORE if conditional.has_flip_rule else 0.0) * jnp.exp(scores)
         # Moves do not need the gradient, and carrying it would cost a copy each.
-        return point._replace(gradient=None, guide=log_probs)
+        return point._replace(gradient=None, guide=Guide(first, more))
 
 
 def first_order_gains(conditional: Conditional, point: Point) -> Array:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import jax
 import jax.numpy as jnp
@@ -216,3 +217,17 @@ def test_an_informed_move_takes_one_factorization(data):
     point = block.start(conditional, Z)
     propose = partial(block.propose, jax.random.key(0), conditional)
     assert factorizations(jax.make_jaxpr(propose)(point).jaxpr) == 1
+
+
+def test_the_probability_of_flips_is_how_often_they_are_drawn():
+    first, more = jnp.array([0.5, 0.3, 0.2]), jnp.array([0.1, 0.6, informed_edges.ALONE])
+    guide = informed_edges.Guide(jnp.log(first), more)
+    every = jnp.array(list(product([False, True], repeat=3)))[1:]
+    probs = np.exp(jax.vmap(guide.log_prob)(every))
+    np.testing.assert_allclose(probs.sum(), 1.0, rtol=1e-9)
+    count = 100_000
+    draws = jax.vmap(guide.draw)(jax.random.split(jax.random.key(0), count))
+    shares = (draws[:, None] == every).all(-1).mean(0)
+    assert (np.abs(shares - probs) <= 4.0 * np.sqrt(probs * (1.0 - probs) / count)).all()
+    alone = jax.vmap(guide.with_more(jnp.array(False)).log_prob)(every)
+    np.testing.assert_allclose(np.exp(alone), [0.2, 0.3, 0.0, 0.5, 0.0, 0.0, 0.0], atol=1e-12)

@@ -13,7 +13,7 @@ from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
 from structbo.models import AdditiveGP, Residual, adjacency, cliques, edges, pairs
-from structbo.samplers import EdgeGibbs, InformedEdges
+from structbo.samplers import EdgeGibbs, InformedEdges, informed_edges
 
 NUM_DIMS = 4
 SCALARS = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
@@ -63,6 +63,19 @@ def test_frequencies_of_graphs(
     starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
     draws = run_block(block(model), args, "Z", starts, 50 + int(5000 * effort))[:, 50:]
     check_frequencies(draws, graphs, posterior)
+
+
+def test_frequencies_of_graphs_by_several_flips_at_once(
+    monkeypatch, effort, data, all_graphs, posterior_over, run_block, check_frequencies
+):
+    """With as many more flips as no large graph would have."""
+    monkeypatch.setattr(informed_edges, "MORE", 0.9)
+    graphs, args = all_graphs(NUM_DIMS), data(8, NUM_DIMS)
+    model = edge_model(*CASES["pairs"])
+    starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)
+    block = InformedEdges(model, num_moves=2)
+    draws = run_block(block, args, "Z", starts, 50 + int(5000 * effort))[:, 50:]
+    check_frequencies(draws, graphs, posterior_over(model, args, "Z", graphs))
 
 
 @pytest.mark.nightly
