@@ -15,8 +15,13 @@ from structbo.samplers.metropolis import Metropolis
 
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.1, 0.5
 """Shares of proposals that the scores do not guide."""
-MORE = 0.2
-"""How probable it is that an edge whose flip is a certain gain is flipped along with the first."""
+MAX_MOVES, MIN_MOVES = 20, 10
+MOVES_TIMES_DIMS = 200
+"""The more dimensions, the more a move costs, and the more edges it flips: this, divided by D, are
+those of a step."""
+MORE, MAX_MORE = 0.2, 4.0
+"""How probable it is that an edge whose flip is a certain gain is flipped along with the first, and
+how many such edges there may be on average: each costs a pass over the covariance."""
 ALONE = 1e-30
 """In place of a probability of zero, whose logarithm is finite."""
 BLOCK = 2**10
@@ -62,7 +67,7 @@ class InformedEdges(Metropolis):
 
     Many edges of a large graph matter so little that almost every flip is accepted. So every other
     proposal, on average, flips more edges along with the first, each of them with a probability of
-    ``t / (1 + t) / 5``.
+    ``t / (1 + t) / 5`` or less, so that they are not more than four on average.
 
     Where noise is small, first-order changes are far from the true ones: adding a pair that
     explains nothing can look like a certain loss, or gain, and removing one that explains much can
@@ -77,7 +82,7 @@ class InformedEdges(Metropolis):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default 20.
+        num_moves: proposals per step; by default 20 with up to 10 variables, 10 with 20 or more.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
@@ -87,7 +92,8 @@ class InformedEdges(Metropolis):
     support = Adjacency
 
     def moves_per_step(self, value: Array) -> int:
-        return 20 if num_pairs(value) else 0
+        moves = min(max(MOVES_TIMES_DIMS // len(value), MIN_MOVES), MAX_MOVES)
+        return moves if num_pairs(value) else 0
 
     def start(self, conditional: Conditional, value: Array) -> Point:
         return self._guided(conditional, conditional.start(value, with_gradient=True))
@@ -108,7 +114,8 @@ class InformedEdges(Metropolis):
         share = UNIFORM if conditional.has_flip_rule else UNIFORM_WHERE_GUESSED
         uniform = jnp.log(share / len(scores))
         first = jnp.logaddexp(jnp.log1p(-share) + jax.nn.log_softmax(scores), uniform)
-        more = (MORE if conditional.has_flip_rule else 0.0) * jnp.exp(scores)
+        more = jnp.minimum(MORE * jnp.exp(scores), MAX_MORE * jax.nn.softmax(scores))
+        more = more if conditional.has_flip_rule else jnp.zeros_like(more)
         # Moves do not need the gradient, and carrying it would cost a copy each.
         return point._replace(gradient=None, guide=Guide(first, more))
 
