@@ -231,3 +231,23 @@ def test_the_probability_of_flips_is_how_often_they_are_drawn():
     assert (np.abs(shares - probs) <= 4.0 * np.sqrt(probs * (1.0 - probs) / count)).all()
     alone = jax.vmap(guide.with_more(jnp.array(False)).log_prob)(every)
     np.testing.assert_allclose(np.exp(alone), [0.2, 0.3, 0.0, 0.5, 0.0, 0.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("num_dims", [3, 30])
+def test_few_edges_are_flipped_along_with_the_first(num_dims, data):
+    """Without observations no flip changes the evidence: all but those of the prior are free."""
+    x, y, mask = jnp.full((2, num_dims), 0.5), jnp.zeros(2), jnp.zeros(2, bool)
+    model = conditioned(AdditiveGP(edges(0.5)), data(7, num_dims))
+    Z = jnp.zeros((num_dims, num_dims), int)
+    conditional = Conditional(model, "Z", Z, (x, y), {"mask": mask})
+    guide = InformedEdges(model).start(conditional, Z).guide
+    expected = min(0.5 * informed_edges.MORE, informed_edges.MAX_MORE / len(guide.more))
+    np.testing.assert_allclose(guide.more, expected, rtol=1e-6)
+
+
+def test_one_edge_is_flipped_where_components_are_a_guess(data):
+    args = data(7, NUM_DIMS)
+    model = conditioned(AdditiveGP(edges(0.3, table)), args)
+    Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
+    guide = InformedEdges(model).start(Conditional(model, "Z", Z, args, {}), Z).guide
+    assert (np.asarray(guide.more) == 0.0).all()
