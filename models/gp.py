@@ -11,13 +11,12 @@ from jax.tree_util import register_dataclass
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
-from structbo.models.marginal import cho_solve, solve_lower
 from structbo.models.outer_box import OuterBox
 
 
 @partial(
     register_dataclass,
-    data_fields=["covariance", "x", "mask", "noise", "noise_factor", "cholesky", "alpha"],
+    data_fields=["covariance", "x", "mask", "noise", "noise_factor", "whitener", "alpha"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -34,7 +33,8 @@ class ConditionedGP:
         noise: noise variance of a new observation, a scalar.
         noise_factor: standard deviations of the noise of the observations, a scalar or (n,); where
             it is correlated, the lower factor of its covariance, shape (n, n).
-        cholesky: lower factor of the covariance of the observations, shape (n, n).
+        whitener: inverse of the lower factor of the covariance of the observations, shape (n, n).
+            Products with it take half as long as solutions with the factor.
         alpha: that covariance's inverse times the observations, shape (n,).
 
     References:
@@ -46,7 +46,7 @@ class ConditionedGP:
     mask: Array
     noise: Array
     noise_factor: Array
-    cholesky: Array
+    whitener: Array
     alpha: Array
 
     def covariance_with_data(self, x: Array) -> Array:
@@ -59,8 +59,7 @@ class ConditionedGP:
 
     def _explained(self, one: Array, other: Array) -> Array:
         """Covariance that the data explain, from covariances with the data (m, n) and (k, n)."""
-        left, right = (solve_lower(self.cholesky, c.T) for c in (one, other))
-        return left.T @ right
+        return (self.whitener @ one.T).T @ (self.whitener @ other.T)
 
     def moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
         """Mean and variance of linear functionals of the function, as its values or averages.
@@ -73,7 +72,7 @@ class ConditionedGP:
             Two arrays of shape (m,).
         """
         to_data = self._to_data(to_data)
-        explained = jnp.square(solve_lower(self.cholesky, to_data.T)).sum(0)
+        explained = jnp.square(self.whitener @ to_data.T).sum(0)
         return to_data @ self.alpha, jnp.maximum(prior_variance - explained, 0.0)
 
     def predict(self, x: Array) -> tuple[Array, Array]:
@@ -186,7 +185,8 @@ class ConditionedGP:
         noise, factor = jax.random.normal(key_noise, self.alpha.shape), self.noise_factor
         noise = factor @ noise if factor.ndim == 2 else factor * noise
         observed = jnp.where(self.mask, path.prior(self.x) + noise, 0.0)
-        return path._replace(update=self.alpha - cho_solve(self.cholesky, observed))
+        update = self.alpha - self.whitener.T @ (self.whitener @ observed)
+        return path._replace(update=update)
 
 
 class SamplePath(NamedTuple):

@@ -19,10 +19,10 @@ from structbo.models.inducing import (
 )
 from structbo.models.marginal import (
     cho_solve,
+    inverse_factor,
     log_marginal,
     masked,
     safe_cholesky,
-    solve_lower,
 )
 
 MAX_EXACT = 1024
@@ -160,9 +160,15 @@ class MarginalGP(dist.Distribution):
         mask, noise = self.data_mask, self.noise
         if self.num_inducing is None:
             cholesky = safe_cholesky(masked(self.gram, mask))
-            alpha = cho_solve(cholesky, jnp.where(mask, y, 0.0))
-            deviations = jnp.sqrt(self.noise_variances)
-            return ConditionedGP(self.covariance, self.x, mask, noise, deviations, cholesky, alpha)
+            return ConditionedGP(
+                self.covariance,
+                self.x,
+                mask,
+                noise,
+                jnp.sqrt(self.noise_variances),
+                inverse_factor(cholesky),
+                cho_solve(cholesky, jnp.where(mask, y, 0.0)),
+            )
         pseudo = PseudoObservations.of(self.gram, y, mask, *self._variances)
         return ConditionedGP(
             self.covariance,
@@ -170,7 +176,7 @@ class MarginalGP(dist.Distribution):
             mask[: self.num_inducing],
             noise,
             pseudo.noise_factor,
-            pseudo.cholesky,
+            inverse_factor(pseudo.cholesky),
             pseudo.alpha,
         )
 
@@ -191,8 +197,7 @@ class MarginalGP(dist.Distribution):
         if self.num_inducing is not None:
             return leave_one_out(self.gram, y, self.data_mask, *self._variances)
         gp = self.condition(y)
-        whitener = solve_lower(gp.cholesky, jnp.eye(y.shape[0], dtype=y.dtype))
-        variance = 1.0 / jnp.square(whitener).sum(0)
+        variance = 1.0 / jnp.square(gp.whitener).sum(0)
         return y - gp.alpha * variance, variance
 
 

@@ -15,7 +15,6 @@ from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.joint import TINY_VARIANCE
 from structbo.maximizers.components import Components
 from structbo.models.gp import ConditionedGP
-from structbo.models.marginal import solve_lower
 
 
 class AdditiveCriterion(Criterion):
@@ -82,7 +81,7 @@ class ComponentCriterion(AdditiveCriterion):
     ) -> Array:
         variance = draw.covariance.variances[row]
         to_data = variance * products(factors)
-        explained = jnp.square(solve_lower(draw.cholesky, to_data.T)).sum(0)
+        explained = jnp.square(draw.whitener @ to_data.T).sum(0)
         return self._score(to_data @ draw.alpha, variance - explained, context, row)
 
     def component(self, draw: ConditionedGP, context: Any, row: Array, x: Array) -> Array:

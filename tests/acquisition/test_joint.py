@@ -86,7 +86,7 @@ def test_log_eqi_is_the_log_of_the_mean_improvement_after_a_noisy_value(
     for draw in range(NUM_DRAWS):
         posterior = one(case, draw)
         known, noise = posterior.x[:7], float(posterior.noise)
-        factor = posterior.cholesky[:7, :7]
+        factor = np.linalg.inv(posterior.whitener[:7, :7])
         y = factor @ factor.T @ posterior.alpha[:7]
         incumbent = (np.asarray(covariances(posterior, known)) @ posterior.alpha[:7]).max()
         improvements.append([])
