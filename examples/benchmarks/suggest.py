@@ -1,11 +1,13 @@
 """Time of one suggestion, and of a batch: warm, and as the first call of a fresh process.
 
-    python examples/benchmarks/suggest.py [--peer botorch]
+    python examples/benchmarks/suggest.py [--peer botorch] [--one-core]
 
 Warm are medians of five asks, each after one more value; in processor seconds. They are the last
 of a run, so that nothing is compiled for later ones meanwhile. A peer is timed after structbo in
 every case, from the same points: BoTorch's default model, fitted anew at every ask, and its
-expected improvement, with ten restarts and 512 raw samples.
+expected improvement, with ten restarts and 512 raw samples. XLA's threads wait for each other by
+spinning, which is processor time, too; on one core, as where as many runs as cores go on at once,
+they do not. The first calls have all cores.
 """
 
 import os
@@ -81,13 +83,17 @@ def first_call(*folder: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", choices=["botorch"], help="a library to be timed beside")
-    peer = parser.parse_args().peer
+    parser.add_argument("--one-core", action="store_true", help="for all but the first calls")
+    options = parser.parse_args()
+    peer = options.peer
     print(f"first call:                     {first_call():6.1f} s   (goal 10 s)", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         first_call(folder)
         print(
             f"first call, programs are kept:  {first_call(folder):6.1f} s   (goal 3 s)", flush=True
         )
+    if options.one_core:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for num_dims, n, size, batch in CASES:
         last = n + (NUM_ASKS - 1) * size
         seconds = warm(Structbo(num_dims, batch, num_evaluations=last), num_dims, n, size)
