@@ -40,22 +40,24 @@ NAMES = {
 COLUMNS = ("D", "n", "part", "calls", "ms")
 
 
-def sampler(num_moves: int, num_steps: int) -> Any:
-    """The default sampler of edges with other numbers of moves and leapfrog steps."""
+class FewMoves(InformedEdges):
+    """Half of the moves of edges."""
 
-    def made(model: Any) -> Gibbs:
-        edges = InformedEdges(model, num_moves=num_moves)
-        return Gibbs([(edges, ["Z"]), (Hamiltonian(model, num_steps), None)])
+    def moves_per_step(self, value: jax.Array) -> int:
+        return super().moves_per_step(value) // 2
 
-    return made
+
+def sampler(edges: type[InformedEdges], num_steps: int) -> Any:
+    """The default sampler of edges with other moves, and a number of leapfrog steps."""
+    return lambda model: Gibbs([(edges(model), ["Z"]), (Hamiltonian(model, num_steps), None)])
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "20 edge moves, in the chain": ("sweep", {"sampler": sampler(10, 10)}),
-    "10 leapfrog steps, in the chain": ("sweep", {"sampler": sampler(20, 5)}),
+    "moves of edges, in the chain": ("sweep", {"sampler": sampler(FewMoves, 10)}),
+    "leapfrog steps, in the chain": ("sweep", {"sampler": sampler(InformedEdges, 5)}),
     "coordinate ascent, in the starts": ("search_starts", {"maximizer": MultiStart(2, 8)}),
 }
-"""Settings with less of something, by name, and the program that has it."""
+"""Settings with less of something, and the program that has it."""
 
 
 def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter[str]]:
@@ -107,8 +109,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results)
     arguments = parser.parse_args()
     with arguments.results.open("w", buffering=1, newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(COLUMNS)
+        (table := csv.writer(file, lineterminator="\n")).writerow(COLUMNS)
         for num_dims, n in (map(int, case.split(",")) for case in arguments.cases):
             for part, calls, milliseconds in rows_of(num_dims, n):
                 table.writerow((num_dims, n, part, f"{calls:.0f}", f"{milliseconds:.0f}"))
