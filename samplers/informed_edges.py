@@ -19,6 +19,8 @@ MAX_MOVES, MIN_MOVES = 20, 10
 MOVES_TIMES_DIMS = 200
 """The more dimensions, the more a move costs, and the more edges it flips: this, divided by D, are
 those of a step."""
+FEW_DIMS = 10
+"""Of so few variables most edges matter, and proposals have one flip."""
 MORE, MAX_MORE = 0.2, 4.0
 """How probable it is that an edge whose flip is a certain gain is flipped along with the first, and
 how many such edges there may be on average: each costs a pass over the covariance."""
@@ -65,9 +67,10 @@ class InformedEdges(Metropolis):
     change, and accepted with the exact Metropolis-Hastings ratio, which needs the same scores at
     the proposed graph. Each move costs one Cholesky, one inverse and one matrix product.
 
-    Many edges of a large graph matter so little that almost every flip is accepted. So every other
-    proposal, on average, flips more edges along with the first, each of them with a probability of
-    ``t / (1 + t) / 5`` or less, so that they are not more than four on average.
+    Many edges of a large graph matter so little that almost every flip is accepted. So with more
+    than ten variables every other proposal, on average, flips more edges along with the first, each
+    of them with a probability of ``t / (1 + t) / 5`` or less, so that they are not more than four
+    on average.
 
     Where noise is small, first-order changes are far from the true ones: adding a pair that
     explains nothing can look like a certain loss, or gain, and removing one that explains much can
@@ -115,7 +118,8 @@ class InformedEdges(Metropolis):
         uniform = jnp.log(share / len(scores))
         first = jnp.logaddexp(jnp.log1p(-share) + jax.nn.log_softmax(scores), uniform)
         more = jnp.minimum(MORE * jnp.exp(scores), MAX_MORE * jax.nn.softmax(scores))
-        more = more if conditional.has_flip_rule else jnp.zeros_like(more)
+        is_free = conditional.has_flip_rule and len(point.value) > FEW_DIMS
+        more = more if is_free else jnp.zeros_like(more)
         # Moves do not need the gradient, and carrying it would cost a copy each.
         return point._replace(gradient=None, guide=Guide(first, more))
 

@@ -74,7 +74,7 @@ def run(kernel: Any, args: tuple[Any, ...], seconds: float) -> tuple[Any, Any, f
     initialize = jax.jit(lambda key: kernel.init(key, NUM_WARMUP, None, args, {}))
     sweep = jax.jit(lambda state: jax.lax.scan(step, state, None, length=CHUNK))
     starts = [initialize(key) for key in jax.random.split(jax.random.key(0), NUM_CHAINS)]
-    jax.block_until_ready(sweep(starts[0]))
+    jax.block_until_ready(sweep(sweep(starts[0])[0]))  # states of sweeps have stronger types
 
     chains, times = [], []
     for state in starts:

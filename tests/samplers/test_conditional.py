@@ -233,7 +233,7 @@ def test_the_probability_of_flips_is_how_often_they_are_drawn():
     np.testing.assert_allclose(np.exp(alone), [0.2, 0.3, 0.0, 0.5, 0.0, 0.0, 0.0], atol=1e-12)
 
 
-@pytest.mark.parametrize("num_dims", [3, 30])
+@pytest.mark.parametrize("num_dims", [11, 30])
 def test_few_edges_are_flipped_along_with_the_first(num_dims, data):
     """Without observations no flip changes the evidence: all but those of the prior are free."""
     x, y, mask = jnp.full((2, num_dims), 0.5), jnp.zeros(2), jnp.zeros(2, bool)
@@ -245,9 +245,13 @@ def test_few_edges_are_flipped_along_with_the_first(num_dims, data):
     np.testing.assert_allclose(guide.more, expected, rtol=1e-6)
 
 
-def test_one_edge_is_flipped_where_components_are_a_guess(data):
+@pytest.mark.parametrize(("components", "few"), [(table, 0), (pairs, NUM_DIMS)])
+def test_one_edge_is_flipped_of_few_and_where_components_are_a_guess(
+    components, few, data, monkeypatch
+):
+    monkeypatch.setattr(informed_edges, "FEW_DIMS", few)
     args = data(7, NUM_DIMS)
-    model = conditioned(AdditiveGP(edges(0.3, table)), args)
+    model = conditioned(AdditiveGP(edges(0.3, components)), args)
     Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
     guide = InformedEdges(model).start(Conditional(model, "Z", Z, args, {}), Z).guide
     assert (np.asarray(guide.more) == 0.0).all()

@@ -69,6 +69,7 @@ def test_frequencies_of_graphs_by_several_flips_at_once(
     monkeypatch, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
     """With as many more flips as no large graph would have."""
+    monkeypatch.setattr(informed_edges, "FEW_DIMS", 0)
     monkeypatch.setattr(informed_edges, "MORE", 0.9)
     graphs, args = all_graphs(NUM_DIMS), data(8, NUM_DIMS)
     model = edge_model(*CASES["pairs"])
