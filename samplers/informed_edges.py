@@ -47,9 +47,9 @@ class Guide(NamedTuple):
 
     def draw(self, key: Array) -> Array:
         """Which edges a proposal flips, bool."""
-        key_first, key_more = jax.random.split(key)
+        key_more = jax.random.fold_in(key, 0)
         others = jax.random.uniform(key_more, self.more.shape) < self.more
-        return others.at[jax.random.categorical(key_first, self.first)].set(True)
+        return others.at[jax.random.categorical(key, self.first)].set(True)
 
     def log_prob(self, flips: Array) -> Array:
         """That a proposal flips these edges; any of them may have been the first."""
@@ -102,10 +102,9 @@ class InformedEdges(Metropolis):
         return self._guided(conditional, conditional.start(value, with_gradient=True))
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        key_several, key_flips = jax.random.split(key)
-        several = jax.random.bernoulli(key_several)
+        several = jax.random.bernoulli(jax.random.fold_in(key, 1))
         here = point.guide.with_more(several)
-        flips = here.draw(key_flips)
+        flips = here.draw(key)
         value = flipped(point.value, flips)
         new = self._guided(conditional, conditional.move(point, value, with_gradient=True))
         return new, new.guide.with_more(several).log_prob(flips) - here.log_prob(flips)
