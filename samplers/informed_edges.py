@@ -115,8 +115,9 @@ class InformedEdges(Metropolis):
         scores = jax.nn.log_sigmoid(gains)
         share = UNIFORM if conditional.has_flip_rule else UNIFORM_WHERE_GUESSED
         uniform = jnp.log(share / len(scores))
-        first = jnp.logaddexp(jnp.log1p(-share) + jax.nn.log_softmax(scores), uniform)
-        more = jnp.minimum(MORE * jnp.exp(scores), MAX_MORE * jax.nn.softmax(scores))
+        log_shares = jax.nn.log_softmax(scores)
+        first = jnp.logaddexp(jnp.log1p(-share) + log_shares, uniform)
+        more = jnp.minimum(MORE * jnp.exp(scores), MAX_MORE * jnp.exp(log_shares))
         is_free = conditional.has_flip_rule and len(point.value) > FEW_DIMS
         more = more if is_free else jnp.zeros_like(more)
         # Moves do not need the gradient, and carrying it would cost a copy each.

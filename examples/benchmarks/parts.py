@@ -105,11 +105,11 @@ def rows_of(num_dims: int, n: int) -> list[tuple[str, float, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", nargs="+", default=["10,100", "20,200", "50,300"])
-    results = Path(__file__).parent / "results" / "parts.csv"
-    parser.add_argument("--results", type=Path, default=results)
+    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results/parts.csv")
     arguments = parser.parse_args()
     with arguments.results.open("w", buffering=1, newline="") as file:
-        (table := csv.writer(file, lineterminator="\n")).writerow(COLUMNS)
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(COLUMNS)
         for num_dims, n in (map(int, case.split(",")) for case in arguments.cases):
             for part, calls, milliseconds in rows_of(num_dims, n):
                 table.writerow((num_dims, n, part, f"{calls:.0f}", f"{milliseconds:.0f}"))

@@ -80,9 +80,7 @@ class ComponentCriterion(AdditiveCriterion):
         self, draw: ConditionedGP, context: Any, row: Array, coordinates: Array, factors: Array
     ) -> Array:
         variance = draw.covariance.variances[row]
-        to_data = variance * products(factors)
-        explained = jnp.square(draw.whitener @ to_data.T).sum(0)
-        return self._score(to_data @ draw.alpha, variance - explained, context, row)
+        return self._score(*draw.moments(variance * products(factors), variance), context, row)
 
     def component(self, draw: ConditionedGP, context: Any, row: Array, x: Array) -> Array:
         return self._score(*draw.predict_component(row, x), context, row)
