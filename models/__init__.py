@@ -22,6 +22,7 @@ from structbo.models.priors import (
     FiniteUniform,
     component_lengthscale,
     dimension_scaled,
+    noise_variance,
 )
 from structbo.models.structures import (
     ActiveBernoulli,
@@ -109,6 +110,7 @@ __all__ = [
     "matern32",
     "matern52",
     "mixture",
+    "noise_variance",
     "outer_box_ratio",
     "pairs",
     "partition",

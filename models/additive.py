@@ -24,7 +24,7 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP
 from structbo.models.precision import is_double
-from structbo.models.priors import AlikeLogNormal, component_lengthscale
+from structbo.models.priors import AlikeLogNormal, component_lengthscale, noise_variance
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
@@ -80,7 +80,7 @@ class AdditiveGP(Value):
             whose kernels are equal share its sites, which have one entry for each of them.
         lengthscale: prior of each lengthscale, or a function from D to it.
         outputscale: prior of the variance of the function.
-        noise: prior of the noise variance.
+        noise: prior of the noise variance, by default `noise_variance`.
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
         residual: priors of the residual component, or None for none.
@@ -116,7 +116,7 @@ class AdditiveGP(Value):
     kernels: Mapping[int, Kernel] | None = None
     lengthscale: LengthscalePrior = component_lengthscale
     outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0)
-    noise: dist.Distribution = dist.LogNormal(-5.0, 1.5)
+    noise: dist.Distribution = field(default_factory=noise_variance)
     relevance: dist.Distribution | None = None
     residual: Residual | None = None
     categorical: tuple[int, ...] = ()

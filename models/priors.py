@@ -1,6 +1,7 @@
 """Priors of the hyper-parameters, for standardized observations on the unit cube."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +10,16 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions import constraints
+from numpyro.distributions.transforms import AffineTransform
 
 from structbo.models.supports import FiniteSet
 
 SIMILARITIES = (np.arange(16) + 0.5) / 16
 """How alike the lengthscales of `component_lengthscale` may be."""
+LEAST_NOISE = 1e-10
+"""Variance of noise that observations have at least, in units of their own. Without a least one, a
+chain that sees a smooth function without noise follows it down to the rounding errors, where its
+steps are tiny, for as long as it runs."""
 
 
 class AlikeLogNormal(dist.Distribution):
@@ -109,6 +115,18 @@ def dimension_scaled(
         1.414
     """
     return dist.LogNormal(loc + 0.5 * np.log(num_dims), scale)
+
+
+@cache
+def noise_variance() -> dist.TransformedDistribution:
+    """The default prior of the noise variance: ``1e-10 + LogNormal(-5, 1.5)``.
+
+    Example:
+        >>> round(float(noise_variance().icdf(0.5)), 5)
+        0.00674
+    """
+    above = AffineTransform(LEAST_NOISE, 1.0, domain=constraints.positive)
+    return dist.TransformedDistribution(dist.LogNormal(-5.0, 1.5), above)
 
 
 class FiniteUniform(dist.Distribution):

@@ -11,7 +11,7 @@ from given_draws import NAMES, NUM_CHAINS, NUM_DRAWS, PROBS, observations
 from numpyro.infer import NUTS
 
 from structbo.draws import latent_sites
-from structbo.models import AdditiveGP, edges
+from structbo.models import AdditiveGP, edges, main_effects
 from structbo.posterior import Posterior, fit
 from structbo.samplers.statistics import statistics_of
 
@@ -97,3 +97,14 @@ def test_bad_arguments_are_refused_before_sampling(message: str, monkeypatch: py
     monkeypatch.setattr("structbo.posterior.fitting.run_chains", None)
     with pytest.raises(ValueError, match=re.escape(message)):
         fit(AdditiveGP(), [[0.5], [1.0]], [0.0, 1.0], **BAD_ARGUMENTS[message])
+
+
+def test_chains_converge_where_a_smooth_function_has_no_noise():
+    """Without a least noise chains follow it to zero, in ever smaller steps: R-hat is above 3."""
+    x = np.random.default_rng(0).random((60, 2))
+    y = np.sin(5.0 * x).sum(1) + np.exp(x[:, 0])
+    posterior = fit(AdditiveGP(main_effects()), x, (y - y.mean()) / y.std(), seed=1)
+    table = posterior.summary()
+    assert table["r_hat"].max() < 1.05
+    assert table["ess_bulk"].min() > 100.0
+    assert posterior.draws["noise"].max() < 1e-8
