@@ -20,6 +20,7 @@ from structbo.models.outer_box import OuterBox, outer_box_ratio
 from structbo.models.priors import (
     AlikeLogNormal,
     FiniteUniform,
+    LogNormalAbove,
     component_lengthscale,
     dimension_scaled,
     noise_variance,
@@ -81,6 +82,7 @@ __all__ = [
     "FiniteUniform",
     "Kernel",
     "LevelCorrelations",
+    "LogNormalAbove",
     "MarginalGP",
     "Model",
     "NearIdentity",

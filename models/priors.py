@@ -117,16 +117,43 @@ def dimension_scaled(
     return dist.LogNormal(loc + 0.5 * np.log(num_dims), scale)
 
 
+class LogNormalAbove(dist.TransformedDistribution):
+    """A log-normal number above a least one.
+
+    Args:
+        loc: the mean of the logarithm of what is above.
+        scale: its standard deviation.
+        least: the least number.
+
+    Example:
+        >>> round(float(LogNormalAbove(0.0, 1.0, 2.0).icdf(0.5)), 3)
+        3.0
+    """
+
+    pytree_aux_fields = ("least",)
+
+    def __init__(
+        self, loc: float, scale: float, least: float, *, validate_args: bool | None = None
+    ) -> None:
+        self.least = least
+        above = AffineTransform(least, 1.0, domain=constraints.positive)
+        super().__init__(dist.LogNormal(loc, scale), above, validate_args=validate_args)
+
+    @property
+    def support(self) -> constraints.Constraint:
+        # That of the transform would be traced, and could not be compared with values that are not.
+        return constraints.greater_than(self.least)
+
+
 @cache
-def noise_variance() -> dist.TransformedDistribution:
+def noise_variance() -> LogNormalAbove:
     """The default prior of the noise variance: ``1e-10 + LogNormal(-5, 1.5)``.
 
     Example:
         >>> round(float(noise_variance().icdf(0.5)), 5)
         0.00674
     """
-    above = AffineTransform(LEAST_NOISE, 1.0, domain=constraints.positive)
-    return dist.TransformedDistribution(dist.LogNormal(-5.0, 1.5), above)
+    return LogNormalAbove(-5.0, 1.5, LEAST_NOISE)
 
 
 class FiniteUniform(dist.Distribution):
