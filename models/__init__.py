@@ -23,7 +23,6 @@ from structbo.models.priors import (
     LogNormalAbove,
     component_lengthscale,
     dimension_scaled,
-    noise_variance,
 )
 from structbo.models.structures import (
     ActiveBernoulli,
@@ -112,7 +111,6 @@ __all__ = [
     "matern32",
     "matern52",
     "mixture",
-    "noise_variance",
     "outer_box_ratio",
     "pairs",
     "partition",

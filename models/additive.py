@@ -24,7 +24,7 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP
 from structbo.models.precision import is_double
-from structbo.models.priors import AlikeLogNormal, component_lengthscale, noise_variance
+from structbo.models.priors import AlikeLogNormal, LogNormalAbove, component_lengthscale
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 from structbo.models.values import Value
@@ -36,12 +36,21 @@ OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa",
 FIRST_RHO = 0.02
 """Where `Hamiltonian` holds the residual's share at first: a chain that starts with a residual of
 much variance, which explains any data, can take hundreds of sweeps to find the components."""
+LEAST_NOISE = 1e-10
+"""Variance of noise that observations have at least, in units of their own. Without a least one, a
+chain that sees a smooth function without noise follows it down to the rounding errors, where its
+steps are tiny, for as long as it runs."""
+
+
+# Both are made when they are first needed: they start JAX's backend.
+@cache
+def _at_least_one() -> dist.Distribution:
+    return dist.Pareto(1.0, 1.0)
 
 
 @cache
-def _at_least_one() -> dist.Distribution:
-    """Made when it is first needed: a Pareto distribution starts JAX's backend."""
-    return dist.Pareto(1.0, 1.0)
+def _above_least_noise() -> dist.Distribution:
+    return LogNormalAbove(-5.0, 1.5, LEAST_NOISE)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,7 +89,7 @@ class AdditiveGP(Value):
             whose kernels are equal share its sites, which have one entry for each of them.
         lengthscale: prior of each lengthscale, or a function from D to it.
         outputscale: prior of the variance of the function.
-        noise: prior of the noise variance, by default `noise_variance`.
+        noise: prior of the noise variance, by default LogNormalAbove(-5, 1.5, 1e-10).
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
         residual: priors of the residual component, or None for none.
@@ -116,7 +125,7 @@ class AdditiveGP(Value):
     kernels: Mapping[int, Kernel] | None = None
     lengthscale: LengthscalePrior = component_lengthscale
     outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0)
-    noise: dist.Distribution = field(default_factory=noise_variance)
+    noise: dist.Distribution = field(default_factory=_above_least_noise)
     relevance: dist.Distribution | None = None
     residual: Residual | None = None
     categorical: tuple[int, ...] = ()

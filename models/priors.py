@@ -1,7 +1,6 @@
 """Priors of the hyper-parameters, for standardized observations on the unit cube."""
 
 from collections.abc import Sequence
-from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -16,10 +15,6 @@ from structbo.models.supports import FiniteSet
 
 SIMILARITIES = (np.arange(16) + 0.5) / 16
 """How alike the lengthscales of `component_lengthscale` may be."""
-LEAST_NOISE = 1e-10
-"""Variance of noise that observations have at least, in units of their own. Without a least one, a
-chain that sees a smooth function without noise follows it down to the rounding errors, where its
-steps are tiny, for as long as it runs."""
 
 
 class AlikeLogNormal(dist.Distribution):
@@ -143,17 +138,6 @@ class LogNormalAbove(dist.TransformedDistribution):
     def support(self) -> constraints.Constraint:
         # That of the transform would be traced, and could not be compared with values that are not.
         return constraints.greater_than(self.least)
-
-
-@cache
-def noise_variance() -> LogNormalAbove:
-    """The default prior of the noise variance: ``1e-10 + LogNormal(-5, 1.5)``.
-
-    Example:
-        >>> round(float(noise_variance().icdf(0.5)), 5)
-        0.00674
-    """
-    return LogNormalAbove(-5.0, 1.5, LEAST_NOISE)
 
 
 class FiniteUniform(dist.Distribution):

@@ -6,7 +6,13 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 
-from structbo.models import AlikeLogNormal, FiniteUniform, component_lengthscale, dimension_scaled
+from structbo.models import (
+    AlikeLogNormal,
+    FiniteUniform,
+    LogNormalAbove,
+    component_lengthscale,
+    dimension_scaled,
+)
 from structbo.models.supports import FiniteSet
 
 VALUES = [0.4, 0.1, 0.2]
@@ -88,3 +94,13 @@ def test_a_single_default_lengthscale_is_log_normal():
     value = jnp.array([0.7])
     expected = dist.LogNormal(np.log(0.5), 1.0).log_prob(0.7)
     np.testing.assert_allclose(component_lengthscale(1).log_prob(value), expected, rtol=1e-6)
+
+
+def test_a_number_above_a_least_one():
+    """Also where values are constants of a compiled function, and after a map over its parts."""
+    prior = jax.tree.map(jnp.asarray, LogNormalAbove(-5.0, 1.5, 1e-3))
+    values = np.array([0.0015, 0.02])
+    density = jax.jit(lambda: prior.log_prob(values))()
+    np.testing.assert_allclose(density, dist.LogNormal(-5.0, 1.5).log_prob(values - 1e-3))
+    assert np.array_equal(prior.support(np.array([0.0009, 0.0011])), [False, True])
+    assert prior.sample(jax.random.key(0), (1000,)).min() > 1e-3
