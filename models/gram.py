@@ -19,6 +19,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
+from structbo.models.accelerator import has_accelerator
 from structbo.models.decomposition import is_component
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary, squared_exponential
@@ -358,7 +359,7 @@ def by_tiles(
     Returns:
         ``gram(x, other)``, shape (n, m).
     """
-    if len(x) * len(other) <= MAX_WHOLE or jax.default_backend() != "cpu":
+    if len(x) * len(other) <= MAX_WHOLE or has_accelerator():
         return gram(x, other)
     left, right = _tiled(x), _tiled(other)
     mask = jnp.ones(len(other), bool) if mask is None else mask

@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from structbo.models.accelerator import has_accelerator
 from structbo.models.kept_programs import KeptProgram, file_of_program, write_program
 from structbo.models.precision import is_double
 
@@ -225,7 +226,7 @@ def _background() -> ThreadPoolExecutor:
 @cache
 def compiler_options(is_serial: bool = True) -> Options:
     """Options for `jax.jit` of large programs: those of `OPTIONS` and `SERIAL` that XLA knows."""
-    if jax.default_backend() != "cpu":
+    if has_accelerator():
         return {}
     wanted = {**OPTIONS, **(SERIAL if is_serial else {})}
     return {name: value for name, value in wanted.items() if _is_option(name, value)}

@@ -18,6 +18,7 @@ import numpy as np
 from jax import Array
 from numpyro import handlers
 
+from structbo.models.accelerator import where_needed
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.gram import component_product
@@ -205,9 +206,7 @@ class Conditional:
             is_complete = components.num_components <= len(new.members)
         components = components._replace(is_complete=is_complete)
         moved = self._point(value, trace, components, with_gradient)
-        return jax.lax.cond(
-            before.is_complete, lambda: moved, lambda: self.start(value, with_gradient)
-        )
+        return where_needed(~before.is_complete, moved, lambda: self.start(value, with_gradient))
 
     def decomposition(self, value: Array) -> Decomposition:
         """The components at a value of the site."""

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from structbo.models.accelerator import has_accelerator
 from structbo.models.structures.edge_matrix import EdgeBernoulli
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Components, Conditional, Point, gradient_by_distinct
@@ -175,7 +176,7 @@ def weighted_products(factors: Array, weights: Array) -> Array:
     Columns after the last weight that is not zero, those of padding, are not visited.
     """
     num_columns = len(weights)
-    size = min(BLOCK, num_columns)
+    size = num_columns if has_accelerator() else min(BLOCK, num_columns)
     last = jnp.max(jnp.where(weights == 0.0, 0, jnp.arange(num_columns)))
 
     def add(k: Array, sum_: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Posterior draws for a growing data set: one Markov chain, compiled once per padded size."""
+"""Posterior draws for a growing data set: a Markov chain, compiled once per padded size."""
 
 from collections.abc import Generator
 from functools import cache
@@ -16,6 +16,7 @@ from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
+from structbo.models.accelerator import for_each, has_accelerator
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.models.program import Program
@@ -34,6 +35,8 @@ SWEEPS_TIMES_DIMS = 30
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 MANY_ROWS = 512
 """Of more observations a sweep takes seconds, and each makes a draw."""
+SWEEPS_AT_ONCE = 6
+"""By so many sweeps each of many chains moves on for its draw."""
 
 
 def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
@@ -59,6 +62,9 @@ class Chain(KeepsPrecision):
     and nearly from the posterior, but the points that are proposed by them are worse: one proposal
     after the other rests on the same few guesses.
 
+    On an accelerator many chains take the time of one. There each draw has a chain of its own,
+    unless a spacing is given.
+
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
         num_draws: posterior draws per call of `advance`.
@@ -81,6 +87,7 @@ class Chain(KeepsPrecision):
         self._seed = seed
         self._sampler = sampler
         self._spacing = spacing
+        self._has_many = spacing is None and has_accelerator()
         self._state: Any = None
         self._saved: bytes | None = None
 
@@ -121,8 +128,7 @@ class Chain(KeepsPrecision):
         if self._current(data) is None:
             part = self._run_in(data)
             self._sweep(part, self._run_in_spacing, ENDLESS - NUM_HELD)
-        spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
-        return self._sweep(data, spacing, ADAPTATION_SWEEPS)
+        return self._sweep(data, self._spacing_of(data), ADAPTATION_SWEEPS)
 
     def prepared(self, data: Data, *, warp: bool) -> Generator[None, None, Draws]:
         """Compiles what draws need, in the background: one program at every step.
@@ -175,7 +181,12 @@ class Chain(KeepsPrecision):
 
     @property
     def _run_in_spacing(self) -> int:
-        return -(-RUN_IN_SWEEPS // self._num_draws)
+        return RUN_IN_SWEEPS if self._has_many else -(-RUN_IN_SWEEPS // self._num_draws)
+
+    def _spacing_of(self, data: Data) -> int:
+        if self._has_many:
+            return SWEEPS_AT_ONCE
+        return self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""
@@ -190,20 +201,21 @@ class Chain(KeepsPrecision):
         return arrays
 
     def _compiled(self, data: Data) -> "CompiledSampler":
-        return compiled_sampler(self._model, data.x.shape[1], self._sampler)
+        return compiled_sampler(self._model, data.x.shape[1], self._sampler, self._has_many)
 
     @property
     def _key(self) -> Array:
-        return jax.random.key(self._seed)
+        key = jax.random.key(self._seed)
+        return jax.random.split(key, self._num_draws) if self._has_many else key
 
 
 class CompiledSampler(NamedTuple):
-    """The compiled parts of a model's chain, whose state is that of its kernel.
+    """The compiled parts of a model's chain, whose state is that of its kernel, or of many chains.
 
     Args:
-        initialize: from a key and data to a state.
+        initialize: from a key and data to a state; from many keys to those of many chains.
         sweep: from a state, data, a number of draws, the sweeps between two of them, and how many
-            of them adapt the sampler, to the next state and the draws.
+            of them adapt the sampler, to the next state and the draws, of many chains one each.
         warp: from a state and data to the data after the transform of their values, and this.
     """
 
@@ -214,9 +226,9 @@ class CompiledSampler(NamedTuple):
 
 @remembered
 def compiled_sampler(
-    model: Model, num_dims: int, sampler: Sampler = default_sampler
+    model: Model, num_dims: int, sampler: Sampler = default_sampler, has_many: bool = False
 ) -> CompiledSampler:
-    """The compiled chain of a model by a sampler; equal ones share their programs."""
+    """The compiled chain of a model, or many chains; equal ones share their programs."""
     kernel = kernel_of(sampler, model, num_dims)
 
     def initialize(key: Array, data: Data) -> Any:
@@ -251,11 +263,20 @@ def compiled_sampler(
         warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
         return warping.data(data), warping
 
-    made_of = model, num_dims, sampler, BLOCKS
+    def sweep_one(
+        state: Any, data: Data, num_draws: int, spacing: int, num_adapting: int
+    ) -> tuple[Any, Draws]:
+        state, draws = sweep(state, data, 1, spacing, num_adapting)
+        return state, jax.tree.map(lambda values: values[0], draws)
+
+    def warp_first(states: Any, data: Data) -> tuple[Data, Warping]:
+        return warp(jax.tree.map(lambda leaf: leaf[0], states), data)
+
+    made_of = model, num_dims, sampler, BLOCKS, has_many
     return CompiledSampler(
-        Program(initialize, made_of=made_of),
-        Program(sweep, static=(2,), made_of=made_of),
-        Program(warp, made_of=made_of),
+        Program(for_each(initialize) if has_many else initialize, made_of=made_of),
+        Program(for_each(sweep_one) if has_many else sweep, static=(2,), made_of=made_of),
+        Program(warp_first if has_many else warp, made_of=made_of),
     )
 
 

@@ -1,4 +1,7 @@
-"""Several Markov chains with warm-up, for inference: compiled once per model value and shape."""
+"""Several Markov chains with warm-up, for inference: compiled once per model value and shape.
+
+Processors run as many of them at once as there are cores, and accelerators all, as one batch.
+"""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +17,7 @@ from numpyro.infer.mcmc import MCMCKernel
 from tqdm.auto import tqdm
 
 from structbo.models import Model
+from structbo.models.accelerator import for_each, has_accelerator
 from structbo.models.compilation import remembered
 from structbo.models.precision import double_precision
 from structbo.models.program import Program
@@ -43,7 +47,7 @@ def run_chains(
     num_chains: int,
     show_progress_bar: bool,
 ) -> tuple[Chains, Chains]:
-    """Draws of a model's sites by chains that start anew, as many at once as there are processors.
+    """Draws of a model's sites by chains that start anew.
 
     Args:
         model: a NumPyro model, ``model(X, y, **options)``.
@@ -60,11 +64,13 @@ def run_chains(
     Returns:
         Values of all sites, and the statistics that the kernel names.
     """
-    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup)
+    is_batch = has_accelerator()
+    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup, is_batch)
     chunk = _chunk(num_samples)
     args = jnp.asarray(x), jnp.asarray(y), options
     keys = jax.random.split(key, num_chains)
-    start = chain.start.prepare(keys[0], *args)
+    starts = [keys] if is_batch else list(keys)
+    start = chain.start.prepare(starts[0], *args)
     chain.advance.prepare(start, *args, 1)
     chain.collect.prepare(start, *args, chunk)
     total = num_chains * (num_warmup + num_samples)
@@ -75,19 +81,21 @@ def run_chains(
     ):
 
         def run(program: Program[..., Any], states: list[Any], num_steps: int) -> list[Any]:
-            """A program's results for the states of all chains."""
+            """A program's results for the states of all chains, or of their batch."""
             results = list(pool.map(lambda s: _result(program, s, *args, num_steps), states))
             progress.update(num_steps * num_chains)
             return results
 
-        states = [chain.start(key_chain, *args) for key_chain in keys]
+        states = [chain.start(key_or_keys, *args) for key_or_keys in starts]
         for num_steps in _parts(num_warmup):
             states = run(chain.advance, states, num_steps)
         parts = []
         for _ in range(num_samples // chunk):
             results = run(chain.collect, states, chunk)
             states = [state for state, _ in results]
-            parts.append(jax.tree.map(lambda *chains: np.stack(chains), *(d for _, d in results)))
+            draws = [draws for _, draws in results]
+            stacked = draws[0] if is_batch else jax.tree.map(lambda *each: np.stack(each), *draws)
+            parts.append(stacked)
     values, fields = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
     return values, dict(zip(chain.statistics, fields, strict=True))
 
@@ -99,7 +107,7 @@ def _result(program: Program[..., Any], *args: Any) -> Any:
 
 
 class _CompiledChain(NamedTuple):
-    """The programs of one chain.
+    """The programs of one chain, or of a batch, whose keys, states and draws are stacked.
 
     Args:
         statistics: names of what is kept of every step.
@@ -116,7 +124,7 @@ class _CompiledChain(NamedTuple):
 
 @remembered
 def _compiled_chain(
-    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int
+    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int, is_batch: bool
 ) -> _CompiledChain:
     is_kernel = isinstance(sampler, MCMCKernel)
     kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
@@ -141,12 +149,12 @@ def _compiled_chain(
 
         return jax.lax.scan(step, state, length=num_steps)
 
-    made_of = model, sampler, num_dims, num_warmup, BLOCKS
+    made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_batch
     return _CompiledChain(
         tuple(statistics),
-        Program(start, made_of=made_of),
-        Program(advance, made_of=made_of),
-        Program(collect, static=(4,), made_of=made_of),
+        Program(for_each(start) if is_batch else start, made_of=made_of),
+        Program(for_each(advance) if is_batch else advance, made_of=made_of),
+        Program(for_each(collect) if is_batch else collect, static=(4,), made_of=made_of),
     )
 
 

@@ -14,6 +14,7 @@ from jax import Array
 from structbo.acquisition import Acquisition, LogEI
 from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
 from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
+from structbo.models.accelerator import has_accelerator
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import return_freed_memory
 from structbo.models.precision import double_precision
@@ -25,6 +26,8 @@ from structbo.space import Levels, Space
 MIN_DRAWS, MAX_DRAWS = 3, 6
 DRAWS_TIMES_DIMS = 60
 """Draws cost the more, the more dimensions: this many, divided by D, are averaged over."""
+DRAWS_AT_ONCE = 16
+"""On an accelerator so many take the time of one."""
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
 _logger = logging.getLogger(__name__)
@@ -37,6 +40,8 @@ def num_draws(num_dims: int) -> int:
         >>> [num_draws(num_dims) for num_dims in (10, 15, 50)]
         [6, 4, 3]
     """
+    if has_accelerator():
+        return DRAWS_AT_ONCE
     return min(max(DRAWS_TIMES_DIMS // num_dims, MIN_DRAWS), MAX_DRAWS)
 
 
