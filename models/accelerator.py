@@ -1,4 +1,4 @@
-"""What processors do one after the other, and accelerators such as GPUs do all at once.
+"""What processors do one after the other, and accelerators such as GPUs do at once.
 
 An operation on matrices of some hundreds of rows leaves most of an accelerator idle: with 300
 observations of 50 parameters, 64 gradients of the likelihood take four times as long as one. On a
@@ -15,8 +15,12 @@ from jax import Array
 
 Result = TypeVar("Result")
 
-BATCH = 32
-"""So many items at once fill an accelerator, and their matrices its memory not yet."""
+MAX_DRAWS = 8
+"""Of so many draws everything is computed at once: more of them gain little and take memory."""
+COPIES = 32
+"""A step of a chain takes, as XLA arranges it, so many times the memory of its correlations."""
+SHARE, LEAST_BYTES = 0.7, 8e9
+"""Of an accelerator's memory that chains may take, and bytes of one that does not say."""
 
 
 def has_accelerator() -> bool:
@@ -24,25 +28,56 @@ def has_accelerator() -> bool:
     return jax.default_backend() != "cpu"
 
 
-def map_many(function: Callable[[Any], Result], items: Any) -> Result:
-    """A function of every item, one after the other on a processor; traceable.
+def map_draws(function: Callable[[Any], Result], draws: Any) -> Result:
+    """A function of every draw, one after the other on a processor; traceable.
 
     Batches of factorizations inside compiled loops can hang there, see `each_matrix` of
     `models/outer_box.py`.
 
     Args:
-        function: of one item.
-        items: a pytree of arrays, the items along the first axis.
+        function: of one draw.
+        draws: a pytree of arrays, the draws along the first axis.
 
     Returns:
-        Results, the items along the first axis.
+        Results, the draws along the first axis.
 
     Example:
-        >>> map_many(lambda x: 2 * x, jnp.arange(3)).tolist()
+        >>> map_draws(lambda x: 2 * x, jnp.arange(3)).tolist()
         [0, 2, 4]
     """
-    results: Result = jax.lax.map(function, items, batch_size=BATCH if has_accelerator() else None)
+    batch = MAX_DRAWS if has_accelerator() else None
+    results: Result = jax.lax.map(function, draws, batch_size=batch)
     return results
+
+
+def for_chains(function: Callable[..., Result]) -> Callable[..., Result]:
+    """A function of many chains, as many at once as an accelerator's memory has room for.
+
+    Args:
+        function: of the state or key of one chain, and of arguments that hold points (n, D).
+
+    Returns:
+        A function of stacked states or keys, and of arguments that all chains share.
+    """
+
+    @wraps(function)
+    def of_all(chains: Any, *args: Any) -> Result:
+        points = next(leaf for leaf in jax.tree.leaves(args) if jnp.ndim(leaf) == 2)
+        count = len(jax.tree.leaves(chains)[0])
+        most = min(max_chains(*points.shape), count)
+        # One that divides the count, as a remainder would be compiled for itself.
+        batch = next(size for size in range(most, 0, -1) if count % size == 0)
+        results: Result = jax.lax.map(lambda c: function(c, *args), chains, batch_size=batch)
+        return results
+
+    return of_all
+
+
+def max_chains(num_rows: int, num_dims: int) -> int:
+    """How many chains fit into the memory of the accelerator, at least one."""
+    stats = jax.devices()[0].memory_stats() or {}
+    memory = stats.get("bytes_limit", LEAST_BYTES)
+    return max(int(SHARE * memory / (8 * COPIES * num_dims * num_rows**2)), 1)
 
 
 def where_needed(needs: Array, value: Result, compute: Callable[[], Result]) -> Result:
@@ -56,18 +91,3 @@ def where_needed(needs: Array, value: Result, compute: Callable[[], Result]) -> 
     """
     state = (needs, value)
     return jax.lax.while_loop(lambda s: s[0], lambda _: (jnp.array(False), compute()), state)[1]
-
-
-def for_each(function: Callable[..., Result]) -> Callable[..., Result]:
-    """A function of many first arguments, stacked, at once; it shares the others.
-
-    Example:
-        >>> for_each(jnp.add)(jnp.arange(3), 1).tolist()
-        [1, 2, 3]
-    """
-
-    @wraps(function)
-    def all_at_once(items: Any, *args: Any) -> Result:
-        return jax.vmap(lambda item: function(item, *args))(items)
-
-    return all_at_once

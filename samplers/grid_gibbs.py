@@ -5,7 +5,6 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
 
-from structbo.models.accelerator import map_many
 from structbo.models.supports import FiniteSet
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.structure_block import StructureBlock
@@ -40,7 +39,7 @@ class GridGibbs(StructureBlock):
             def at(level: Array) -> Array:
                 return value.ravel().at[i].set(level).reshape(value.shape)
 
-            densities = map_many(lambda level: conditional.log_density(at(level)), levels)
+            densities = jax.lax.map(lambda level: conditional.log_density(at(level)), levels)
             level = levels[jax.random.categorical(keys[i], densities)]
             return at(level), moved + (level != value.ravel()[i])
 

@@ -10,7 +10,6 @@ from jax import Array
 from jax.flatten_util import ravel_pytree
 from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 
-from structbo.models.accelerator import map_many
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
@@ -202,7 +201,7 @@ class Hamiltonian(Block):
             shape = (NUM_STARTS, given.size)
             others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
             starts = jnp.concatenate([given[None], jnp.where(is_held, given, others)])
-            energies = map_many(
+            energies = jax.lax.map(
                 lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
             )
             best = jnp.argmin(jnp.nan_to_num(energies, nan=jnp.inf, posinf=jnp.inf))

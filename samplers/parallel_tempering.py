@@ -12,7 +12,6 @@ from jax import Array
 from numpyro import handlers
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.models.accelerator import map_many
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
@@ -172,11 +171,11 @@ class ParallelTempering(MCMCKernel):
         # One after the other: batches of factorizations can wait for each other forever, see
         # `structbo.models.outer_box.each_matrix`.
         stacked = jax.tree.map(_stack, *state.replicas)
-        stacked, heights = map_many(sweep, (stacked, betas))
+        stacked, heights = jax.lax.map(sweep, (stacked, betas))
         source, probs, is_tried = swaps(key_swap, betas, heights, state.step)
         z = jax.tree.map(lambda leaf: leaf[source], self._values(stacked))
         is_new = source != jnp.arange(len(betas))
-        stacked = map_many(exchange, (stacked, z, is_new, betas))
+        stacked = jax.lax.map(exchange, (stacked, z, is_new, betas))
         replicas = _unstacked(stacked, len(betas))
         return TemperingState(
             self._values(replicas[0]),
@@ -202,7 +201,7 @@ class ParallelTempering(MCMCKernel):
         replicas, z = (jax.tree.map(_stack, *parts) for parts in (state.replicas, values))
         betas = jnp.asarray(self._inverse_temperatures)
         return state._replace(
-            replicas=_unstacked(map_many(at_its_values, (replicas, z, betas)), len(betas))
+            replicas=_unstacked(jax.lax.map(at_its_values, (replicas, z, betas)), len(betas))
         )
 
     def get_constrain_fn(

@@ -14,7 +14,7 @@ from jax.tree_util import register_dataclass
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.joint import TINY_VARIANCE
 from structbo.maximizers.components import Components
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 
 
@@ -155,7 +155,7 @@ class AdditiveAcquisition:
 
     def tables_by_draw(self, grids: Array) -> tuple[Array, ...]:
         """Those of every draw on grids (D, G): by size, shape (S, F, G, ..., G)."""
-        return map_many(partial(self._of_draw, grids), self._items)
+        return map_draws(partial(self._of_draw, grids), self._items)
 
     @property
     def _items(self) -> Any:

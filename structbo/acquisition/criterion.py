@@ -19,7 +19,7 @@ from jax.tree_util import register_dataclass, register_pytree_node
 
 from structbo.acquisition.exploration import HalfLog
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 from structbo.models.values import ByContent
 
@@ -136,7 +136,7 @@ class Acquisition:
 
     def _map(self, values: Callable[[Any, Any], Array]) -> Array:
         """Values of every draw, the draws along the first axis."""
-        return map_many(lambda item: values(*item), (self.draws, self.contexts))
+        return map_draws(lambda item: values(*item), (self.draws, self.contexts))
 
     def _mean(self, by_draw: Array) -> Array:
         if not self.criterion.is_log:

@@ -9,7 +9,7 @@ from jax import Array
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.arguments import check_name
 from structbo.models.gp import ConditionedGP
 
@@ -44,7 +44,7 @@ class EST(JointCriterion):
             mean, variance = posterior.predict(search.candidates)
             return ESTIMATORS[self.maximum](mean, jnp.sqrt(variance + TINY_VARIANCE), best)
 
-        return map_many(estimate, (posteriors, best_means(posteriors)))
+        return map_draws(estimate, (posteriors, best_means(posteriors)))
 
     def score(self, mean: Array, deviation: Array, context: Array) -> Array:
         gap = mean - context

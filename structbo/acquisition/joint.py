@@ -9,7 +9,7 @@ from jax import Array
 
 from structbo.acquisition.criterion import Acquisition, Criterion, num_draws
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 
 TINY_VARIANCE = 1e-12
@@ -66,4 +66,4 @@ def best_means(posteriors: ConditionedGP) -> Array:
         mean = posterior.covariance_with_data(posterior.x) @ posterior.alpha
         return jnp.where(posterior.mask, mean, -jnp.inf).max()
 
-    return map_many(best_mean, posteriors)
+    return map_draws(best_mean, posteriors)

@@ -19,7 +19,7 @@ from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.ascent import coordinate_ascent
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.arguments import check_name, checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
@@ -163,7 +163,7 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
         scale = (last - first) / (own_last - own_first)
         return jnp.maximum(median + scale * (gumbel - own_median), best)
 
-    return map_many(of_draw, (posteriors, best_means(posteriors)))
+    return map_draws(of_draw, (posteriors, best_means(posteriors)))
 
 
 def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read) -> Array:
@@ -186,9 +186,9 @@ def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read)
             additive = AdditiveAcquisition.of(sample, search.components)
             return read(path, additive, layout, search._replace(key=key_ascent))
 
-        return map_many(of_key, keys)
+        return map_draws(of_key, keys)
 
-    return map_many(of_draw, (jnp.arange(count), keys))
+    return map_draws(of_draw, (jnp.arange(count), keys))
 
 
 def _maximum(

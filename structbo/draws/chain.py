@@ -16,7 +16,7 @@ from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
-from structbo.models.accelerator import for_each, has_accelerator
+from structbo.models.accelerator import for_chains, has_accelerator
 from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.models.program import Program
@@ -272,11 +272,14 @@ def compiled_sampler(
     def warp_first(states: Any, data: Data) -> tuple[Data, Warping]:
         return warp(jax.tree.map(lambda leaf: leaf[0], states), data)
 
-    made_of = model, num_dims, sampler, BLOCKS, has_many
+    def program(one: Any, of_many: Any, static: tuple[int, ...] = ()) -> Program[..., Any]:
+        made_of = model, num_dims, sampler, BLOCKS, has_many
+        return Program(of_many if has_many else one, static=static, made_of=made_of)
+
     return CompiledSampler(
-        Program(for_each(initialize) if has_many else initialize, made_of=made_of),
-        Program(for_each(sweep_one) if has_many else sweep, static=(2,), made_of=made_of),
-        Program(warp_first if has_many else warp, made_of=made_of),
+        program(initialize, for_chains(initialize)),
+        program(sweep, for_chains(sweep_one), static=(2,)),
+        program(warp, warp_first),
     )
 
 

@@ -11,7 +11,7 @@ from numpyro import handlers
 
 from structbo.data import Data
 from structbo.draws.model import Draws
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.compilation import compiled
 from structbo.models.gp import ConditionedGP
 from structbo.models.likelihood import MarginalGP, Model, likelihood_site
@@ -47,14 +47,14 @@ def condition(
         decomposition = covariance.decomposition.only(own_rows)
         return replace(posterior, covariance=replace(covariance, decomposition=decomposition))
 
-    return map_many(one, (draws, None if rows is None else jnp.asarray(rows)))
+    return map_draws(one, (draws, None if rows is None else jnp.asarray(rows)))
 
 
 @compiled("model")
 def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
     """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
     y = jnp.asarray(data.y)
-    return map_many(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
+    return map_draws(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
 
 
 def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:

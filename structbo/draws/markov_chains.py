@@ -4,6 +4,7 @@ Processors run as many of them at once as there are cores, and accelerators all,
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from numpyro.infer.mcmc import MCMCKernel
 from tqdm.auto import tqdm
 
 from structbo.models import Model
-from structbo.models.accelerator import for_each, has_accelerator
+from structbo.models.accelerator import for_chains, has_accelerator
 from structbo.models.compilation import remembered
 from structbo.models.precision import double_precision
 from structbo.models.program import Program
@@ -149,12 +150,13 @@ def _compiled_chain(
 
         return jax.lax.scan(step, state, length=num_steps)
 
-    made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_batch
+    def program(function: Callable[..., Any], static: tuple[int, ...] = ()) -> Program[..., Any]:
+        made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_batch
+        of_chains = for_chains(function) if is_batch else function
+        return Program(of_chains, static=static, made_of=made_of)
+
     return _CompiledChain(
-        tuple(statistics),
-        Program(for_each(start) if is_batch else start, made_of=made_of),
-        Program(for_each(advance) if is_batch else advance, made_of=made_of),
-        Program(for_each(collect) if is_batch else collect, static=(4,), made_of=made_of),
+        tuple(statistics), program(start), program(advance), program(collect, static=(4,))
     )
 
 

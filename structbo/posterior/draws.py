@@ -23,7 +23,7 @@ from structbo.data import (
 )
 from structbo.draws import Draws, condition, latent_sites, likelihood_of, num_inducing
 from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.arguments import check_model, checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
@@ -316,7 +316,7 @@ def _mapped(
         batch = condition(model, jax.tree.map(lambda v: v[None], draw), data)
         return function(jax.tree.map(lambda v: v[0], batch), key, *arguments)
 
-    return map_many(one, (draws, keys))
+    return map_draws(one, (draws, keys))
 
 
 @compiled("function", "model")
@@ -333,7 +333,7 @@ def _mapped_likelihoods(
         draw, key = draw_and_key
         return function(likelihood_of(model, draw, data), key, jnp.asarray(data.y))
 
-    return map_many(one, (draws, keys))
+    return map_draws(one, (draws, keys))
 
 
 @compiled("model")
@@ -341,7 +341,7 @@ def _log_densities(model: Model, draws: dict[str, Any], data: Data) -> Array:
     def one(draw: Draws) -> Array:
         return log_density(handlers.seed(model, 0), *data.arguments, draw)[0]
 
-    return map_many(one, draws)
+    return map_draws(one, draws)
 
 
 def _structures(gp: ConditionedGP, key: Array) -> Structures:

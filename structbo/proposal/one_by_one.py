@@ -12,7 +12,7 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer
 from structbo.models import Model
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
 from structbo.proposal.search import best_points
@@ -80,4 +80,4 @@ def _mean(
     """The posterior mean at points, averaged over draws."""
     points = jnp.asarray(x)
     posteriors = condition(model, draws, data, rows)
-    return map_many(lambda p: p.predict(points)[0], posteriors).mean(0)
+    return map_draws(lambda p: p.predict(points)[0], posteriors).mean(0)

@@ -36,7 +36,7 @@ from structbo.maximizers import (
     maxima_on_same_grids,
 )
 from structbo.models import Model, OuterBox
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.arrays import FloatArray
 from structbo.models.compilation import compiled
 from structbo.proposal.candidates import best_observed, perturbed
@@ -202,7 +202,7 @@ def _message_passing_maxima(
         by_draw = function.tables_by_draw(grids)
         each = tuple(jnp.concatenate([t.mean(0)[None], t[:num_draws]]) for t in by_draw)
         scopes = tuple(map(jnp.asarray, search.components.groups))
-        return map_many(lambda item: at_places(item[0], scopes, item[1]), (each, places))
+        return map_draws(lambda item: at_places(item[0], scopes, item[1]), (each, places))
 
     num_rounds = jnp.where((search.levels.counts > union.num_grid).any(), 2, 1)
     points, _ = maxima_on_same_grids(tables, layouts, search.levels, search.best, num_rounds)
@@ -226,4 +226,4 @@ def _maxima_of_projections(guide: Acquisition, search: Search, num_draws: int) -
         u, _ = coarse_to_fine(function, layout, continuous, start, NUM_ROUNDS)
         return search.levels.nearest(box.from_unit(u)[0])
 
-    return map_many(of_draw, jnp.arange(num_draws))
+    return map_draws(of_draw, jnp.arange(num_draws))

@@ -14,7 +14,7 @@ from structbo.data import Data
 from structbo.draws import Draws, likelihood_of
 from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
 from structbo.models import Model
-from structbo.models.accelerator import map_many
+from structbo.models.accelerator import map_draws
 from structbo.models.compilation import compiled
 
 NUM_GRID = 17
@@ -72,7 +72,7 @@ def _members(model: Model, draws: Draws, x: Array | np.ndarray) -> tuple[Array, 
         bits = jnp.packbits(decomposition.members, axis=1)
         return bits, (covariance.rho, decomposition.projection)
 
-    found: tuple[Array, tuple[Any, Any]] = map_many(of_draw, draws)
+    found: tuple[Array, tuple[Any, Any]] = map_draws(of_draw, draws)
     return found
 
 

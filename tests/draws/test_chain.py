@@ -120,6 +120,34 @@ def test_a_given_spacing_holds_for_any_number_of_observations(
     assert_equal({name: values[1::2] for name, values in every.items()}, second, rtol=0)
 
 
+def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of the batch is the chain of its key alone, which goes on when data are added."""
+    monkeypatch.setattr(chain_module, "SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr(chain_module, "RUN_IN_SWEEPS", 1)
+    first, second = Data.padded(*table(60)), Data.padded(*table(61))
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "default_backend", lambda: "gpu")
+        chain = Chain(MODEL, 2, seed=3)
+        draws = [advance(chain, data) for data in (first, second)]
+        saved = chain.saved()
+        again = Chain(MODEL, 2, seed=3)
+        again.restore(saved)
+        assert_equal(advance(chain, second), advance(again, second), rtol=0)
+    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    for k, key in enumerate(jax.random.split(jax.random.key(3), 2)):
+        with jax.enable_x64(True):
+            state = initialize(key, first)
+            state, _ = sweep(state, first, 1, 1, chain_module.ENDLESS)
+            state, _ = sweep(state, first, 1, 1, chain_module.ENDLESS - chain_module.NUM_HELD)
+            for data, found in zip((first, second), draws, strict=True):
+                state, own = sweep(state, data, 1, 1, chain_module.ADAPTATION_SWEEPS)
+                assert_equal(
+                    {n: v[k] for n, v in found.items()},
+                    {n: np.asarray(v)[0] for n, v in own.items()},
+                    rtol=1e-5,
+                )
+
+
 @pytest.mark.nightly
 def test_padding_changes_draws_by_round_off_alone() -> None:
     """Trajectories double round-off in two sweeps or so, whatever made it: few are compared."""

@@ -1,0 +1,92 @@
+"""What is computed at once where there is an accelerator, here on a processor that poses as one."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import Array
+
+from structbo.models.accelerator import (
+    COPIES,
+    LEAST_BYTES,
+    MAX_DRAWS,
+    SHARE,
+    for_chains,
+    map_draws,
+    max_chains,
+    where_needed,
+)
+
+
+@pytest.fixture
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(jax, "default_backend", lambda: request.param)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "gpu"], indirect=True)
+def test_draws_come_one_by_one_or_in_batches(backend: str) -> None:
+    """An accelerator computes whole batches, and what is left over."""
+    shapes = []
+
+    def norm(draw: dict[str, Array]) -> Array:
+        shapes.append(draw["x"].aval.shape)
+        return (draw["x"] ** 2).sum() + draw["y"]
+
+    count = MAX_DRAWS + 3
+    draws = {"x": jnp.arange(2.0 * count).reshape(count, 2), "y": jnp.arange(count)}
+    expected = [4 * k**2 + (2 * k + 1) ** 2 + k for k in range(count)]
+    assert map_draws(norm, draws).tolist() == expected
+    text = str(jax.make_jaxpr(lambda d: map_draws(norm, d))(draws))
+    assert (f"[{MAX_DRAWS},2]" in text) is (backend == "gpu")
+
+
+def test_chains_share_their_other_arguments() -> None:
+    points, more = jnp.ones((5, 2)), jnp.array(3.0)
+
+    def one(chain: Array, points: Array, more: Array) -> Array:
+        return chain * points.sum() + more
+
+    assert for_chains(one)(jnp.arange(3.0), points, more).tolist() == [3.0, 13.0, 23.0]
+
+
+def test_chains_at_once_fit_into_the_memory() -> None:
+    """A processor does not say how much it has."""
+    for num_rows, num_dims in ((32, 2), (256, 20), (512, 200)):
+        each = 8 * COPIES * num_dims * num_rows**2
+        found = max_chains(num_rows, num_dims)
+        assert found == 1 or found * each <= SHARE * LEAST_BYTES < (found + 1) * each
+    assert max_chains(4096, 500) == 1
+
+
+def test_of_a_batch_that_does_not_fit_equal_parts_go_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No part is left over, which would be compiled for itself."""
+    monkeypatch.setattr("structbo.models.accelerator.max_chains", lambda *_: 4)
+    traced = []
+
+    def one(chain: Array, points: Array) -> Array:
+        traced.append(chain)
+        return chain + points.sum()
+
+    assert for_chains(one)(jnp.arange(6.0), jnp.zeros((1, 1))).tolist() == [0, 1, 2, 3, 4, 5]
+    assert len(traced) == 1
+
+
+@pytest.mark.parametrize("needs", [[False, False], [False, True], [True, True]])
+def test_what_no_one_needs_is_not_computed(needs: list[bool]) -> None:
+    calls = []
+
+    def each(needs: Array, value: Array) -> Array:
+        def compute() -> Array:
+            jax.debug.callback(lambda: calls.append(1))
+            return -value
+
+        return where_needed(needs, value, compute)
+
+    values = np.array([1.0, 2.0])
+    found = jax.jit(jax.vmap(each))(jnp.array(needs), values)
+    assert found.tolist() == np.where(needs, -values, values).tolist()
+    jax.effects_barrier()
+    assert bool(calls) is any(needs)
