@@ -100,3 +100,15 @@ def total_variation() -> Callable[..., float]:
         return 0.5 * np.abs(frequencies - expected).sum()
 
     return distance
+
+
+@pytest.fixture
+def on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What holds where one thing is computed after the other, also on a machine with a GPU."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+
+
+@pytest.fixture
+def on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A processor that poses as a GPU: what is batched there is batched here."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")

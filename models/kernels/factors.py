@@ -41,7 +41,7 @@ class Distances:
     ) -> None:
         # A compiled loop that reads the same row of one array twice is not vectorized, and five
         # times slower. Where the two sets of points are the same, the sign keeps them apart.
-        self._left, self._right = x.T, -other.T
+        self._left, self._right = jnp.asarray(x).T, -jnp.asarray(other).T
         self._scale = 1.0 / lengthscale
         self._is_categorical = np.isin(np.arange(len(lengthscale)), categorical)
 

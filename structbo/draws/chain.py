@@ -35,8 +35,6 @@ SWEEPS_TIMES_DIMS = 30
 """Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
 MANY_ROWS = 512
 """Of more observations a sweep takes seconds, and each makes a draw."""
-SWEEPS_AT_ONCE = 6
-"""By so many sweeps each of many chains moves on for its draw."""
 
 
 def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
@@ -128,7 +126,8 @@ class Chain(KeepsPrecision):
         if self._current(data) is None:
             part = self._run_in(data)
             self._sweep(part, self._run_in_spacing, ENDLESS - NUM_HELD)
-        return self._sweep(data, self._spacing_of(data), ADAPTATION_SWEEPS)
+        spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
+        return self._sweep(data, spacing, ADAPTATION_SWEEPS)
 
     def prepared(self, data: Data, *, warp: bool) -> Generator[None, None, Draws]:
         """Compiles what draws need, in the background: one program at every step.
@@ -182,11 +181,6 @@ class Chain(KeepsPrecision):
     @property
     def _run_in_spacing(self) -> int:
         return RUN_IN_SWEEPS if self._has_many else -(-RUN_IN_SWEEPS // self._num_draws)
-
-    def _spacing_of(self, data: Data) -> int:
-        if self._has_many:
-            return SWEEPS_AT_ONCE
-        return self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""

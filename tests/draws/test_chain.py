@@ -110,6 +110,7 @@ def test_the_seed_decides_the_draws(first_draws: dict[str, np.ndarray]) -> None:
     assert not np.allclose(first_draws["lengthscale"], other["lengthscale"])
 
 
+@pytest.mark.usefixtures("on_a_processor")
 def test_a_given_spacing_holds_for_any_number_of_observations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -120,19 +121,18 @@ def test_a_given_spacing_holds_for_any_number_of_observations(
     assert_equal({name: values[1::2] for name, values in every.items()}, second, rtol=0)
 
 
+@pytest.mark.usefixtures("on_an_accelerator")
 def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """A chain of the batch is the chain of its key alone, which goes on when data are added."""
-    monkeypatch.setattr(chain_module, "SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr(chain_module, "MAX_SWEEPS_PER_DRAW", 1)
     monkeypatch.setattr(chain_module, "RUN_IN_SWEEPS", 1)
     first, second = Data.padded(*table(60)), Data.padded(*table(61))
-    with monkeypatch.context() as patch:
-        patch.setattr(jax, "default_backend", lambda: "gpu")
-        chain = Chain(MODEL, 2, seed=3)
-        draws = [advance(chain, data) for data in (first, second)]
-        saved = chain.saved()
-        again = Chain(MODEL, 2, seed=3)
-        again.restore(saved)
-        assert_equal(advance(chain, second), advance(again, second), rtol=0)
+    chain = Chain(MODEL, 2, seed=3)
+    draws = [advance(chain, data) for data in (first, second)]
+    saved = chain.saved()
+    again = Chain(MODEL, 2, seed=3)
+    again.restore(saved)
+    assert_equal(advance(chain, second), advance(again, second), rtol=0)
     initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
     for k, key in enumerate(jax.random.split(jax.random.key(3), 2)):
         with jax.enable_x64(True):
@@ -195,6 +195,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
 
 
+@pytest.mark.usefixtures("on_a_processor")
 @pytest.mark.usefixtures("full_run_in")
 def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
     """With and without the transform, whose rounds follow the run-in."""
@@ -213,6 +214,7 @@ def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
         assert np.ptp(advance(chain, data)["rho"]) > 0.01
 
 
+@pytest.mark.usefixtures("on_a_processor")
 @pytest.mark.parametrize(("n", "of_run_in"), [(40, 40), (41, 20)])
 def test_on_many_observations_it_is_run_in_on_a_part(
     n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch

@@ -47,11 +47,11 @@ def test_draws_are_the_same_on_any_number_of_processors(monkeypatch):
         assert (value[0] != value[1]).any(), site
 
 
-def test_an_accelerator_draws_what_processors_do(monkeypatch):
+def test_an_accelerator_draws_what_processors_do(request):
     """All chains are one batch there. Few steps are compared, as they double round-off."""
     few = {"num_warmup": 2, "num_samples": 3, "num_chains": 2}
     expected = draws(5, **few)
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    request.getfixturevalue("on_an_accelerator")
     found = draws(5, **few)
     for site, value in expected.draws.items():
         np.testing.assert_allclose(found.draws[site], value, rtol=1e-6, err_msg=site)

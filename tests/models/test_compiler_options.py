@@ -12,6 +12,7 @@ from structbo.models.program import MAX_SERIAL_ROWS, OPTIONS, SERIAL, Program, c
 find_options = compiler_options.__wrapped__
 
 
+@pytest.mark.usefixtures("on_a_processor")
 def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of options change from version to version."""
     wanted = {"xla_no_such_option": True, "xla_backend_optimization_level": 1}
@@ -19,11 +20,12 @@ def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch
     assert find_options(False) == {"xla_backend_optimization_level": 1}
 
 
-def test_other_devices_have_no_options(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+@pytest.mark.usefixtures("on_an_accelerator")
+def test_other_devices_have_no_options() -> None:
     assert find_options() == {}
 
 
+@pytest.mark.usefixtures("on_a_processor")
 def test_the_installed_version_knows_some() -> None:
     """Without any, compilation takes nearly twice as long: look for the new names."""
     assert "xla_backend_optimization_level" in compiler_options()

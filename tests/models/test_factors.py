@@ -131,3 +131,14 @@ def test_frequencies_reproduce_the_product_kernel(
     gap = np.asarray(x)[:, None] - np.asarray(other)[None]
     estimate = np.cos(gap @ frequencies.T).mean(-1)
     assert np.abs(estimate - expected).max() < 4 / np.sqrt(num_features)
+
+
+def test_points_may_be_arrays_of_numpy_in_a_compiled_function() -> None:
+    """They have no rows at traced indices."""
+    x = np.random.default_rng(0).random((5, 3))
+
+    def summed(lengthscale: jax.Array, x) -> jax.Array:
+        return correlation_factors(STATIONARY[0], (), x, x, lengthscale).sum()
+
+    found = jax.jit(jax.grad(lambda lengthscale: summed(lengthscale, x)))(LENGTHSCALE)
+    np.testing.assert_allclose(found, jax.grad(summed)(LENGTHSCALE, jnp.array(x)))

@@ -183,6 +183,7 @@ def test_covariance_is_the_dense_sum(case: Case):
     jax.tree.map(compare, gradients, expected[3])
 
 
+@pytest.mark.usefixtures("on_a_processor")
 @pytest.mark.parametrize("num_counting", [130, 30])
 def test_tiles_of_many_points(num_counting: int):
     """So many points that there are tiles: the same matrix and gradient as without tiles.
