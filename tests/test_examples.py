@@ -74,6 +74,10 @@ NIGHTLY = {
     "quickstart.py": Short("--n-trials 4 --picture OUT/picture.png", needs=("cv2", "skimage")),
     "unmixed_chain.py": Short("--num-samples 20 --output OUT/picture.png"),
     "which_structure.py": Short("--n 12 --num-samples 5"),
+    "benchmarks/accelerator.py": Short(
+        "--cases 4,30 star-20,2 --results OUT/table.csv",
+        {"NUM_ASKS": "3", "LENGTH": "{'num_warmup': 2, 'num_samples': 6}"},
+    ),
     "benchmarks/ascent.py": Short(
         "--bench OUT --problems rotated10 --seeds 0 --results OUT/table.csv",
         {"BUDGET": "21", "SETTINGS": "[(11, 30), (3, 5)]"},
