@@ -102,16 +102,7 @@ class MarginalGP(dist.Distribution):
         """
         if self.num_inducing is not None:
             return gram
-        return gram + self._noise_matrix
-
-    @property
-    def _noise_matrix(self) -> Array:
-        return self.noise_variances * jnp.eye(self.x.shape[0])
-
-    @property
-    def covariance_matrix(self) -> Array:
-        """Covariance of the observations, shape (n, n); any numbers for padding."""
-        return self.covariance(self.x, self.x, self.data_mask) + self._noise_matrix
+        return gram + self.noise_variances * jnp.eye(self.x.shape[0])
 
     @property
     def gram(self) -> Array:
@@ -151,7 +142,7 @@ class MarginalGP(dist.Distribution):
         if self.num_inducing is not None:
             drawn = sample_given_inducing(key, shape, self.gram, self.data_mask, *self._variances)
             return jnp.where(self.data_mask, drawn, 0.0)
-        cholesky = safe_cholesky(masked(self.covariance_matrix, self.data_mask))
+        cholesky = safe_cholesky(masked(self.gram, self.data_mask))
         white = jax.random.normal(key, shape, dtype=cholesky.dtype)
         return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
 

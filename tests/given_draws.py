@@ -44,7 +44,7 @@ def dense_covariance(posterior: Posterior, chain: int, draw: int) -> np.ndarray:
     @jax.jit
     def covariance(values: dict[str, Any]) -> jax.Array:
         run = handlers.trace(handlers.substitute(handlers.seed(posterior.model, 0), data=values))
-        return run.get_trace(posterior.X)["y"]["fn"].covariance_matrix
+        return run.get_trace(posterior.X)["y"]["fn"].gram
 
     values = {name: value[chain, draw] for name, value in posterior.draws.items()}
     return np.asarray(covariance(values))
