@@ -28,7 +28,8 @@ how many such edges there may be on average: each costs a pass over the covarian
 ALONE = 1e-30
 """In place of a probability of zero, whose logarithm is finite."""
 BLOCK = 2**10
-"""So many columns at a time stay in a processor's cache while they are multiplied."""
+"""So many columns at a time stay in a processor's cache while they are multiplied. An accelerator
+multiplies all at once."""
 
 
 class Guide(NamedTuple):

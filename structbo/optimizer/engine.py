@@ -36,6 +36,8 @@ _logger = logging.getLogger(__name__)
 def num_draws(num_dims: int) -> int:
     """How many posterior draws the criterion of a proposal is averaged over.
 
+    On an accelerator there are `DRAWS_AT_ONCE`.
+
     Example:
         >>> [num_draws(num_dims) for num_dims in (10, 15, 50)]
         [6, 4, 3]
