@@ -25,7 +25,6 @@ from typing import Any
 import jax
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 from numpyro.infer import HMC, Gibbs
 from posterior_data import data_set
 from posterior_errors import errors
@@ -97,7 +96,7 @@ def picture(name: str, runs: Runs, folder: Path) -> None:
             if len(own):
                 axes.plot(own[:, 0], own[:, column], label=f"{sampler}, {start}", **look)
         axes.set(xscale="log", xlabel="CPU seconds", title=f"error of {ERRORS[column - 1]}")
-        axes.xaxis.set_minor_formatter(NullFormatter())  # they would overlap
+        axes.tick_params(axis="x", which="minor", labelbottom=False)  # they would overlap
     figure.legend(*axes.get_legend_handles_labels(), loc="outside right center", fontsize="x-small")
     figure.savefig(folder / f"{name}.png", dpi=110)
 
