@@ -195,8 +195,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
 
 
-@pytest.mark.usefixtures("on_a_processor")
-@pytest.mark.usefixtures("full_run_in")
+@pytest.mark.usefixtures("on_a_processor", "full_run_in")
 def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
     """With and without the transform, whose rounds follow the run-in."""
     x, y = table(30)

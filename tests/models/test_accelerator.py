@@ -24,10 +24,8 @@ from structbo.models.accelerator import (
 def test_draws_come_one_by_one_or_in_batches(where: str, request: pytest.FixtureRequest) -> None:
     """An accelerator computes whole batches, and what is left over."""
     request.getfixturevalue(where)
-    shapes = []
 
     def norm(draw: dict[str, Array]) -> Array:
-        shapes.append(draw["x"].aval.shape)
         return (draw["x"] ** 2).sum() + draw["y"]
 
     count = MAX_DRAWS + 3
