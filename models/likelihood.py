@@ -18,11 +18,11 @@ from structbo.models.inducing import (
     sample_given_inducing,
 )
 from structbo.models.marginal import (
-    cho_solve,
     inverse_factor,
     log_marginal,
     masked,
     safe_cholesky,
+    solved,
 )
 
 MAX_EXACT = 1024
@@ -119,13 +119,13 @@ class MarginalGP(dist.Distribution):
             return log_marginal(gram, y, self.data_mask)
         return collapsed_bound(gram, y, self.data_mask, *self._variances)
 
-    def evidence_and_gradient(self, gram: Array, y: Array) -> tuple[Array, Array]:
-        """`log_evidence` and its derivative by the matrix, with zeros for padding.
-
-        Both take one factorization. With inducing points the derivative leaves out that by the
-        prior variances, which no structure changes.
-        """
-        return jax.value_and_grad(self.log_evidence)(gram, y)
+    def evidence_and_solution(self, gram: Array, y: Array) -> tuple[Array, tuple[Array, Array]]:
+        """`log_evidence`, and the whitener (M, M) and alpha (M,) of `condition`, at M centers."""
+        if self.num_inducing is not None:
+            pseudo = PseudoObservations.of(gram, y, self.data_mask, *self._variances)
+            return self.log_evidence(gram, y), (inverse_factor(pseudo.cholesky), pseudo.alpha)
+        evidence, cholesky, alpha = solved(gram, y, self.data_mask)
+        return evidence, (inverse_factor(cholesky), alpha)
 
     @property
     def _variances(self) -> tuple[Array, Array]:
@@ -150,15 +150,10 @@ class MarginalGP(dist.Distribution):
         """The posterior given the observations, shape (n,)."""
         mask, noise = self.data_mask, self.noise
         if self.num_inducing is None:
-            cholesky = safe_cholesky(masked(self.gram, mask))
+            _, (whitener, alpha) = self.evidence_and_solution(self.gram, y)
+            noise_factor = jnp.sqrt(self.noise_variances)
             return ConditionedGP(
-                self.covariance,
-                self.x,
-                mask,
-                noise,
-                jnp.sqrt(self.noise_variances),
-                inverse_factor(cholesky),
-                cho_solve(cholesky, jnp.where(mask, y, 0.0)),
+                self.covariance, self.x, mask, noise, noise_factor, whitener, alpha
             )
         pseudo = PseudoObservations.of(self.gram, y, mask, *self._variances)
         return ConditionedGP(

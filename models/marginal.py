@@ -67,11 +67,6 @@ def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array
     return solution.reshape(right.shape)
 
 
-def cho_solve(cholesky: Array, right: Array) -> Array:
-    """``K^-1 right`` for ``K = L L^T`` by its lower factor (n, n), and shape (n,) or (n, m)."""
-    return solve_lower(cholesky, solve_lower(cholesky, right), transpose=True)
-
-
 @jax.custom_vjp
 def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     """Log density of observations under a zero-mean normal.
@@ -98,6 +93,15 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     )
 
 
+def solved(covariance: Array, y: Array, mask: Array) -> tuple[Array, Array, Array]:
+    """What `log_marginal` returns of such arguments, the factor (n, n) of the covariance whose
+    padding is masked, and the inverse of that covariance times the observations, (n,).
+    """
+    cholesky = safe_cholesky(masked(covariance, mask))
+    value, whitened = _log_density(cholesky, y, mask)
+    return value, cholesky, solve_lower(cholesky, whitened, transpose=True)
+
+
 def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
     """The log density, and the observations whitened."""
     whitened = solve_lower(cholesky, jnp.where(mask, y, 0.0))
@@ -112,16 +116,14 @@ def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
 def _marginal_forward(
     covariance: Array, y: Array, mask: Array
 ) -> tuple[Array, tuple[Array, Array, Array]]:
-    cholesky = safe_cholesky(masked(covariance, mask))
-    value, whitened = _log_density(cholesky, y, mask)
-    return value, (cholesky, whitened, mask)
+    value, cholesky, alpha = solved(covariance, y, mask)
+    return value, (cholesky, alpha, mask)
 
 
 def _marginal_backward(
     residuals: tuple[Array, Array, Array], cotangent: Array
 ) -> tuple[Array, Array, None]:
-    cholesky, whitened, mask = residuals
-    alpha = solve_lower(cholesky, whitened, transpose=True)
+    cholesky, alpha, mask = residuals
     gradient = covariance_gradient(cholesky, alpha, mask)
     return cotangent * gradient, -cotangent * alpha, None
 

@@ -24,6 +24,7 @@ from structbo.models.decomposition import Decomposition
 from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.samplers.dependence import dependent_outputs
+from structbo.samplers.low_rank import features
 
 Trace = dict[str, dict[str, Any]]
 MAX_STORED = 2**24
@@ -57,14 +58,14 @@ class Point(NamedTuple):
         value: of the structure site.
         log_density: log joint density of the model.
         components: from which incremental moves start; None where moves are not incremental.
-        gradient: of the log evidence by the matrix of `Conditional.gram`, if it was asked for.
+        solution: whitener and alpha of `ConditionedGP`, if they were asked for.
         guide: anything that a block stores with the point.
     """
 
     value: Array
     log_density: Array
     components: Components | None = None
-    gradient: Array | None = None
+    solution: tuple[Array, Array] | None = None
     guide: Any = None
 
 
@@ -116,10 +117,17 @@ class Conditional:
         self._factor = lambda dim: (
             self.covariance.factor(dim, likelihood.x, centers) if factors is None else factors[dim]
         )
-        self.distinct_factors = jax.lax.map(
-            lambda dim: distinct_elements(self._factor(dim)), jnp.arange(self.covariance.num_dims)
-        )
-        """Of all one-dimensional correlations, shape (D, E)."""
+        size = len(centers)
+        self._at_centers = likelihood.data_mask[:size, None] & likelihood.data_mask[:size]
+        dims = jnp.arange(self.covariance.num_dims)
+
+        def at_centers(dim: Array) -> Array:
+            return jnp.where(self._at_centers, self._factor(dim)[:size], 0.0)
+
+        self.features = jax.lax.map(lambda dim: features(at_centers(dim)), dims)
+        """Of every dimension's correlations between the centers, shape (D, 6, M)."""
+        self.distinct_factors = jax.lax.map(lambda dim: distinct_elements(at_centers(dim)), dims)
+        """Those correlations that are distinct, shape (D, M (M + 1) / 2)."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
         self.has_flip_rule = self.covariance.decomposition.valid_flip_rule is not None
         self._fixed = likelihood.with_noise(jnp.zeros(shape) if residual is None else residual)
@@ -172,8 +180,20 @@ class Conditional:
         """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
-    def start(self, value: Array, with_gradient: bool = False) -> Point:
-        """Evaluates a value from scratch, with the gradient where moves are incremental."""
+    @property
+    def relevance(self) -> Array:
+        """Relative variance of each dimension, shape (D,)."""
+        relevance = self.covariance.relevance
+        return jnp.ones(self.covariance.num_dims) if relevance is None else relevance
+
+    def components_at_centers(self, components: Components) -> Array:
+        """Their covariance between the centers, shape (M, M), with zeros for padding."""
+        part = components.gram[: len(self._at_centers)]
+        scale = self.covariance.shared_variance / components.total
+        return jnp.where(self._at_centers, scale * part, 0.0)
+
+    def start(self, value: Array, with_solution: bool = False) -> Point:
+        """Evaluates a value from scratch, with the solution where moves are incremental."""
         if not self.is_incremental:
             return Point(value, self.log_density(value))
         trace = self._run(value)
@@ -187,26 +207,26 @@ class Conditional:
             jnp.array(True) if is_complete is None else is_complete,
         )
         components = decomposition.fold(self._visit(decomposition), nothing)
-        return self._point(value, trace, components, with_gradient)
+        return self._point(value, trace, components, with_solution)
 
-    def move(self, point: Point, value: Array, with_gradient: bool = False) -> Point:
+    def move(self, point: Point, value: Array, with_solution: bool = False) -> Point:
         """Evaluates a value near a point that is already evaluated; else as `start`."""
         before = point.components
         if before is None:
-            return self.start(value, with_gradient)
+            return self.start(value, with_solution)
         trace = self._run(value)
         old, new = self.decomposition(point.value), self._decomposition(trace)
         components = old.fold_changes(new, self._visit(new), before)
         if new.is_complete is None:
-            return self._point(value, trace, components, with_gradient)
+            return self._point(value, trace, components, with_solution)
         if new.valid_flip_rule is None:
             is_complete = new.is_complete
         else:
             # Whether the rows suffice is known without the table, which may take long to list.
             is_complete = components.num_components <= len(new.members)
         components = components._replace(is_complete=is_complete)
-        moved = self._point(value, trace, components, with_gradient)
-        return where_needed(~before.is_complete, moved, lambda: self.start(value, with_gradient))
+        moved = self._point(value, trace, components, with_solution)
+        return where_needed(~before.is_complete, moved, lambda: self.start(value, with_solution))
 
     def decomposition(self, value: Array) -> Decomposition:
         """The components at a value of the site."""
@@ -234,42 +254,34 @@ class Conditional:
         return visit
 
     def _point(
-        self, value: Array, trace: Trace, components: Components, with_gradient: bool
+        self, value: Array, trace: Trace, components: Components, with_solution: bool
     ) -> Point:
         decomposition = self._decomposition(trace)
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
-        gram, gradient = self.gram(components), None
-        if with_gradient:
-            evidence, gradient = self.likelihood.evidence_and_gradient(gram, self.y)
+        gram, solution = self.gram(components), None
+        if with_solution:
+            evidence, solution = self.likelihood.evidence_and_solution(gram, self.y)
         else:
             evidence = self.likelihood.log_evidence(gram, self.y)
         evidence = jnp.where(inside, evidence, -jnp.inf)
         log_density = self._with_prior(trace, self.evidence_power, evidence)
-        return Point(value, log_density, components, gradient)
+        return Point(value, log_density, components, solution)
 
 
 def distinct_elements(matrix: Array) -> Array:
-    """Those of a symmetric matrix (n, n), its lower triangle, or all of (n, M).
+    """The lower triangle of a symmetric matrix (M, M), shape (M (M + 1) / 2,).
 
-    In 32 bits, for scores that only steer proposals: a quarter or half of the memory traffic.
-
-    Returns:
-        Shape (n (n + 1) / 2,) or (n M,).
+    In 32 bits, for scores that only steer proposals: a quarter of the memory traffic.
     """
-    num_rows, num_columns = matrix.shape
-    if num_rows != num_columns:
-        return matrix.astype(jnp.float32).ravel()
-    return matrix.astype(jnp.float32)[np.tril_indices(num_rows)]
+    return matrix.astype(jnp.float32)[np.tril_indices(len(matrix))]
 
 
 def gradient_by_distinct(gradient: Array) -> Array:
-    """The derivative by the distinct elements of a matrix, shape (E,), from that by all.
+    """The derivative by the distinct elements of a symmetric matrix, from that by all (M, M).
 
-    Those off the diagonal of a symmetric matrix are there twice.
+    Those off the diagonal are there twice.
     """
-    num_rows, num_columns = gradient.shape
-    times = 2.0 - jnp.eye(num_rows) if num_rows == num_columns else 1.0
-    return distinct_elements(gradient * times)
+    return distinct_elements(gradient * (2.0 - jnp.eye(len(gradient))))
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:

@@ -26,7 +26,7 @@ from numpyro.infer.util import log_density
 from structbo.models import AdditiveGP, Residual, cliques, edges, pairs, squared_exponential
 from structbo.samplers import EdgeGibbs
 from structbo.samplers.conditional import Conditional
-from structbo.samplers.informed_edges import first_order_gains
+from structbo.samplers.edge_gains import flip_gains
 
 numpyro.enable_x64()
 FLIPS = tuple(product((10, 20, 50), (128, 256, 512)))
@@ -68,7 +68,7 @@ def problem(num_dims: int, n: int) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def flips(num_dims: int, n: int, components: Any) -> None:
-    """Time per edge that EdgeGibbs visits, and of the first-order scores of all flips."""
+    """Time per edge that EdgeGibbs visits, and of what all flips would change."""
     x, y, graph = problem(num_dims, n)
     values = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
     model = handlers.condition(AdditiveGP(edges(None, components)), values)
@@ -79,14 +79,14 @@ def flips(num_dims: int, n: int, components: Any) -> None:
         return EdgeGibbs(model, num_moves).update(jax.random.key(0), conditional, graph)
 
     @jax.jit
-    def scores(graph: Any) -> Any:
+    def gains(graph: Any) -> Any:
         conditional = Conditional(model, "Z", graph, (x, y), {})
-        return first_order_gains(conditional, conditional.start(graph, with_gradient=True))
+        return flip_gains(conditional, conditional.start(graph, with_solution=True))
 
     flip = (seconds(sweep, graph, 200) - seconds(sweep, graph, 10)) / 190
     name, ratio = f"{components.__name__:>10} {num_dims:>3} {n:>4}", flip / cholesky_seconds(n)
     print(
-        f"{name} {1e3 * flip:>8.3f} {ratio:>7.2f} {1e3 * seconds(scores, graph):>10.2f}", flush=True
+        f"{name} {1e3 * flip:>8.3f} {ratio:>7.2f} {1e3 * seconds(gains, graph):>10.2f}", flush=True
     )
 
 
@@ -109,7 +109,7 @@ def gradients(num_dims: int, n: int, components: Any, residual: Residual | None)
 
 
 if __name__ == "__main__":
-    print(f"{'components':>10} {'D':>3} {'n':>4} {'flip ms':>8} {'/ chol':>7} {'scores ms':>10}")
+    print(f"{'components':>10} {'D':>3} {'n':>4} {'flip ms':>8} {'/ chol':>7} {'gains ms':>10}")
     for components, size in product((pairs, cliques), FLIPS):
         flips(*size, components)
     print(f"\n{'components':>10} {'residual':>8} {'D':>3} {'n':>4} {'v+g ms':>7} {'/ chol':>7}")

@@ -13,7 +13,7 @@ from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
 from structbo.models import AdditiveGP, Residual, adjacency, cliques, edges, pairs
-from structbo.samplers import EdgeGibbs, InformedEdges, informed_edges
+from structbo.samplers import EdgeGibbs, InformedEdges, edge_gains
 
 NUM_DIMS = 4
 SCALARS = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
@@ -65,12 +65,11 @@ def test_frequencies_of_graphs(
     check_frequencies(draws, graphs, posterior)
 
 
-def test_frequencies_of_graphs_by_several_flips_at_once(
+def test_frequencies_of_graphs_whose_edges_are_not_all_looked_at_closely(
     monkeypatch, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
-    """With as many more flips as no large graph would have."""
-    monkeypatch.setattr(informed_edges, "FEW_DIMS", 0)
-    monkeypatch.setattr(informed_edges, "MORE", 0.9)
+    """As those of more than 23 parameters."""
+    monkeypatch.setattr(edge_gains, "MAX_REFINED", 2)
     graphs, args = all_graphs(NUM_DIMS), data(8, NUM_DIMS)
     model = edge_model(*CASES["pairs"])
     starts = jnp.zeros((20, NUM_DIMS, NUM_DIMS), int)

@@ -1,0 +1,144 @@
+"""What flips of edges change, all at once and nearly exactly."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro.distributions as dist
+import pytest
+from numpyro import handlers
+
+from structbo.models import AdditiveGP, Residual, cliques, edges, pairs
+from structbo.samplers import edge_gains as module
+from structbo.samplers.conditional import Conditional
+from structbo.samplers.edge_gains import flip_gains
+from structbo.samplers.edge_gibbs import flipped
+from structbo.samplers.low_rank import features
+
+NUM_DIMS, NUM_ROWS = 5, 40
+PAIRS = np.triu_indices(NUM_DIMS, 1)
+VALUES = {
+    "lengthscale": jnp.array([0.4, 0.6, 0.5, 0.9, 0.7]),
+    "outputscale": jnp.array(2.0),
+    "noise": jnp.array(1e-3),
+    "rho": jnp.array(0.1),
+    "kappa": jnp.array(2.0),
+    "relevance": jnp.array([1.0, 0.5, 2.0, 1.5, 0.1]),
+}
+
+
+CASES = {
+    "default": {},
+    "residual": {"residual": Residual()},
+    "relevance": {"relevance": dist.HalfNormal(1.0)},
+    "categorical": {"categorical": (3,)},
+    "without main effects": {"components": cliques, "relevance": dist.HalfNormal(1.0)},
+}
+
+
+@pytest.fixture
+def points():
+    """Points, values that the model draws with two edges, and which rows are data."""
+    X = np.random.default_rng(1).random((NUM_ROWS, NUM_DIMS))
+    X[:, 3] = np.round(3.0 * X[:, 3]) / 3.0
+    model = handlers.condition(given_values(), data={"Z": graphs()[2]})
+    y = jax.jit(lambda: handlers.trace(handlers.seed(model, 1)).get_trace(X)["y"]["value"])()
+    return jnp.asarray(X), y, jnp.arange(NUM_ROWS) < NUM_ROWS - 3
+
+
+def given_values(components=pairs, **options):
+    model = AdditiveGP(edges(0.2, components), **options)
+    return handlers.condition(model, data=VALUES)
+
+
+def graphs():
+    """None, one edge, and two, to which one more makes no triangle."""
+    Z = np.zeros((4, NUM_DIMS, NUM_DIMS), int)
+    Z[1:, 0, 1] = Z[2, 2, 3] = Z[3, 2, 4] = 1
+    return jnp.asarray(Z + Z.swapaxes(1, 2))
+
+
+def gains_and_changes(model, args):
+    """Of each graph, what flips seem to change and what they do, shape (2, graphs, edges)."""
+
+    def of(Z):
+        conditional = Conditional(model, "Z", Z, args, {})
+        start = conditional.start(Z, with_solution=True)
+        moves = jax.lax.map(
+            lambda flip: conditional.move(start, flipped(Z, flip)).log_density,
+            jnp.eye(len(PAIRS[0]), dtype=bool),
+        )
+        return flip_gains(conditional, start), moves - start.log_density
+
+    return np.asarray(jax.jit(lambda: jax.lax.map(of, graphs()))())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gains_are_what_flips_change(case, points):
+    """Of the graph that the values are from, and of others; padding counts for nothing.
+
+    Less exactly where the variance of all other components is far from what the values want, as
+    without any edge.
+    """
+    gains, changes = gains_and_changes(given_values(**CASES[case]), points)
+    assert changes[2].min() < -20.0 and changes[3].max() > 2.0
+    assert np.median(np.abs(gains[2] - changes[2])) < 0.9
+    np.testing.assert_allclose(gains[2], changes[2], atol=3.0, rtol=0.1)
+    np.testing.assert_allclose(gains[1:], changes[1:], atol=4.0, rtol=0.1)
+    assert np.corrcoef(gains[0], changes[0])[0, 1] > 0.95
+
+
+def test_first_order_changes_are_far_from_them(points):
+    """Where noise is small they make of what loses something a gain, and of a gain a loss."""
+    model, Z = given_values(), graphs()[0]
+
+    @jax.jit
+    def first_order():
+        conditional = Conditional(model, "Z", Z, points, {})
+        start = conditional.start(Z, with_solution=True)
+        graph = module._Evaluated(Z.astype(bool), start.components, *start.solution)
+        return module._first_order_gains(conditional, graph)[PAIRS]
+
+    gains, changes = gains_and_changes(model, points)
+    errors = np.abs(first_order() + np.log(0.2 / 0.8) - changes[0])
+    assert errors.max() > 20.0 * np.abs(gains[0] - changes[0]).max()
+
+
+@pytest.mark.parametrize("num_refined", [3, 6])
+def test_of_many_edges_those_that_matter_are_looked_at(monkeypatch, points, num_refined):
+    """All that are there, and those that seem to gain most; no other is better than its prior."""
+    model = given_values()
+    gains, _ = gains_and_changes(model, points)
+    monkeypatch.setattr(module, "MAX_REFINED", num_refined)
+    screened, _ = gains_and_changes(model, points)
+    is_same = np.isclose(screened, gains, rtol=1e-3, atol=1e-2)
+    assert (is_same.sum(1) >= num_refined).all()
+    is_edge = np.asarray(graphs())[(slice(None), *PAIRS)] == 1
+    assert is_same[is_edge].all()
+    assert (screened[~is_same] <= np.log(0.2 / 0.8)).all()
+
+
+def test_inducing_points_tell_nearly_the_same(points):
+    """Changes of the bound, where the function is smooth enough for so few points."""
+    values = {**VALUES, "noise": jnp.array(0.02), "lengthscale": 2.0 * VALUES["lengthscale"]}
+    model = handlers.condition(AdditiveGP(edges(0.2), num_inducing=25), data=values)
+    gains, changes = gains_and_changes(model, points)
+    assert np.corrcoef(gains[1:].ravel(), changes[1:].ravel())[0, 1] > 0.9
+
+
+def test_features_leave_little_of_smooth_correlations():
+    x = np.random.default_rng(0).random(60)
+    correlations = np.exp(-0.5 * ((x[:, None] - x) / 0.3) ** 2)
+    rows = np.asarray(jax.jit(features)(jnp.asarray(correlations)), float)
+    rest = correlations - rows.T @ rows
+    assert np.abs(rest).max() < 5e-3
+    assert np.linalg.eigvalsh(rest).min() > -1e-5
+    lengths = np.square(rows).sum(1)
+    assert (np.diff(lengths) <= 0.0).all()
+    np.testing.assert_allclose(rows @ rows.T, np.diag(lengths), atol=1e-4)
+
+
+def test_features_of_few_rows():
+    """Fewer than there are features, some of them alike, and padding."""
+    correlations = jnp.ones((3, 3)).at[2].set(0.0).at[:, 2].set(0.0)
+    rows = features(correlations)
+    np.testing.assert_allclose(rows.T @ rows, correlations, atol=1e-6)
