@@ -41,7 +41,7 @@ multiplies all at once."""
 
 
 class _Evaluated(NamedTuple):
-    """A graph, bool (D, D), its components, and the observations' whitener (M, M) and alpha (M,)."""
+    """Edges, bool (D, D), components, and the whitener (M, M) and alpha (M,) of observations."""
 
     edges: Array
     components: Components
