@@ -30,7 +30,7 @@ from structbo.samplers.low_rank import FEATURES
 
 PRODUCTS = 15
 """So many products of features of its two variables a pair has."""
-MAX_REFINED = 256
+MAX_REFINED = 192
 """Of more edges than this, those that are there and those that first-order changes put first are
 looked at; flips of the others gain no more than their prior odds."""
 LEAST_PIVOT = 1e-6
@@ -41,12 +41,30 @@ multiplies all at once."""
 
 
 class _Evaluated(NamedTuple):
-    """Edges, bool (D, D), components, and the whitener (M, M) and alpha (M,) of observations."""
+    """A graph, and the observations given that graph.
+
+    Args:
+        edges: bool, shape (D, D).
+        components: what they make.
+        whitener: shape (M, M), in 32 bits.
+        inverse: of the covariance of the observations, shape (M, M).
+        alpha: shape (M,).
+    """
 
     edges: Array
     components: Components
     whitener: Array
+    inverse: Array
     alpha: Array
+
+    @classmethod
+    def of(cls, point: Point) -> "_Evaluated | None":
+        """From a point with its solution; None where moves are not incremental."""
+        if point.components is None or point.solution is None:
+            return None
+        whitener, alpha = point.solution
+        edges, inverse = point.value.astype(bool), whitener.T @ whitener
+        return cls(edges, point.components, whitener.astype(jnp.float32), inverse, alpha)
 
 
 def flip_gains(conditional: Conditional, point: Point) -> Array:
@@ -65,9 +83,9 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
     prior, pairs = conditional.prior, np.triu_indices(len(point.value), 1)
     is_known = isinstance(prior, EdgeBernoulli)
     log_odds = prior.flip_log_odds(point.value)[pairs] if is_known else jnp.zeros(len(pairs[0]))
-    if point.components is None or point.solution is None or not len(log_odds):
+    graph = _Evaluated.of(point)
+    if graph is None or not len(log_odds):
         return log_odds
-    graph = _Evaluated(point.value.astype(bool), point.components, *point.solution)
     if len(log_odds) <= MAX_REFINED:
         gains = _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
     else:
@@ -98,7 +116,7 @@ def _low_rank_gains(
     covariance, rows = conditional.covariance, conditional.features
     relevance, is_edge = conditional.relevance, graph.edges[first, second]
     sign, weight = jnp.where(is_edge, -1.0, 1.0), relevance[first] + relevance[second]
-    columns = [_scaled(_products(rows[first], rows[second]), weight)]
+    columns = [_scaled(_products(rows, first, second), weight)]
     signs, change = [jnp.repeat(sign[:, None], PRODUCTS, 1)], sign * weight
     if not covariance.decomposition.has_main_effects:
         ones = jnp.ones((len(first), FEATURES))
@@ -114,18 +132,19 @@ def _low_rank_gains(
     new_total = jnp.maximum(total + change, 1e-6)
     scale = covariance.shared_variance / jnp.maximum(total, new_total)
     P = _scaled(jnp.concatenate(columns, 1), scale)
-    whitened, linear = P @ graph.whitener.astype(P.dtype).T, P @ graph.alpha.astype(P.dtype)
+    whitened, linear = P @ graph.whitener.T, P @ graph.alpha.astype(P.dtype)
     inner = jnp.einsum("erm,esm->ers", whitened, whitened)
     gains = _evidence_change(inner, linear, jnp.concatenate(signs, 1).astype(P.dtype))
     return gains + _gain_of_scale(conditional, graph, total / new_total)
 
 
-def _products(rows: Array, others: Array) -> Array:
-    """The products of features of two variables, (E, 6, M), that explain most: (E, 15, M)."""
-    strength = jnp.square(rows).sum(2)[:, :, None] * jnp.square(others).sum(2)[:, None]
-    _, strongest = jax.lax.top_k(strength.reshape(len(rows), -1), PRODUCTS)
-    one, other = (number[:, :, None] for number in jnp.divmod(strongest, FEATURES))
-    return jnp.take_along_axis(rows, one, 1) * jnp.take_along_axis(others, other, 1)
+def _products(rows: Array, first: Array, second: Array) -> Array:
+    """Products of features (D, 6, M) of two variables, those that explain most: (E, 15, M)."""
+    lengths = jnp.square(rows).sum(2)
+    strength = lengths[first][:, :, None] * lengths[second][:, None]
+    _, strongest = jax.lax.top_k(strength.reshape(len(first), -1), PRODUCTS)
+    one, other = jnp.divmod(strongest, FEATURES)
+    return rows[first[:, None], one] * rows[second[:, None], other]
 
 
 def _scaled(rows: Array, variances: Array) -> Array:
@@ -164,14 +183,13 @@ def _gain_of_scale(conditional: Conditional, graph: _Evaluated, factor: Array) -
     the number of the first, and what the values are in these, squared, in units of their variance.
     """
     gram = conditional.components_at_centers(graph.components)
-    r, q = ((graph.whitener @ gram) * graph.whitener).sum(), graph.alpha @ gram @ graph.alpha
+    r, q = (graph.inverse * gram).sum(), graph.alpha @ gram @ graph.alpha
     return 0.5 * (q * (1.0 - 1.0 / factor) - r * jnp.log(factor))
 
 
 def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
     """First-order changes of the evidence, shape (D, D) and symmetric."""
-    inverse = graph.whitener.T @ graph.whitener
-    gradient = 0.5 * (jnp.outer(graph.alpha, graph.alpha) - inverse)
+    gradient = 0.5 * (jnp.outer(graph.alpha, graph.alpha) - graph.inverse)
     factors, weights = conditional.distinct_factors, gradient_by_distinct(gradient)
     relevance, edges = conditional.relevance, graph.edges
     change = relevance[:, None] + relevance

@@ -11,7 +11,9 @@ from structbo.samplers.edge_gains import flip_gains
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
-NUM_MOVES = 10
+MAX_MOVES, MIN_MOVES = 10, 5
+MOVES_TIMES_DIMS = 200
+"""The more dimensions, the more a proposal costs: this, divided by D, are those of a step."""
 FLIPS, FLIPS_WHERE_GUESSED = 8.0, 1.0
 """How many flips a proposal has on average, at most."""
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.05, 1.0
@@ -38,7 +40,7 @@ class InformedEdges(Metropolis):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step.
+        num_moves: proposals per step; by default 10 with up to 20 variables, 5 with 40 or more.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
@@ -48,7 +50,8 @@ class InformedEdges(Metropolis):
     support = Adjacency
 
     def moves_per_step(self, value: Array) -> int:
-        return NUM_MOVES if num_pairs(value) else 0
+        moves = min(max(MOVES_TIMES_DIMS // len(value), MIN_MOVES), MAX_MOVES)
+        return moves if num_pairs(value) else 0
 
     def start(self, conditional: Conditional, value: Array) -> Point:
         return _guided(conditional, conditional.start(value, with_solution=True))

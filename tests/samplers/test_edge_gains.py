@@ -95,8 +95,7 @@ def test_first_order_changes_are_far_from_them(points):
     def first_order():
         conditional = Conditional(model, "Z", Z, points, {})
         start = conditional.start(Z, with_solution=True)
-        graph = module._Evaluated(Z.astype(bool), start.components, *start.solution)
-        return module._first_order_gains(conditional, graph)[PAIRS]
+        return module._first_order_gains(conditional, module._Evaluated.of(start))[PAIRS]
 
     gains, changes = gains_and_changes(model, points)
     errors = np.abs(first_order() + np.log(0.2 / 0.8) - changes[0])
