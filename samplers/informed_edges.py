@@ -15,11 +15,11 @@ MAX_MOVES, MIN_MOVES = 10, 5
 MOVES_TIMES_DIMS = 200
 """The more dimensions, the more a proposal costs: this, divided by D, are those of a step."""
 FLIPS, FLIPS_WHERE_GUESSED = 8.0, 1.0
-"""How many flips a proposal has on average, at most."""
+"""How many flips a proposal would have on average, at most, if none were left out."""
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.05, 1.0
 """How many flips of any edge, whatever it gains, a proposal has in addition, on average."""
 MOST_PROBABLE = 0.8
-"""Of a single flip: no edge is flipped by all proposals."""
+"""Of a single flip, and so the share of all that is not left out: no proposal must flip an edge."""
 
 
 class InformedEdges(Metropolis):
@@ -31,7 +31,7 @@ class InformedEdges(Metropolis):
     sampling would flip it with. It is accepted with the exact Metropolis-Hastings ratio, which
     needs the same changes at the proposed graph.
 
-    Where many edges matter little, a proposal flips eight of them on average, and most are
+    Where many edges matter little, a proposal flips six of them on average, and most are
     accepted. Where a posterior is sure of its edges, most proposals flip none, which costs nothing.
 
     Where the components are not those of `pairs`, or the likelihood is not a `MarginalGP`, what a

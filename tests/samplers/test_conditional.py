@@ -33,8 +33,12 @@ NUM_DIMS = 4
 
 def table(Z: jax.Array) -> Decomposition:
     """A user's own table, which may repeat components and checks its own bound."""
-    decomposition = Decomposition.of(Z.astype(bool) | jnp.eye(NUM_DIMS, dtype=bool))
-    return replace(decomposition, valid=Z.sum() <= 8)
+    return replace(rows_of(Z), valid=Z.sum() <= 8)
+
+
+def rows_of(Z: jax.Array) -> Decomposition:
+    """A user's own table for any number of dimensions."""
+    return Decomposition.of(Z.astype(bool) | jnp.eye(len(Z), dtype=bool))
 
 
 def few_edges(Z: jax.Array) -> Decomposition:
@@ -212,5 +216,29 @@ def test_an_informed_move_takes_one_factorization(data):
     model = conditioned(AdditiveGP(edges(0.3), residual=Residual()), args)
     Z = jnp.zeros((NUM_DIMS, NUM_DIMS), int)
     conditional = Conditional(model, "Z", Z, args, {})
-    start = InformedEdges(model).start
-    assert factorizations(jax.make_jaxpr(lambda Z: start(conditional, Z).guide)(Z).jaxpr) == 1
+    point = InformedEdges(model).start(conditional, Z)
+
+    def guided(Z):
+        moved = conditional.move(point, Z, with_solution=True)
+        return moved.log_density, flip_gains(conditional, moved)
+
+    assert factorizations(jax.make_jaxpr(guided)(Z).jaxpr) == 1
+
+
+@pytest.mark.parametrize(("components", "most"), [(pairs, 8.05), (rows_of, 2.0)])
+def test_proposals_flip_some_of_many_edges(components, most, data):
+    """Without observations each of 28 would be flipped by half of all proposals."""
+    num_dims, count = 8, 400
+    x, y, mask = jnp.full((2, num_dims), 0.5), jnp.zeros(2), jnp.zeros(2, bool)
+    model = conditioned(AdditiveGP(edges(0.5, components)), data(7, num_dims))
+    Z = jnp.zeros((num_dims, num_dims), int)
+
+    @jax.jit
+    def flips(keys):
+        conditional = Conditional(model, "Z", Z, (x, y), {"mask": mask})
+        block = InformedEdges(model)
+        point = block.start(conditional, Z)
+        return jax.lax.map(lambda k: block.propose(k, conditional, point)[0].value.sum() / 2, keys)
+
+    counts = np.asarray(flips(jax.random.split(jax.random.key(0), count)))
+    assert abs(counts.mean() - 0.8 * most) < 4.0 * counts.std() / np.sqrt(count)
