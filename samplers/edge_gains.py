@@ -34,7 +34,8 @@ MAX_REFINED = 192
 """Of more edges than this, those that are there and those that first-order changes put first are
 looked at; flips of the others gain no more than their prior odds."""
 LEAST_PIVOT = 1e-6
-"""What a flip leaves of a variance, at least: rounding errors may say less than nothing."""
+"""What a flip leaves of a variance, at least, or of the values that components explain: rounding
+errors may say less than nothing."""
 BLOCK = 2**10
 """So many columns at a time stay in a processor's cache while they are multiplied. An accelerator
 multiplies all at once."""
@@ -131,11 +132,13 @@ def _low_rank_gains(
     total = graph.components.total
     new_total = jnp.maximum(total + change, 1e-6)
     scale = covariance.shared_variance / jnp.maximum(total, new_total)
-    P = _scaled(jnp.concatenate(columns, 1), scale)
-    whitened, linear = P @ graph.whitener.T, P @ graph.alpha.astype(P.dtype)
-    inner = jnp.einsum("erm,esm->ers", whitened, whitened)
-    gains = _evidence_change(inner, linear, jnp.concatenate(signs, 1).astype(P.dtype))
-    return gains + _gain_of_scale(conditional, graph, total / new_total)
+    return _evidence_gains(
+        graph,
+        conditional.components_at_centers(graph.components),
+        P=_scaled(jnp.concatenate(columns, 1), scale),
+        signs=jnp.concatenate(signs, 1),
+        factor=total / new_total,
+    )
 
 
 def _products(rows: Array, first: Array, second: Array) -> Array:
@@ -152,38 +155,73 @@ def _scaled(rows: Array, variances: Array) -> Array:
     return rows * jnp.sqrt(variances).astype(rows.dtype)[:, None, None]
 
 
-def _evidence_change(inner: Array, linear: Array, signs: Array) -> Array:
-    """By the formula above, of ``P^T K^-1 P`` (E, r, r), b (E, r) and the diagonal of S (E, r).
+def _evidence_gains(graph: _Evaluated, gram: Array, P: Array, signs: Array, factor: Array) -> Array:
+    """By the formula above, and then that of `_gain_of_scale` for the components that stay.
 
-    Elimination of one column after the other leaves the quadratic form in the last corner.
+    Args:
+        graph: before the flips.
+        gram: of its components, shape (M, M).
+        P: what each flip adds and removes, shape (E, r, M).
+        signs: the diagonal of S, shape (E, r).
+        factor: by which the variance of the other components is multiplied, shape (E,).
+    """
+    explained = gram @ graph.alpha
+    sides = jnp.stack([graph.alpha, graph.inverse @ explained], 1).astype(P.dtype)
+    whitened, signs = P @ graph.whitener.T, signs.astype(P.dtype)
+    inner = jnp.einsum("erm,esm->ers", whitened, whitened)
+    linear = P @ sides
+    b, c = linear[:, :, 0], linear[:, :, 1]
+    # Components that are removed are not among those whose variance changes.
+    b_removed = jnp.where(signs < 0.0, b, 0.0)
+    c -= jnp.einsum("ers,es->er", inner, b_removed)
+    q = graph.alpha @ explained - jnp.square(b_removed).sum(1)
+    r_removed = jnp.where(signs < 0.0, jnp.diagonal(inner, axis1=1, axis2=2), 0.0).sum(1)
+    r = (graph.inverse * gram).sum() - r_removed
+    gains, less = _solved(inner, b, c, signs)
+    return gains + _gain_of_scale(factor, r, jnp.square(q - less) / jnp.maximum(q, LEAST_PIVOT))
+
+
+def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Array]:
+    """The change by the formula above, and ``c^T (S + P^T K^-1 P)^-1 b``: two of shape (E,).
+
+    Elimination of one column after the other leaves both quadratic forms in the last one.
+
+    Args:
+        inner: ``P^T K^-1 P``, shape (E, r, r).
+        b, c: shape (E, r).
+        signs: the diagonal of S, shape (E, r).
     """
     num_columns = inner.shape[1]
-    corner = jnp.zeros((len(inner), 1, 1), inner.dtype)
+    corner = jnp.zeros((len(inner), 2, 1), inner.dtype)
     inner += signs[:, None] * jnp.eye(num_columns, dtype=inner.dtype)
-    left = jnp.concatenate([inner, linear[:, None]], 1)
-    right = jnp.concatenate([linear[:, :, None], corner], 1)
+    left = jnp.concatenate([inner, b[:, None], c[:, None]], 1)
+    right = jnp.concatenate([b[:, :, None], corner], 1)
 
     def eliminate(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         matrix, log_determinant = state
-        row = matrix[:, k]
+        row, column = matrix[:, k], matrix[:, :, k]
         pivot = jnp.maximum(signs[:, k] * row[:, k], LEAST_PIVOT)
-        step = row[:, :, None] * row[:, None, :]
+        step = column[:, :, None] * row[:, None, :]
         matrix = matrix - step * (signs[:, k] / pivot)[:, None, None]
         return matrix, log_determinant + jnp.log(pivot)
 
     init = (jnp.concatenate([left, right], 2), jnp.zeros(len(inner), inner.dtype))
     matrix, log_determinant = jax.lax.fori_loop(0, num_columns, eliminate, init)
-    return -0.5 * (log_determinant + matrix[:, -1, -1])
+    of_b, of_c = -matrix[:, -2, -1], -matrix[:, -1, -1]
+    return 0.5 * (of_b - log_determinant), of_c
 
 
-def _gain_of_scale(conditional: Conditional, graph: _Evaluated, factor: Array) -> Array:
-    """What the evidence gains if the variance of all components is multiplied by a factor.
+def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
+    """What the evidence gains if the variance of some components is multiplied by a factor.
 
-    That is known where they explain all of some directions and nothing of the others: r and q are
-    the number of the first, and what the values are in these, squared, in units of their variance.
+    That is known where they explain all of some directions and nothing of the others. It takes the
+    number of the first and what the values are in these, squared, in units of their variance: the
+    trace ``r`` of ``K^-1 G``, where these components add ``G`` to the covariance, and ``q = y^T
+    K^-1 G K^-1 y``.
+
+    A pair that explains the same as they do leaves less of q to them. Their sum over a flip, ``y^T
+    K^-1 G K'^-1 y``, is known; the rest is in proportion.
     """
-    gram = conditional.components_at_centers(graph.components)
-    r, q = (graph.inverse * gram).sum(), graph.alpha @ gram @ graph.alpha
     return 0.5 * (q * (1.0 - 1.0 / factor) - r * jnp.log(factor))
 
 
@@ -203,7 +241,9 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
     sign, total = jnp.where(edges, -1.0, 1.0), graph.components.total
     new_total = jnp.maximum(total + sign * change, 1e-6)
     shared = conditional.covariance.shared_variance / new_total
-    return sign * shared * inner + _gain_of_scale(conditional, graph, total / new_total)
+    gram = conditional.components_at_centers(graph.components)
+    r, q = (graph.inverse * gram).sum(), graph.alpha @ gram @ graph.alpha
+    return sign * shared * inner + _gain_of_scale(total / new_total, r, q)
 
 
 def weighted_products(factors: Array, weights: Array) -> Array:

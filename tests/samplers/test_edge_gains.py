@@ -76,15 +76,36 @@ def gains_and_changes(model, args):
 def test_gains_are_what_flips_change(case, points):
     """Of the graph that the values are from, and of others; padding counts for nothing.
 
-    Less exactly where the variance of all other components is far from what the values want, as
-    without any edge.
+    Less exactly without any edge, where the variance of the components that are there is far from
+    what the values want.
     """
     gains, changes = gains_and_changes(given_values(**CASES[case]), points)
     assert changes[2].min() < -20.0 and changes[3].max() > 2.0
-    assert np.median(np.abs(gains[2] - changes[2])) < 0.9
-    np.testing.assert_allclose(gains[2], changes[2], atol=3.0, rtol=0.1)
-    np.testing.assert_allclose(gains[1:], changes[1:], atol=4.0, rtol=0.1)
+    np.testing.assert_allclose(gains[1:], changes[1:], atol=1.5, rtol=0.1)
+    assert np.median(np.abs(gains - changes), 1).max() < 2.5
     assert np.corrcoef(gains[0], changes[0])[0, 1] > 0.95
+
+
+def test_what_two_pairs_explain_alike():
+    """Either of two edges explains the values, with less variance than both have together.
+
+    With the one, the variance of all components is too small for the values. The other seems to
+    make it smaller still: by 10 in log density, if it is forgotten that both explain the same.
+    """
+    X = np.random.default_rng(0).random((24, 4))
+    X[:, 3] = X[:, 0]
+    y = np.cos(2 * np.pi * X[:, 0]) * np.cos(2 * np.pi * X[:, 2])
+    given = {"lengthscale": jnp.full(4, 0.4), "outputscale": 4.0, "noise": 1e-2}
+    model = handlers.condition(AdditiveGP(edges(0.2)), data=given)
+    args = jnp.asarray(X), jnp.asarray(y / y.std())
+    one = jnp.zeros((4, 4), int).at[0, 2].set(1).at[2, 0].set(1)
+    both = one.at[3, 2].set(1).at[2, 3].set(1)
+    of_one, of_both = (Conditional(model, "Z", Z, args, {}).start(Z, True) for Z in (one, both))
+    change = of_both.log_density - of_one.log_density
+    added = flip_gains(Conditional(model, "Z", one, args, {}), of_one)
+    removed = flip_gains(Conditional(model, "Z", both, args, {}), of_both)
+    np.testing.assert_allclose(added[5], change, atol=2.5)  # edge (2, 3), the last one
+    np.testing.assert_allclose(removed[jnp.array([1, 5])], -change, atol=1.0)
 
 
 def test_first_order_changes_are_far_from_them(points):
