@@ -9,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax import Array
+from numpy.typing import NDArray
 from numpyro import handlers
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.arguments import checked_count, is_integer
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
@@ -19,8 +21,14 @@ from structbo.samplers.relocation import relocated
 from structbo.samplers.sampler import Sampler, kernel_of
 from structbo.samplers.statistics import inside
 
-INVERSE_TEMPERATURES = tuple(np.geomspace(1.0, 0.05, 6).tolist())
-"""The default ladder of `ParallelTempering`."""
+NUM_TEMPERATURES = 6
+FIRST_FALL = 0.1
+"""By how much the logarithm falls from one to the next, before that is learned."""
+MOST_FALL = 2.0
+"""Without this, temperatures would rise forever where observations say little."""
+TARGET_SWAPS = 0.3
+FORGETTING = 0.6
+"""The t-th step of a warm-up changes the ladder by t to the power of minus this."""
 _KWARG = "_inverse_temperature"
 
 
@@ -29,7 +37,8 @@ class TemperingState(NamedTuple):
 
     Args:
         z: values of all latent sites at inverse temperature one.
-        replicas: the state of the sampler at every inverse temperature, the first being one.
+        replicas: the state of the sampler at every inverse temperature.
+        inverse_temperatures: the ladder, shape (K,); its first is one.
         swap_probs: for each pair of neighbors, the probability with which it was last swapped,
             shape (K - 1,).
         step: how many steps were taken.
@@ -38,6 +47,7 @@ class TemperingState(NamedTuple):
 
     z: dict[str, Array]
     replicas: tuple[Any, ...]
+    inverse_temperatures: Array
     swap_probs: Array
     step: Array
     rng_key: Array
@@ -53,25 +63,29 @@ class ParallelTempering(MCMCKernel):
     pairs after odd ones. Only the draws at ``beta_1 = 1`` are reported, and these are draws from
     the posterior itself.
 
-    *Choosing the ladder.* The last replica must move freely between structures; an inverse
-    temperature of a few over the number of observations makes the prior win. Every pair of
-    neighbors must be swapped now and then: look at the means of `TemperingState.swap_probs`, which
-    `structbo.fit` keeps as ``swap_rate``. Where a pair is below 0.1 or so, put another temperature
-    between the two. A step costs K sweeps of the sampler.
+    *The ladder* is learned during the warm-up: the temperature above moves closer where a pair is
+    swapped in less than three of ten trials, and away where it is in more. The more observations
+    there are, the finer it gets. How far up it reaches is then a matter of how many replicas there
+    are, and a step costs as many sweeps of the sampler. The last one must move freely between
+    structures. `structbo.fit` keeps the ladder as ``inverse_temperature`` and the rates of swaps as
+    ``swap_rate``.
 
     Args:
         model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
         sampler: from a model to the kernel that is run at every temperature; it must implement
             NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
-        inverse_temperatures: from one downwards, all positive; geometric by default.
+        inverse_temperatures: how many, to be learned, or the numbers themselves, from one
+            downwards.
         num_dims: a number of columns of X that the model accepts, which the sampler is told.
 
     Raises:
-        ValueError: if the inverse temperatures do not fall strictly from one to a positive number.
+        ValueError: if the inverse temperatures do not fall strictly from one to a positive number,
+            or if there is none.
 
     References:
         Geyer 1991, "Markov chain Monte Carlo maximum likelihood"; Syed et al. 2022,
-        "Non-reversible parallel tempering", for the alternation of pairs.
+        "Non-reversible parallel tempering", for the alternation of pairs; Miasojedow, Moulines and
+        Vihola 2013, "An adaptive parallel tempering algorithm", for learning the ladder.
 
     Example:
         >>> from structbo.models import AdditiveGP
@@ -84,19 +98,17 @@ class ParallelTempering(MCMCKernel):
         self,
         model: Model,
         sampler: Sampler = default_sampler,
-        inverse_temperatures: Sequence[float] = INVERSE_TEMPERATURES,
+        inverse_temperatures: int | Sequence[float] = NUM_TEMPERATURES,
         *,
         num_dims: int = 2,
     ) -> None:
-        ladder = np.asarray(inverse_temperatures, float)
-        starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
-        if not (starts_at_one and ladder[-1] > 0.0 and (np.diff(ladder) < 0.0).all()):
-            raise ValueError(
-                "inverse_temperatures must fall strictly from 1.0 to a positive number, got "
-                f"{inverse_temperatures}; for example numpy.geomspace(1.0, 0.05, 6)."
-            )
         self._model = model
-        self._inverse_temperatures = ladder
+        self._is_learned, self._num_warmup = is_integer(inverse_temperatures), 0
+        if is_integer(inverse_temperatures):
+            number = checked_count("inverse_temperatures", inverse_temperatures)
+            self._first_ladder = np.exp(-FIRST_FALL * np.arange(number))
+        else:
+            self._first_ladder = _checked_ladder(inverse_temperatures)
         self._sampler = kernel_of(sampler, partial(_tempered, model), num_dims)
 
     @property
@@ -110,8 +122,9 @@ class ParallelTempering(MCMCKernel):
 
     @property
     def statistics(self) -> dict[str, str]:
-        """The rates of swaps, and the statistics of the sampler at temperature one."""
-        return {"swap_rate": "swap_probs", **inside("replicas.0", self._sampler)}
+        """The ladder, the rates of swaps, and the statistics of the sampler at temperature one."""
+        own = {"inverse_temperature": "inverse_temperatures", "swap_rate": "swap_probs"}
+        return own | inside("replicas.0", self._sampler)
 
     @property
     def sample_field(self) -> str:
@@ -134,13 +147,15 @@ class ParallelTempering(MCMCKernel):
         model_kwargs: dict[str, Any] | None,
     ) -> TemperingState:
         """Starts every replica from values of its own, unless initial values are given."""
-        rng_key, *keys = jax.random.split(rng_key, len(self._inverse_temperatures) + 1)
+        self._num_warmup = num_warmup
+        betas = jnp.asarray(self._first_ladder)
+        rng_key, *keys = jax.random.split(rng_key, len(betas) + 1)
         replicas = tuple(
             self._sampler.init(key, num_warmup, init_params, model_args, _at(beta, model_kwargs))
-            for key, beta in zip(keys, jnp.asarray(self._inverse_temperatures), strict=True)
+            for key, beta in zip(keys, betas, strict=True)
         )
-        nothing = jnp.zeros(len(replicas) - 1)
-        return TemperingState(self._values(replicas[0]), replicas, nothing, jnp.array(0), rng_key)
+        nothing, zero = jnp.zeros(len(replicas) - 1), jnp.array(0)
+        return TemperingState(self._values(replicas[0]), replicas, betas, nothing, zero, rng_key)
 
     def sample(
         self,
@@ -149,7 +164,7 @@ class ParallelTempering(MCMCKernel):
         model_kwargs: dict[str, Any] | None,
     ) -> TemperingState:
         rng_key, key_swap = jax.random.split(state.rng_key)
-        betas = jnp.asarray(self._inverse_temperatures)
+        betas = state.inverse_temperatures
 
         def sweep(replica_and_beta: tuple[Any, Array]) -> tuple[Any, Array]:
             replica, beta = replica_and_beta
@@ -175,11 +190,18 @@ class ParallelTempering(MCMCKernel):
         source, probs, is_tried = swaps(key_swap, betas, heights, state.step)
         z = jax.tree.map(lambda leaf: leaf[source], self._values(stacked))
         is_new = source != jnp.arange(len(betas))
+        if self._is_learned:
+            learns = state.step < self._num_warmup
+            size = jnp.where(learns & is_tried, (state.step + 1.0) ** -FORGETTING, 0.0)
+            betas = moved_ladder(betas, size * (probs - TARGET_SWAPS))
+            # What a replica has stored depends on its temperature.
+            is_new |= learns
         stacked = jax.lax.map(exchange, (stacked, z, is_new, betas))
         replicas = _unstacked(stacked, len(betas))
         return TemperingState(
             self._values(replicas[0]),
             replicas,
+            betas,
             jnp.where(is_tried, probs, state.swap_probs),
             state.step + 1,
             rng_key,
@@ -199,7 +221,7 @@ class ParallelTempering(MCMCKernel):
 
         values = [state.z, *map(self._values, state.replicas[1:])]
         replicas, z = (jax.tree.map(_stack, *parts) for parts in (state.replicas, values))
-        betas = jnp.asarray(self._inverse_temperatures)
+        betas = state.inverse_temperatures
         return state._replace(
             replicas=_unstacked(jax.lax.map(at_its_values, (replicas, z, betas)), len(betas))
         )
@@ -217,6 +239,18 @@ class ParallelTempering(MCMCKernel):
 
     def _values(self, replica: Any) -> dict[str, Array]:
         return getattr(replica, self._sampler.sample_field)
+
+
+def _checked_ladder(inverse_temperatures: Sequence[float]) -> NDArray[np.float64]:
+    """The numbers as an array, if they fall from one."""
+    ladder = np.asarray(inverse_temperatures, float)
+    starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
+    if not (starts_at_one and ladder[-1] > 0.0 and (np.diff(ladder) < 0.0).all()):
+        raise ValueError(
+            "inverse_temperatures must fall strictly from 1.0 to a positive number, or be how many "
+            f"there are, got {inverse_temperatures}; for example numpy.geomspace(1.0, 0.5, 6)."
+        )
+    return ladder
 
 
 def _stack(*leaves: Array) -> Array:
@@ -265,6 +299,21 @@ def log_likelihood(
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
     trace = run.get_trace(*model_args, **model_kwargs)
     return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
+
+
+def moved_ladder(betas: Array, changes: Array) -> Array:
+    """The ladder with other distances between neighbors.
+
+    Args:
+        betas: inverse temperatures, shape (K,), the first being one.
+        changes: of the logarithms of how far ``log beta`` falls from one to the next, (K - 1,).
+
+    Example:
+        >>> moved_ladder(jnp.array([1.0, 0.5, 0.25]), jnp.log(jnp.array([0.5, 1.0]))).round(4)
+        Array([1.    , 0.7071, 0.3536], dtype=float32)
+    """
+    falls = jnp.minimum(-jnp.diff(jnp.log(betas)) * jnp.exp(changes), MOST_FALL)
+    return betas.at[1:].set(jnp.exp(-jnp.cumsum(falls)))
 
 
 def swaps(

@@ -22,12 +22,14 @@ import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from numpyro.infer import HMC, MCMC, Gibbs
+from scipy import stats
 from scipy.special import softmax
 
 import structbo as sb
 from structbo.models import AdditiveGP, edges, partitions
 from structbo.posterior.arviz import named, to_container
 from structbo.samplers import InformedEdges, ParallelTempering, PartitionGibbs, SplitMerge
+from structbo.samplers.parallel_tempering import MOST_FALL, TARGET_SWAPS, moved_ladder
 
 NUM_DIMS = 4
 BOUND = 0.05
@@ -94,7 +96,7 @@ def tempered_posteriors(model, args, site: str, values, ladder) -> list[np.ndarr
 @pytest.mark.parametrize(
     ("problem", "block", "ladder"),
     [
-        (graphs_of_copies, partial(InformedEdges, num_moves=2), np.geomspace(1, 0.1, 8)),
+        (graphs_of_copies, partial(InformedEdges, num_moves=6), np.geomspace(1, 0.1, 8)),
         (partitions_with_two_modes, partial(PartitionGibbs, num_moves=2), np.geomspace(1, 0.01, 7)),
     ],
     ids=["graphs", "partitions"],
@@ -205,7 +207,70 @@ def test_fit_reports_the_statistics_of_the_posterior_and_of_swaps(data):
     assert to_container(groups, *named_dims)["sample_stats"]["swap_rate"].shape == (2, 20, 1)
 
 
+def many_locations(y=None):
+    mu = numpyro.sample("mu", dist.Normal(0.0, 100.0).expand([40]).to_event(1))
+    numpyro.sample("y", dist.Normal(mu, 1.0).to_event(1), obs=y)
+
+
+def test_a_learned_ladder_has_its_target_of_swaps_everywhere():
+    """At inverse temperature beta, ``d`` normal locations have a log likelihood of minus
+    Gamma(d / 2, beta), up to a constant. Of two such numbers that of ``beta_2 < beta_1`` is the
+    larger one with probability ``I_x(d / 2, d / 2)``, ``x = beta_1 / (beta_1 + beta_2)``, and pairs
+    are swapped with twice the probability that it is the smaller one.
+    """
+
+    def sampler(model):
+        return HMC(model, trajectory_length=1.6)
+
+    kernel = ParallelTempering(many_locations, sampler, 4)
+    fields = ("inverse_temperatures", "swap_probs")
+    mcmc = MCMC(kernel, num_warmup=600, num_samples=300, progress_bar=False)
+    mcmc.run(jax.random.key(0), jnp.zeros(40), extra_fields=fields)
+    found = mcmc.get_extra_fields()
+    ladders = found["inverse_temperatures"]
+    np.testing.assert_array_equal(ladders, np.broadcast_to(ladders[0], ladders.shape))
+    x = stats.beta.isf(TARGET_SWAPS / 2.0, 20.0, 20.0)
+    np.testing.assert_allclose(np.diff(np.log(ladders[0])), np.log((1.0 - x) / x), rtol=0.25)
+    np.testing.assert_allclose(found["swap_probs"].mean(0), TARGET_SWAPS, atol=0.1)
+    draws = mcmc.get_samples()["mu"]
+    assert abs(draws.std() - 1.0) < 0.05
+
+
+@pytest.mark.nightly
+def test_a_ladder_that_moves_renews_what_its_replicas_have_stored():
+    """The energy of a replica of HMC is that at its values and its temperature."""
+
+    def sampler(model):
+        return HMC(model, step_size=0.3, num_steps=3, trajectory_length=None)
+
+    kernel = ParallelTempering(many_locations, sampler, 3)
+    y = jnp.zeros(40)
+    state = kernel.init(jax.random.key(0), 100, None, (y,), {})
+    for _ in range(5):
+        state = kernel.sample(state, (y,), {})
+    for replica, power in zip(state.replicas, state.inverse_temperatures, strict=True):
+        mu = replica.z["mu"]
+        prior = dist.Normal(0.0, 100.0).log_prob(mu).sum()
+        density = prior + power * dist.Normal(mu, 1.0).log_prob(y).sum()
+        np.testing.assert_allclose(replica.potential_energy, -density, rtol=1e-6)
+    assert len(set(np.diff(np.log(state.inverse_temperatures)).round(4))) > 1
+
+
+def test_a_ladder_does_not_rise_forever():
+    """Nothing is observed, so every swap is certain."""
+    ladder = jnp.array([1.0, 0.5])
+    for _ in range(20):
+        ladder = moved_ladder(ladder, jnp.array([1.0]))
+    np.testing.assert_allclose(ladder, [1.0, np.exp(-MOST_FALL)], rtol=1e-6)
+
+
 @pytest.mark.parametrize("ladder", [[], [0.5, 0.1], [1.0, 0.0], [1.0, 0.5, 0.5], 1.0])
 def test_ladder_must_fall_from_one(ladder):
     with pytest.raises(ValueError, match=r"inverse_temperatures must fall strictly from 1\.0"):
         ParallelTempering(AdditiveGP(), inverse_temperatures=ladder)
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_there_must_be_a_temperature(number):
+    with pytest.raises(ValueError, match="inverse_temperatures must be an integer of at least 1"):
+        ParallelTempering(AdditiveGP(), inverse_temperatures=number)
