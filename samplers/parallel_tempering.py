@@ -104,11 +104,7 @@ class ParallelTempering(MCMCKernel):
     ) -> None:
         self._model = model
         self._is_learned, self._num_warmup = is_integer(inverse_temperatures), 0
-        if is_integer(inverse_temperatures):
-            number = checked_count("inverse_temperatures", inverse_temperatures)
-            self._first_ladder = np.exp(-FIRST_FALL * np.arange(number))
-        else:
-            self._first_ladder = _checked_ladder(inverse_temperatures)
+        self._first_ladder = _first_ladder(inverse_temperatures)
         self._sampler = kernel_of(sampler, partial(_tempered, model), num_dims)
 
     @property
@@ -241,8 +237,11 @@ class ParallelTempering(MCMCKernel):
         return getattr(replica, self._sampler.sample_field)
 
 
-def _checked_ladder(inverse_temperatures: Sequence[float]) -> NDArray[np.float64]:
-    """The numbers as an array, if they fall from one."""
+def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.float64]:
+    """So many numbers that fall from one, or the given ones if they do."""
+    if is_integer(inverse_temperatures):
+        number = checked_count("inverse_temperatures", inverse_temperatures)
+        return np.exp(-FIRST_FALL * np.arange(number))
     ladder = np.asarray(inverse_temperatures, float)
     starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
     if not (starts_at_one and ladder[-1] > 0.0 and (np.diff(ladder) < 0.0).all()):
