@@ -85,7 +85,7 @@ class Chain(KeepsPrecision):
         self._seed = seed
         self._sampler = sampler
         self._spacing = spacing
-        self._has_many = spacing is None and has_accelerator()
+        self._is_vectorized = spacing is None and has_accelerator()
         self._state: Any = None
         self._saved: bytes | None = None
 
@@ -180,7 +180,7 @@ class Chain(KeepsPrecision):
 
     @property
     def _run_in_spacing(self) -> int:
-        return RUN_IN_SWEEPS if self._has_many else -(-RUN_IN_SWEEPS // self._num_draws)
+        return RUN_IN_SWEEPS if self._is_vectorized else -(-RUN_IN_SWEEPS // self._num_draws)
 
     def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
         """Draws, so many sweeps apart, of which the first adapt the sampler."""
@@ -195,12 +195,12 @@ class Chain(KeepsPrecision):
         return arrays
 
     def _compiled(self, data: Data) -> "CompiledSampler":
-        return compiled_sampler(self._model, data.x.shape[1], self._sampler, self._has_many)
+        return compiled_sampler(self._model, data.x.shape[1], self._sampler, self._is_vectorized)
 
     @property
     def _key(self) -> Array:
         key = jax.random.key(self._seed)
-        return jax.random.split(key, self._num_draws) if self._has_many else key
+        return jax.random.split(key, self._num_draws) if self._is_vectorized else key
 
 
 class CompiledSampler(NamedTuple):
@@ -220,7 +220,7 @@ class CompiledSampler(NamedTuple):
 
 @remembered
 def compiled_sampler(
-    model: Model, num_dims: int, sampler: Sampler = default_sampler, has_many: bool = False
+    model: Model, num_dims: int, sampler: Sampler = default_sampler, is_vectorized: bool = False
 ) -> CompiledSampler:
     """The compiled chain of a model, or many chains; equal ones share their programs."""
     kernel = kernel_of(sampler, model, num_dims)
@@ -267,8 +267,8 @@ def compiled_sampler(
         return warp(jax.tree.map(lambda leaf: leaf[0], states), data)
 
     def program(one: Any, of_many: Any, static: tuple[int, ...] = ()) -> Program[..., Any]:
-        made_of = model, num_dims, sampler, BLOCKS, has_many
-        return Program(of_many if has_many else one, static=static, made_of=made_of)
+        made_of = model, num_dims, sampler, BLOCKS, is_vectorized
+        return Program(of_many if is_vectorized else one, static=static, made_of=made_of)
 
     return CompiledSampler(
         program(initialize, for_chains(initialize)),

@@ -65,12 +65,12 @@ def run_chains(
     Returns:
         Values of all sites, and the statistics that the kernel names.
     """
-    is_batch = has_accelerator()
-    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup, is_batch)
+    is_vectorized = has_accelerator()
+    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup, is_vectorized)
     chunk = _chunk(num_samples)
     args = jnp.asarray(x), jnp.asarray(y), options
     keys = jax.random.split(key, num_chains)
-    starts = [keys] if is_batch else list(keys)
+    starts = [keys] if is_vectorized else list(keys)
     start = chain.start.prepare(starts[0], *args)
     chain.advance.prepare(start, *args, 1)
     chain.collect.prepare(start, *args, chunk)
@@ -95,7 +95,9 @@ def run_chains(
             results = run(chain.collect, states, chunk)
             states = [state for state, _ in results]
             draws = [draws for _, draws in results]
-            stacked = draws[0] if is_batch else jax.tree.map(lambda *each: np.stack(each), *draws)
+            stacked = (
+                draws[0] if is_vectorized else jax.tree.map(lambda *each: np.stack(each), *draws)
+            )
             parts.append(stacked)
     values, fields = jax.tree.map(lambda *leaves: np.concatenate(leaves, axis=1), *parts)
     return values, dict(zip(chain.statistics, fields, strict=True))
@@ -125,7 +127,7 @@ class _CompiledChain(NamedTuple):
 
 @remembered
 def _compiled_chain(
-    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int, is_batch: bool
+    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int, is_vectorized: bool
 ) -> _CompiledChain:
     is_kernel = isinstance(sampler, MCMCKernel)
     kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
@@ -151,8 +153,8 @@ def _compiled_chain(
         return jax.lax.scan(step, state, length=num_steps)
 
     def program(function: Callable[..., Any], static: tuple[int, ...] = ()) -> Program[..., Any]:
-        made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_batch
-        of_chains = for_chains(function) if is_batch else function
+        made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_vectorized
+        of_chains = for_chains(function) if is_vectorized else function
         return Program(of_chains, static=static, made_of=made_of)
 
     return _CompiledChain(
