@@ -28,7 +28,7 @@ from structbo.posterior import ConvergenceWarning
 
 NAMES = (
     *("star-100", "styblinski-100", "rotated-100", "svr-100", "graph15-100", "graph20-100"),
-    "graph20-200",
+    *("graph20-200", "hartmann-300"),
 )
 EDGES = ("edges R-hat", "edges least ESS", "edges median ESS")
 COLUMNS = ("CPU s", "draws", *EDGES, "others R-hat", "others least ESS")
