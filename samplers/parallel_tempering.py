@@ -308,8 +308,9 @@ def moved_ladder(betas: Array, changes: Array) -> Array:
         changes: of the logarithms of how far ``log beta`` falls from one to the next, (K - 1,).
 
     Example:
-        >>> moved_ladder(jnp.array([1.0, 0.5, 0.25]), jnp.log(jnp.array([0.5, 1.0]))).round(4)
-        Array([1.    , 0.7071, 0.3536], dtype=float32)
+        >>> ladder = moved_ladder(jnp.array([1.0, 0.5, 0.25]), jnp.log(jnp.array([0.5, 1.0])))
+        >>> [round(float(beta), 4) for beta in ladder]
+        [1.0, 0.7071, 0.3536]
     """
     falls = jnp.minimum(-jnp.diff(jnp.log(betas)) * jnp.exp(changes), MOST_FALL)
     return betas.at[1:].set(jnp.exp(-jnp.cumsum(falls)))
