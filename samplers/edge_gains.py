@@ -47,6 +47,7 @@ class _Evaluated(NamedTuple):
     Args:
         edges: bool, shape (D, D).
         components: what they make.
+        gram: of the components, shape (M, M).
         whitener: shape (M, M), in 32 bits.
         inverse: of the covariance of the observations, shape (M, M).
         alpha: shape (M,).
@@ -54,18 +55,20 @@ class _Evaluated(NamedTuple):
 
     edges: Array
     components: Components
+    gram: Array
     whitener: Array
     inverse: Array
     alpha: Array
 
     @classmethod
-    def of(cls, point: Point) -> "_Evaluated | None":
+    def of(cls, conditional: Conditional, point: Point) -> "_Evaluated | None":
         """From a point with its solution; None where moves are not incremental."""
         if point.components is None or point.solution is None:
             return None
         whitener, alpha = point.solution
         edges, inverse = point.value.astype(bool), whitener.T @ whitener
-        return cls(edges, point.components, whitener.astype(jnp.float32), inverse, alpha)
+        gram = conditional.components_at_centers(point.components)
+        return cls(edges, point.components, gram, whitener.astype(jnp.float32), inverse, alpha)
 
 
 def flip_gains(conditional: Conditional, point: Point) -> Array:
@@ -84,7 +87,7 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
     prior, pairs = conditional.prior, np.triu_indices(len(point.value), 1)
     is_known = isinstance(prior, EdgeBernoulli)
     log_odds = prior.flip_log_odds(point.value)[pairs] if is_known else jnp.zeros(len(pairs[0]))
-    graph = _Evaluated.of(point)
+    graph = _Evaluated.of(conditional, point)
     if graph is None or not len(log_odds):
         return log_odds
     if len(log_odds) <= MAX_REFINED:
@@ -134,7 +137,6 @@ def _low_rank_gains(
     scale = covariance.shared_variance / jnp.maximum(total, new_total)
     return _evidence_gains(
         graph,
-        conditional.components_at_centers(graph.components),
         P=_scaled(jnp.concatenate(columns, 1), scale),
         signs=jnp.concatenate(signs, 1),
         factor=total / new_total,
@@ -155,17 +157,16 @@ def _scaled(rows: Array, variances: Array) -> Array:
     return rows * jnp.sqrt(variances).astype(rows.dtype)[:, None, None]
 
 
-def _evidence_gains(graph: _Evaluated, gram: Array, P: Array, signs: Array, factor: Array) -> Array:
+def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) -> Array:
     """By the formula above, and then that of `_gain_of_scale` for the components that stay.
 
     Args:
         graph: before the flips.
-        gram: of its components, shape (M, M).
         P: what each flip adds and removes, shape (E, r, M).
         signs: the diagonal of S, shape (E, r).
         factor: by which the variance of the other components is multiplied, shape (E,).
     """
-    explained = gram @ graph.alpha
+    explained = graph.gram @ graph.alpha
     sides = jnp.stack([graph.alpha, graph.inverse @ explained], 1).astype(P.dtype)
     whitened, signs = P @ graph.whitener.T, signs.astype(P.dtype)
     inner = jnp.einsum("erm,esm->ers", whitened, whitened)
@@ -176,7 +177,7 @@ def _evidence_gains(graph: _Evaluated, gram: Array, P: Array, signs: Array, fact
     c -= jnp.einsum("ers,es->er", inner, b_removed)
     q = graph.alpha @ explained - jnp.square(b_removed).sum(1)
     r_removed = jnp.where(signs < 0.0, jnp.diagonal(inner, axis1=1, axis2=2), 0.0).sum(1)
-    r = (graph.inverse * gram).sum() - r_removed
+    r = (graph.inverse * graph.gram).sum() - r_removed
     gains, less = _solved(inner, b, c, signs)
     return gains + _gain_of_scale(factor, r, jnp.square(q - less) / jnp.maximum(q, LEAST_PIVOT))
 
@@ -241,8 +242,7 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
     sign, total = jnp.where(edges, -1.0, 1.0), graph.components.total
     new_total = jnp.maximum(total + sign * change, 1e-6)
     shared = conditional.covariance.shared_variance / new_total
-    gram = conditional.components_at_centers(graph.components)
-    r, q = (graph.inverse * gram).sum(), graph.alpha @ gram @ graph.alpha
+    r, q = (graph.inverse * graph.gram).sum(), graph.alpha @ graph.gram @ graph.alpha
     return sign * shared * inner + _gain_of_scale(total / new_total, r, q)
 
 

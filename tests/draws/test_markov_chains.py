@@ -39,13 +39,12 @@ def test_equal_to_mcmc():
 
 def test_draws_are_the_same_on_any_number_of_processors(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 1)
-    expected = draws(4, num_chains=3)
+    expected = draws(6, num_chains=3)
     monkeypatch.setattr("os.cpu_count", lambda: 3)
-    found = draws(4, num_chains=3)
+    found = draws(6, num_chains=3)
     for site, value in expected.draws.items():
         np.testing.assert_array_equal(found.draws[site], value, err_msg=site)
-    first, second, _ = expected.draws["lengthscale"]
-    assert (first != second).all()
+        assert (value[0] != value[1]).any(), site
 
 
 def test_an_accelerator_draws_what_processors_do(request):

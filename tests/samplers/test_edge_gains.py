@@ -82,7 +82,8 @@ def test_gains_are_what_flips_change(case, points):
     gains, changes = gains_and_changes(given_values(**CASES[case]), points)
     assert changes[2].min() < -20.0 and changes[3].max() > 2.0
     np.testing.assert_allclose(gains[1:], changes[1:], atol=1.5, rtol=0.1)
-    assert np.median(np.abs(gains - changes), 1).max() < 2.5
+    medians = np.median(np.abs(gains - changes), 1)
+    assert medians[1:].max() < 0.9 and medians[0] < 2.5
     assert np.corrcoef(gains[0], changes[0])[0, 1] > 0.95
 
 
@@ -116,7 +117,8 @@ def test_first_order_changes_are_far_from_them(points):
     def first_order():
         conditional = Conditional(model, "Z", Z, points, {})
         start = conditional.start(Z, with_solution=True)
-        return module._first_order_gains(conditional, module._Evaluated.of(start))[PAIRS]
+        graph = module._Evaluated.of(conditional, start)
+        return module._first_order_gains(conditional, graph)[PAIRS]
 
     gains, changes = gains_and_changes(model, points)
     errors = np.abs(first_order() + np.log(0.2 / 0.8) - changes[0])
