@@ -202,7 +202,9 @@ class AdditiveGP(Value):
             rho=None
             if self.residual is None
             else numpyro.sample("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
-            kappa=None if self.residual is None else numpyro.sample("kappa", self.residual.kappa),
+            kappa=None
+            if self.residual is None
+            else numpyro.sample("kappa", self.residual.kappa, infer={"multiplies": "lengthscale"}),
             kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
             categorical=categorical,
             kernel_groups=tuple(

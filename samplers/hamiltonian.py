@@ -1,6 +1,6 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import jax
@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
+from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
-from structbo.samplers.spread import spread_moves
+from structbo.samplers.orbits import Orbit, Product, Spread, orbit_moves
 from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8
@@ -39,6 +40,8 @@ HELD_AT = "held_at"
 """What the value is called, in a site's ``infer``, that it starts at and is held at."""
 MAY_BE_ALIKE = "may_be_alike"
 """What a site's ``infer`` says of numbers whose spread moves as one."""
+MULTIPLIES = "multiplies"
+"""In a site's ``infer``: the site whose numbers it multiplies, which move with it."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
@@ -120,7 +123,7 @@ class HamiltonianState(NamedTuple):
     Args:
         z: values of the block's sites.
         i: how many steps were taken; it learns until they are as many as the warm-up.
-        is_held: which of the P numbers stay where they are at first, bool, shape (P,).
+        is_held: whether a site stays where it is at first, bool, shape (), for each.
         adapt_state: what it has learned.
         accept_prob: of the last trajectory.
         energy: the potential and kinetic energy at the end of the last trajectory.
@@ -130,7 +133,7 @@ class HamiltonianState(NamedTuple):
 
     z: dict[str, Array]
     i: Array
-    is_held: Array
+    is_held: dict[str, Array]
     adapt_state: Adaptation
     accept_prob: Array
     energy: Array
@@ -151,8 +154,10 @@ class Hamiltonian(Block):
     started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
     in its support, and stays there during the first 100 steps, at most half of the warm-up.
 
-    A trajectory has small steps where numbers that may be alike are nearly so. After each one, the
-    spreads of sites of ``infer={"may_be_alike": True}`` move, see `spread_moves`.
+    A trajectory has small steps where numbers that may be alike are nearly so, and where little but
+    the products of a factor and other numbers is known. After each one, the spreads of sites of
+    ``infer={"may_be_alike": True}`` move, and sites of ``infer={"multiplies": name}`` with those
+    that they multiply, see `orbit_moves`.
 
     Args:
         model: the NumPyro model.
@@ -168,7 +173,7 @@ class Hamiltonian(Block):
         super().__init__(model)
         self._num_steps = checked_count("num_steps", num_steps)
         self._num_warmup = 0
-        self._vectors: tuple[str, ...] = ()
+        self._orbits: tuple[Orbit, ...] = ()
 
     @property
     def statistics(self) -> dict[str, str]:
@@ -193,14 +198,15 @@ class Hamiltonian(Block):
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
         trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
         is_search = num_warmup == ENDLESS
-        self._vectors = () if is_search else _spreading(trace, z)
-        z, is_held = self._held(trace, z, model_args, kwargs)
+        self._orbits = () if is_search else _orbits(trace, z)
+        z, is_held = _held(trace, z)
         given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
         if z:
             key_starts, rng_key = jax.random.split(rng_key)
             shape = (NUM_STARTS, given.size)
             others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
-            starts = jnp.concatenate([given[None], jnp.where(is_held, given, others)])
+            held = _numbers(is_held, unravel(given))
+            starts = jnp.concatenate([given[None], jnp.where(held, given, others)])
             energies = jax.lax.map(
                 lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
             )
@@ -223,14 +229,16 @@ class Hamiltonian(Block):
             return state
         model, kwargs = self._model, model_kwargs or {}
         start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
-        moved = ~state.is_held | (state.i >= min(NUM_HELD, self._num_warmup // 2))
+        is_released = state.i >= min(NUM_HELD, self._num_warmup // 2)
+        moves = {name: is_released | ~is_held for name, is_held in state.is_held.items()}
+        moved = _numbers(moves, unravel(start))
         stretch = state.adapt_state.stretch()
 
         def position_at(shift: Array) -> Array:
             return start + jnp.where(moved, stretch(shift), 0.0)
 
-        def potential(position: Array) -> Array:
-            energy: Array = potential_energy(model, model_args, kwargs, unravel(position))
+        def potential(values: dict[str, Array]) -> Array:
+            energy: Array = potential_energy(model, model_args, kwargs, values)
             return energy
 
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
@@ -242,18 +250,23 @@ class Hamiltonian(Block):
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
         shift, before, after = trajectory(
-            lambda shift: potential(position_at(shift)), momentum, step_size, num_steps
+            lambda shift: potential(unravel(position_at(shift))), momentum, step_size, num_steps
         )
         # Infinite energies on both sides leave the chain where it is.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
         position = jnp.where(accept, position_at(shift), start)
-        if self._vectors:
-            sites = unravel(start)
-            vectors = [_numbers({n: n == name for n in sites}, sites) for name in self._vectors]
-            key_spread, rng_key = jax.random.split(rng_key)
-            position = spread_moves(key_spread, potential, position, jnp.stack(vectors) & moved)
+        if self._orbits:
+            key_orbits, rng_key = jax.random.split(rng_key)
+            ends = orbit_moves(
+                key_orbits,
+                potential,
+                unravel(position),
+                self._orbits,
+                [jnp.stack([moves[site] for site in o.sites]).all() for o in self._orbits],
+            )
+            position, _ = ravel_pytree(ends)
         learned = adaptation.learned(position, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         has_moved = (position != start).any()
@@ -268,23 +281,6 @@ class Hamiltonian(Block):
             rng_key,
         )
 
-    def _held(
-        self,
-        trace: Any,
-        z: dict[str, Array],
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any],
-    ) -> tuple[dict[str, Array], Array]:
-        """The values where sites start that are held, and which numbers those are, shape (P,)."""
-        inside = {name: jnp.array(False) for name in z}
-        for name, value in z.items():
-            if HELD_AT in (infer := trace[name]["infer"]):
-                at = jnp.broadcast_to(jnp.asarray(infer[HELD_AT], value.dtype), value.shape)
-                inside[name] = jnp.all(trace[name]["fn"].support(at))
-                z = {**z, name: jnp.where(inside[name], at, value)}
-        sizes = jax.eval_shape(lambda: self._unconstrained(z, model_args, model_kwargs))
-        return z, _numbers(inside, sizes)
-
     def _unconstrained(
         self,
         z: dict[str, Array],
@@ -296,16 +292,32 @@ class Hamiltonian(Block):
         return {name: u[name] for name in z}
 
 
-def _spreading(trace: Any, names: Iterable[str]) -> tuple[str, ...]:
-    """Those sites whose spread moves: vectors of numbers that may be alike."""
-    return tuple(
-        name
-        for name in names
-        if trace[name]["infer"].get(MAY_BE_ALIKE) and np.size(trace[name]["value"]) > 1
-    )
+def _held(trace: Any, z: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
+    """The values where sites start that are held, and which sites those are."""
+    is_held = {name: jnp.array(False) for name in z}
+    for name, value in z.items():
+        if HELD_AT in (infer := trace[name]["infer"]):
+            at = jnp.broadcast_to(jnp.asarray(infer[HELD_AT], value.dtype), value.shape)
+            is_held[name] = jnp.all(trace[name]["fn"].support(at))
+            z = {**z, name: jnp.where(is_held[name], at, value)}
+    return z, is_held
 
 
-def _numbers(is_marked: dict[str, Any], sites: dict[str, Any]) -> Array:
+def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
+    """Of numbers that may be alike, and of factors with the numbers that they multiply."""
+    orbits: list[Orbit] = []
+    for name in names:
+        infer, size = trace[name]["infer"], int(np.size(trace[name]["value"]))
+        if infer.get(MAY_BE_ALIKE) and size > 1:
+            orbits.append(Spread((name,), freedom=size - 1))
+        if (numbers := infer.get(MULTIPLIES)) in names:
+            factor, of = (biject_to(trace[site]["fn"].support) for site in (name, numbers))
+            size = int(np.size(trace[numbers]["value"]))
+            orbits.append(Product((name, numbers), (factor, of), freedom=size))
+    return tuple(orbits)
+
+
+def _numbers(is_marked: dict[str, Array], sites: dict[str, Array]) -> Array:
     """Which of the P numbers belong to marked sites, bool, shape (P,)."""
     marks = {name: jnp.broadcast_to(is_marked[name], sites[name].shape) for name in sites}
     return ravel_pytree(marks)[0].astype(bool)
