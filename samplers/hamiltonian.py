@@ -1,6 +1,6 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
 from structbo.samplers.orbits import Orbit, Product, Spread, orbit_moves
-from structbo.samplers.structure_block import Block
+from structbo.samplers.structure_block import ENDLESS, Block
 
 TARGET_ACCEPTANCE = 0.8
 FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
@@ -29,11 +29,6 @@ NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
-ENDLESS = 2**30
-"""A warm-up of so many steps is that of a search: it does not end, and observations are added on
-the way. Correlations are not learned then: with them a chain mixes better, but the few draws for
-each point spread so much wider that regret was larger. Nor are spreads moved, which made regret no
-smaller. No other warm-up is as long, and steps that are counted from here stay within 32 bits."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -78,19 +73,22 @@ class Adaptation(NamedTuple):
         covariance = jnp.eye(size) if is_dense else jnp.ones(size)
         return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * covariance, zero)
 
-    def stretch(self) -> Callable[[Array], Array]:
+    def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
         """The linear map from steps (P,) of a normal distribution to such steps of the values.
 
-        Correlations are shrunk while values are few.
+        Correlations are shrunk while values are few, to those that numbers have which are
+        independent given the factors.
+
+        Args:
+            factors: which of the numbers multiply others.
         """
         if self.covariance.ndim == 1:
             deviation = jnp.sqrt(self.covariance)
             return lambda step: deviation * step
-        variance = jnp.diagonal(self.covariance)
         count = num_counted(self.num_values)
-        share = count / (count + NUM_PER_CORRELATION * len(variance))
-        shrunk = share * self.covariance + (1.0 - share) * jnp.diag(variance)
-        factor = jnp.linalg.cholesky(shrunk)
+        share = count / (count + NUM_PER_CORRELATION * len(self.covariance))
+        target = independent_given(self.covariance, factors)
+        factor = jnp.linalg.cholesky(share * self.covariance + (1.0 - share) * target)
         return lambda step: factor @ step
 
     def learned(self, position: Array, accept_prob: Array, moved: Array) -> "Adaptation":
@@ -111,10 +109,33 @@ class Adaptation(NamedTuple):
         step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
         return Adaptation(step_size, trial, error, mean, covariance, num_values)
 
+    def renewed(self, where: Array) -> "Adaptation":
+        """As after the early values, with its step and covariance for a first guess.
+
+        Args:
+            where: whether to; otherwise it is the same.
+        """
+        num_values = jnp.minimum(self.num_values, NUM_EARLY)
+        return self._replace(num_values=jnp.where(where, num_values, self.num_values))
+
 
 def num_counted(num_values: Array) -> Array:
     """How many of the values seen, all but the early ones, tell of mean and covariance."""
     return jnp.maximum(num_values - NUM_EARLY, 0.0)
+
+
+def independent_given(covariance: Array, factors: Sequence[int]) -> Array:
+    """The covariance (P, P) of numbers that are independent given some of them.
+
+    Example:
+        >>> covariance = jnp.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.9], [0.5, 0.9, 1.0]])
+        >>> independent_given(covariance, [0])[1].tolist()
+        [0.5, 1.0, 0.25]
+    """
+    of = jnp.array(factors, int)
+    with_factors = covariance[:, of]
+    explained = with_factors @ jnp.linalg.solve(with_factors[of], with_factors.T)
+    return explained + jnp.diag(jnp.diagonal(covariance - explained))
 
 
 class HamiltonianState(NamedTuple):
@@ -152,7 +173,12 @@ class Hamiltonian(Block):
 
     A component that explains anything, if not well, can hide the others from a chain that has just
     started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
-    in its support, and stays there during the first 100 steps, at most half of the warm-up.
+    in its support, and stays there during the first 100 steps, at most half of the warm-up. What
+    was learned until then is of another distribution, and but a first guess where the warm-up ends.
+
+    In a search, whose warm-up never ends, correlations are not learned: with them a chain mixes better, but the few draws for
+    each point spread so much wider that regret was larger. Nor are there moves along orbits, which
+    made regret no smaller.
 
     A trajectory has small steps where numbers that may be alike are nearly so, and where little but
     the products of a factor and other numbers is known. After each one, the spreads of sites of
@@ -197,8 +223,8 @@ class Hamiltonian(Block):
         model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
         trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
-        is_search = num_warmup == ENDLESS
-        self._orbits = () if is_search else _orbits(trace, z)
+        self.is_search = num_warmup == ENDLESS
+        self._orbits = () if self.is_search else _orbits(trace, z)
         z, is_held = _held(trace, z)
         given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
         if z:
@@ -214,7 +240,7 @@ class Hamiltonian(Block):
             values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
             z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
         nothing = jnp.array(0.0)
-        adaptation = Adaptation.first(given.size, is_dense=not is_search)
+        adaptation = Adaptation.first(given.size, is_dense=not self.is_search)
         diverging = jnp.array(False)
         zero = jnp.array(0)
         return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
@@ -229,10 +255,15 @@ class Hamiltonian(Block):
             return state
         model, kwargs = self._model, model_kwargs or {}
         start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
-        is_released = state.i >= min(NUM_HELD, self._num_warmup // 2)
+        num_held = min(NUM_HELD, self._num_warmup // 2)
+        is_released = state.i >= num_held
         moves = {name: is_released | ~is_held for name, is_held in state.is_held.items()}
-        moved = _numbers(moves, unravel(start))
-        stretch = state.adapt_state.stretch()
+        moved, held = (_numbers(which, unravel(start)) for which in (moves, state.is_held))
+        factors = [o.sites[0] for o in self._orbits if isinstance(o, Product)]
+        adaptation = state.adapt_state
+        if not self.is_search:
+            adaptation = adaptation.renewed((state.i == num_held) & held.any())
+        stretch = adaptation.stretch([_place(name, unravel(start)) for name in factors])
 
         def position_at(shift: Array) -> Array:
             return start + jnp.where(moved, stretch(shift), 0.0)
@@ -245,7 +276,6 @@ class Hamiltonian(Block):
         momentum = jax.random.normal(key_momentum, start.shape)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         learns = state.i < self._num_warmup
-        adaptation = state.adapt_state
         step_size = jitter * jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
@@ -315,6 +345,11 @@ def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
             size = int(np.size(trace[numbers]["value"]))
             orbits.append(Product((name, numbers), (factor, of), freedom=size))
     return tuple(orbits)
+
+
+def _place(name: str, sites: dict[str, Array]) -> int:
+    """The first of the P numbers that belongs to a site."""
+    return sum(sites[other].size for other in sites if other < name)
 
 
 def _numbers(is_marked: dict[str, Array], sites: dict[str, Array]) -> Array:

@@ -11,9 +11,10 @@ from structbo.samplers.edge_gains import flip_gains
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
-MAX_MOVES, MIN_MOVES = 10, 5
+NUM_MOVES, LEAST_IN_SEARCH = 10, 5
 MOVES_TIMES_DIMS = 200
-"""The more dimensions, the more a proposal costs: this, divided by D, are those of a step."""
+"""The more dimensions, the more a proposal costs. In a search, where a draw must not take long,
+this, divided by D, are those of a step."""
 FLIPS, FLIPS_WHERE_GUESSED = 8.0, 1.0
 """How many flips a proposal would have on average, at most, if none were left out."""
 UNIFORM, UNIFORM_WHERE_GUESSED = 0.05, 1.0
@@ -40,7 +41,7 @@ class InformedEdges(Metropolis):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default 10 with up to 20 variables, 5 with 40 or more.
+        num_moves: proposals per step; by default 10, in a search with 40 variables or more 5.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
@@ -50,8 +51,10 @@ class InformedEdges(Metropolis):
     support = Adjacency
 
     def moves_per_step(self, value: Array) -> int:
-        moves = min(max(MOVES_TIMES_DIMS // len(value), MIN_MOVES), MAX_MOVES)
-        return moves if num_pairs(value) else 0
+        if not num_pairs(value):
+            return 0
+        most = MOVES_TIMES_DIMS // len(value) if self.is_search else NUM_MOVES
+        return min(max(most, LEAST_IN_SEARCH), NUM_MOVES)
 
     def start(self, conditional: Conditional, value: Array) -> Point:
         return _guided(conditional, conditional.start(value, with_solution=True))

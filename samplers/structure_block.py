@@ -16,6 +16,10 @@ from structbo.models.likelihood import Model
 from structbo.models.upstream import latent_sample_sites
 from structbo.samplers.conditional import Conditional
 
+ENDLESS = 2**30
+"""A warm-up of so many steps is that of a search: it does not end, and observations are added on
+the way. No other warm-up is as long, and steps that are counted from here stay within 32 bits."""
+
 
 class BlockState(NamedTuple):
     """State of a structure block.
@@ -37,6 +41,9 @@ class Block(MCMCKernel):
     Args:
         model: the NumPyro model.
     """
+
+    is_search: bool = False
+    """Whether the chain is that of a search, which `init` tells by its warm-up."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -69,6 +76,7 @@ class Block(MCMCKernel):
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
     ) -> Any:
+        self.is_search = num_warmup == ENDLESS
         if not init_params:
             raise ValueError(
                 f"{type(self).__name__} needs initial values: use it as a block of "

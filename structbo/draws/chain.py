@@ -21,8 +21,9 @@ from structbo.models.compilation import remembered
 from structbo.models.precision import KeepsPrecision
 from structbo.models.program import Program
 from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
-from structbo.samplers.hamiltonian import ENDLESS, NUM_HELD
+from structbo.samplers.hamiltonian import NUM_HELD
 from structbo.samplers.relocation import relocated
+from structbo.samplers.structure_block import ENDLESS
 
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50

@@ -23,6 +23,7 @@ from structbo.models import (
     partitions,
 )
 from structbo.samplers import GridGibbs, Hamiltonian, InformedEdges, PartitionMoves, default_sampler
+from structbo.samplers.structure_block import ENDLESS
 
 GRID = [0.2, 0.5, 1.0]
 
@@ -221,3 +222,19 @@ def test_discrete_sites_without_a_block_are_named(prior):
         ValueError, match=f"no block samples the discrete site 'k', a {name}.*compose"
     ):
         default_sampler(AdditiveGP(structure), num_dims=3)
+
+
+@pytest.mark.parametrize(
+    ("num_warmup", "num_moves"), [(ENDLESS, [10, 10, 8, 5, 5]), (300, [10] * 5)]
+)
+def test_a_search_in_many_dimensions_has_fewer_moves_of_edges(
+    num_warmup: int, num_moves: list[int]
+) -> None:
+    kernel = default_sampler(AdditiveGP())
+    call = (jnp.full((3, 2), 0.5), jnp.zeros(3))
+    with jax.enable_x64(True):
+        jax.eval_shape(lambda k: kernel.init(k, num_warmup, None, call, {}), jax.random.key(0))
+    block = kernel.blocks[0][0]
+    graphs = [jnp.zeros((size, size), int) for size in (2, 20, 25, 40, 100)]
+    assert [block.moves_per_step(graph) for graph in graphs] == num_moves
+    assert block.moves_per_step(jnp.zeros((1, 1), int)) == 0

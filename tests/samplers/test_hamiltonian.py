@@ -15,13 +15,13 @@ from scipy import stats
 
 from structbo.samplers import Hamiltonian
 from structbo.samplers.hamiltonian import (
-    ENDLESS,
     FIRST_STEP_SIZE,
     NUM_EARLY,
     NUM_HELD,
     Adaptation,
     trajectory,
 )
+from structbo.samplers.structure_block import ENDLESS
 
 SCALES = np.array([0.01, 1.0, 100.0])
 NOTHING = jnp.zeros((1, 1))
@@ -113,6 +113,35 @@ def test_correlations_of_few_values_are_not_believed() -> None:
     np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-12)
     share = 2.0 / (2.0 + 3.0)
     np.testing.assert_allclose(metric[0, 1], share * learned[0, 1], rtol=1e-12)
+
+
+def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_it() -> None:
+    """What the first number says of the others is believed, at once, of many numbers too; what else
+    they have in common is not.
+    """
+    rng, size = np.random.default_rng(0), 30
+    factor, shared = rng.normal(size=(2, 40, 1))
+    numbers = -factor + 0.01 * (shared + rng.normal(size=(40, size)))
+    adaptation = Adaptation.first(size + 1, is_dense=True)
+    for position in [*np.zeros((NUM_EARLY, size + 1)), *np.hstack([factor, numbers])]:
+        everything = jnp.ones(size + 1, bool)
+        adaptation = adaptation.learned(jnp.asarray(position), jnp.array(1.0), everything)
+    stretch = adaptation.stretch([0])(jnp.eye(size + 1))
+    metric, learned = np.asarray(stretch @ stretch.T), np.asarray(adaptation.covariance)
+    np.testing.assert_allclose(metric[0], learned[0], rtol=1e-9)
+    np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-9)
+
+    def left(covariance: np.ndarray) -> np.ndarray:
+        """The covariance of the numbers given the factor."""
+        return (
+            covariance[1:, 1:] - np.outer(covariance[0, 1:], covariance[0, 1:]) / covariance[0, 0]
+        )
+
+    off_diagonal = ~np.eye(size, dtype=bool)
+    share = 40.0 / (40.0 + size + 1)
+    np.testing.assert_allclose(
+        left(metric)[off_diagonal], share * left(learned)[off_diagonal], rtol=1e-6
+    )
 
 
 def test_a_search_learns_deviations_alone() -> None:
@@ -258,6 +287,26 @@ def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -
     for _ in range(5):
         state = run(state)
     assert abs(state.z["share"] - 0.02) > 1e-6
+
+
+def wide_where_held(X: Array, y: Array | None = None) -> None:
+    """Numbers that are ten times as wide as long as the scale is held."""
+    scale = numpyro.sample("scale", dist.LogNormal(np.log(0.1), 0.1), infer={"held_at": 1.0})
+    numpyro.sample("numbers", dist.Normal(0.0, scale).expand([20]).to_event(1))
+
+
+def test_what_is_learned_while_a_site_is_held_is_forgotten() -> None:
+    """Else an eighth of what is believed after 200 steps is of the first 100: 0.35 in place of 0.1."""
+    kernel = Hamiltonian(wide_where_held)
+    given = {"scale": jnp.array(0.1), "numbers": jnp.zeros(20)}
+    state = kernel.init(jax.random.key(0), 200, given, (NOTHING,), {})
+    run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
+    deviations = []
+    for _ in range(200):
+        state = run(state)
+        deviations.append(np.sqrt(np.diagonal(state.adapt_state.covariance)[:-1]))
+    assert 0.5 < np.median(deviations[NUM_HELD - 1]) < 2.0
+    assert 0.07 < np.median(deviations[-1]) < 0.15
 
 
 def test_one_gradient_is_compiled() -> None:

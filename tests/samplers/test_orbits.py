@@ -14,8 +14,9 @@ from scipy import stats
 
 from structbo.models import AdditiveGP, AlikeLogNormal, Residual
 from structbo.samplers import Hamiltonian
-from structbo.samplers.hamiltonian import ENDLESS, MAY_BE_ALIKE, MULTIPLIES
+from structbo.samplers.hamiltonian import MAY_BE_ALIKE, MULTIPLIES
 from structbo.samplers.orbits import Product, Spread, orbit_moves
+from structbo.samplers.structure_block import ENDLESS
 
 NOTHING = jnp.zeros((2, 2))
 NUM_CHAINS, NUM_STEPS = 4000, 30
