@@ -176,9 +176,9 @@ class Hamiltonian(Block):
     in its support, and stays there during the first 100 steps, at most half of the warm-up. What
     was learned until then is of another distribution, and but a first guess where the warm-up ends.
 
-    In a search, whose warm-up never ends, correlations are not learned: with them a chain mixes better, but the few draws for
-    each point spread so much wider that regret was larger. Nor are there moves along orbits, which
-    made regret no smaller.
+    In a search, whose warm-up never ends, correlations are not learned: with them a chain mixes
+    better, but the few draws for each point spread so much wider that regret was larger. Nor are
+    there moves along orbits, which made regret no smaller.
 
     A trajectory has small steps where numbers that may be alike are nearly so, and where little but
     the products of a factor and other numbers is known. After each one, the spreads of sites of
