@@ -296,7 +296,7 @@ def wide_where_held(X: Array, y: Array | None = None) -> None:
 
 
 def test_what_is_learned_while_a_site_is_held_is_forgotten() -> None:
-    """An eighth of what is believed in the end were else of the first half: 0.35 in place of 0.1."""
+    """An eighth of what is believed in the end is else of the first half: 0.35 in place of 0.1."""
     kernel = Hamiltonian(wide_where_held)
     given = {"scale": jnp.array(0.1), "numbers": jnp.zeros(20)}
     state = kernel.init(jax.random.key(0), 200, given, (NOTHING,), {})
