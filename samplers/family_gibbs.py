@@ -122,7 +122,7 @@ class FamilyGibbs(Block):
             factory = block_of(site, trace[site]["fn"].support, self._blocks)
             block = None if factory is None else factory(model)
             if isinstance(block, StructureBlock):
-                block.is_search = self.is_search
+                block.num_warmup = self.num_warmup
                 blocks.append((block, site))
 
         def moves(key: Array, values: Sites, power: Array) -> Sites:

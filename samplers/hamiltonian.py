@@ -15,7 +15,7 @@ from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
 from structbo.samplers.orbits import Orbit, Product, Spread, orbit_moves
-from structbo.samplers.structure_block import ENDLESS, Block
+from structbo.samplers.structure_block import Block
 
 TARGET_ACCEPTANCE = 0.8
 FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
@@ -198,7 +198,6 @@ class Hamiltonian(Block):
     def __init__(self, model: Model, num_steps: int = 10) -> None:
         super().__init__(model)
         self._num_steps = checked_count("num_steps", num_steps)
-        self._num_warmup = 0
         self._orbits: tuple[Orbit, ...] = ()
 
     @property
@@ -219,19 +218,19 @@ class Hamiltonian(Block):
         model_kwargs: dict[str, Any] | None,
     ) -> HamiltonianState:
         """Starts from the most probable of the given values and some others."""
-        self._num_warmup = num_warmup
+        self.num_warmup = num_warmup
         model, kwargs = self._model, model_kwargs or {}
         z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
         trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
-        self.is_search = num_warmup == ENDLESS
         self._orbits = () if self.is_search else _orbits(trace, z)
         z, is_held = _held(trace, z)
-        given, unravel = ravel_pytree(self._unconstrained(z, model_args, kwargs))
+        sites = self._unconstrained(z, model_args, kwargs)
+        given, unravel = ravel_pytree(sites)
         if z:
             key_starts, rng_key = jax.random.split(rng_key)
             shape = (NUM_STARTS, given.size)
             others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
-            held = _numbers(is_held, unravel(given))
+            held = _numbers(is_held, sites)
             starts = jnp.concatenate([given[None], jnp.where(held, given, others)])
             energies = jax.lax.map(
                 lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
@@ -254,16 +253,17 @@ class Hamiltonian(Block):
         if not state.z:
             return state
         model, kwargs = self._model, model_kwargs or {}
-        start, unravel = ravel_pytree(self._unconstrained(state.z, model_args, kwargs))
-        num_held = min(NUM_HELD, self._num_warmup // 2)
+        sites = self._unconstrained(state.z, model_args, kwargs)
+        start, unravel = ravel_pytree(sites)
+        num_held = min(NUM_HELD, self.num_warmup // 2)
         is_released = state.i >= num_held
         moves = {name: is_released | ~is_held for name, is_held in state.is_held.items()}
-        moved, held = (_numbers(which, unravel(start)) for which in (moves, state.is_held))
+        moved, held = (_numbers(which, sites) for which in (moves, state.is_held))
         factors = [o.sites[0] for o in self._orbits if isinstance(o, Product)]
         adaptation = state.adapt_state
         if not self.is_search:
             adaptation = adaptation.renewed((state.i == num_held) & held.any())
-        stretch = adaptation.stretch([_place(name, unravel(start)) for name in factors])
+        stretch = adaptation.stretch([_place(name, sites) for name in factors])
 
         def position_at(shift: Array) -> Array:
             return start + jnp.where(moved, stretch(shift), 0.0)
@@ -275,7 +275,7 @@ class Hamiltonian(Block):
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
         momentum = jax.random.normal(key_momentum, start.shape)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
-        learns = state.i < self._num_warmup
+        learns = state.i < self.num_warmup
         step_size = jitter * jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
@@ -341,6 +341,12 @@ def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
         if infer.get(MAY_BE_ALIKE) and size > 1:
             orbits.append(Spread((name,), freedom=size - 1))
         if (numbers := infer.get(MULTIPLIES)) in names:
+            if np.ndim(trace[name]["value"]):
+                raise ValueError(
+                    f"a site of infer={{{MULTIPLIES!r}: {numbers!r}}} must be one number, "
+                    f"{name!r} has shape {np.shape(trace[name]['value'])}: leave the mark out, or "
+                    "sample one factor of shape ()."
+                )
             factor, of = (biject_to(trace[site]["fn"].support) for site in (name, numbers))
             size = int(np.size(trace[numbers]["value"]))
             orbits.append(Product((name, numbers), (factor, of), freedom=size))

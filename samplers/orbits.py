@@ -81,7 +81,8 @@ class Product(Orbit):
         (factor, numbers), (of_factor, of_numbers) = self.sites, self.transforms
         old, new = values[factor], values[factor] + shift
         ratio = of_factor(old) / of_factor(new)
-        here, there = of_numbers(values[numbers]), ratio * of_numbers(values[numbers])
+        here = of_numbers(values[numbers])
+        there = ratio * here
         moved = of_numbers.inv(there)
         log_volume = (
             self.freedom * jnp.log(ratio)

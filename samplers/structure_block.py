@@ -42,8 +42,8 @@ class Block(MCMCKernel):
         model: the NumPyro model.
     """
 
-    is_search: bool = False
-    """Whether the chain is that of a search, which `init` tells by its warm-up."""
+    num_warmup: int = 0
+    """How many steps adapt the sampler, which `init` is told."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -51,6 +51,11 @@ class Block(MCMCKernel):
     @property
     def model(self) -> Model:
         return self._model
+
+    @property
+    def is_search(self) -> bool:
+        """Whether the chain is that of a search, whose warm-up does not end."""
+        return self.num_warmup == ENDLESS
 
     @property
     def statistics(self) -> dict[str, str]:
@@ -76,7 +81,7 @@ class Block(MCMCKernel):
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
     ) -> Any:
-        self.is_search = num_warmup == ENDLESS
+        self.num_warmup = num_warmup
         if not init_params:
             raise ValueError(
                 f"{type(self).__name__} needs initial values: use it as a block of "

@@ -65,12 +65,13 @@ def test_spreads_have_their_distribution(sizes: dict[str, int]) -> None:
 
 
 def test_an_orbit_that_is_not_free_is_left_alone() -> None:
-    values = {"a": jnp.arange(3.0), "b": jnp.arange(4.0)}
+    values = {"a": jnp.arange(3.0), "b": jnp.arange(4.0), "on none": jnp.arange(2.0)}
     orbits = [Spread(("a",), freedom=2), Spread(("b",), freedom=3)]
     for seed in range(5):
         key = jax.random.key(seed)
         ends = orbit_moves(key, half_square, values, orbits, [False, jnp.array(True)])
-        np.testing.assert_array_equal(ends["a"], values["a"])
+        for site in ("a", "on none"):
+            np.testing.assert_array_equal(ends[site], values[site])
     assert np.abs(ends["b"] - values["b"]).max() > 0.01
 
 
@@ -82,7 +83,7 @@ PRODUCTS = {
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_factors_have_their_distribution_given_the_products(name: str) -> None:
-    """Of a factor with a density that is flat in its support, and of numbers with independent
+    """Of a factor with an exponential density, and of numbers with independent
     gamma densities, the products stay: what is left is a density of the factor alone, known up to
     a constant. Supports bound it too.
     """
@@ -218,6 +219,17 @@ def test_a_chain_goes_along_a_ridge() -> None:
     num_effective = float(effective_sample_size(kept[None]))
     assert num_effective > 600
     assert abs(kept.mean() - mean) < 4.0 * deviation / np.sqrt(num_effective)
+
+
+def test_a_factor_is_one_number() -> None:
+    def two_factors(X: jax.Array) -> None:
+        prior = dist.Pareto(1.0, 1.0).expand([2]).to_event(1)
+        numpyro.sample("a", prior, infer={MULTIPLIES: "b"})
+        numpyro.sample("b", dist.LogNormal(0.0, 1.0).expand([2]).to_event(1))
+
+    start = {"a": jnp.full(2, 2.0), "b": jnp.ones(2)}
+    with pytest.raises(ValueError, match=r"'b'.* must be one number, 'a' has shape \(2,\)"):
+        after(two_factors, start, num_warmup=50, num_steps=1)
 
 
 def test_sites_of_the_additive_model_are_marked() -> None:
