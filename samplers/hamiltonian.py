@@ -29,6 +29,8 @@ NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
 """So many values for each of the P numbers make correlations worth as much as none."""
+LEAST_CURVATURE = 1e-12
+"""The least that is told from rounding errors, in units of the largest."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -41,6 +43,9 @@ NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
 """How many values damp the first changes of the step, and how hard it is pulled to a large one."""
+LENGTH = 3.0
+"""Of a trajectory at most, in units of the deviations: about half an oscillation, since after a
+whole one it would be back where it was."""
 JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
 DIVERGENCE = 1000.0
@@ -56,6 +61,8 @@ class Adaptation(NamedTuple):
         error: how far acceptance fell short of its target so far, on average.
         mean: of the values, shape (P,).
         covariance: of the values, shape (P, P), or their variances alone, shape (P,).
+        curvature: the average of products of the potential's derivatives, shape (P, P), or None
+            where correlations are not learned.
         num_values: how many were seen.
     """
 
@@ -64,35 +71,52 @@ class Adaptation(NamedTuple):
     error: Array
     mean: Array
     covariance: Array
+    curvature: Array | None
     num_values: Array
 
     @classmethod
     def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
         """Before anything is seen of P numbers, whose correlations are to be learned or not."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
-        covariance = jnp.eye(size) if is_dense else jnp.ones(size)
-        return cls(step, step, zero, jnp.zeros(size), FIRST_DEVIATION**2 * covariance, zero)
+        covariance = FIRST_DEVIATION**2 * (jnp.eye(size) if is_dense else jnp.ones(size))
+        curvature = jnp.eye(size) / FIRST_DEVIATION**2 if is_dense else None
+        return cls(step, step, zero, jnp.zeros(size), covariance, curvature, zero)
 
     def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
         """The linear map from steps (P,) of a normal distribution to such steps of the values.
 
-        Correlations are shrunk while values are few, to those that numbers have which are
-        independent given the factors.
+        Seen through it, values have the covariance of the potential's derivatives, as those of a
+        normal distribution have seen through a root of its covariance. Where the posterior is a
+        bent ridge, that is a compromise between its length and its width. Correlations of values
+        are shrunk while these are few, to those that numbers have which are independent given the
+        factors; of derivatives each trajectory has many.
 
         Args:
             factors: which of the numbers multiply others.
         """
-        if self.covariance.ndim == 1:
+        if self.curvature is None:
             deviation = jnp.sqrt(self.covariance)
             return lambda step: deviation * step
         count = num_counted(self.num_values)
         share = count / (count + NUM_PER_CORRELATION * len(self.covariance))
         target = independent_given(self.covariance, factors)
-        factor = jnp.linalg.cholesky(share * self.covariance + (1.0 - share) * target)
+        root = jnp.linalg.cholesky(share * self.covariance + (1.0 - share) * target)
+        seen, directions = jnp.linalg.eigh(root.T @ self.curvature @ root)
+        factor = root @ directions / jnp.maximum(seen, LEAST_CURVATURE * seen[-1]) ** 0.25
         return lambda step: factor @ step
 
-    def learned(self, position: Array, accept_prob: Array, moved: Array) -> "Adaptation":
-        """After one more trajectory, which ended at a position (P,); of those that moved, (P,)."""
+    def learned(
+        self, position: Array, curvature: Array, accept_prob: Array, moved: Array
+    ) -> "Adaptation":
+        """After one more trajectory.
+
+        Args:
+            position: where it ended, shape (P,).
+            curvature: the average of products of the derivatives on the way, shape (P, P). It
+                counts by the next: where a trajectory is rejected, the posterior is not.
+            accept_prob: of its end.
+            moved: which of the numbers did, bool, shape (P,); of others nothing is learned.
+        """
         num_values = self.num_values + 1.0
         weight = 1.0 / (num_values + STABILITY)
         error = self.error + weight * (TARGET_ACCEPTANCE - accept_prob - self.error)
@@ -102,15 +126,20 @@ class Adaptation(NamedTuple):
         away = position - self.mean
         mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
         share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
-        of_pairs = jnp.multiply if self.covariance.ndim == 1 else jnp.outer
+        of_pairs = jnp.multiply if self.curvature is None else jnp.outer
+        share = jnp.where(of_pairs(moved, moved), share, 0.0)
         product = of_pairs(away, position - mean)
         covariance = self.covariance + share * (product - self.covariance)
-        covariance = jnp.where(of_pairs(moved, moved), covariance, self.covariance)
         step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
-        return Adaptation(step_size, trial, error, mean, covariance, num_values)
+        learned = Adaptation(step_size, trial, error, mean, covariance, None, num_values)
+        if self.curvature is None:
+            return learned
+        share = share * accept_prob
+        difference = jnp.where(accept_prob > 0.0, curvature - self.curvature, 0.0)
+        return learned._replace(curvature=self.curvature + share * difference)
 
     def renewed(self, where: Array) -> "Adaptation":
-        """As after the early values, with its step and covariance for a first guess.
+        """As after the early values, with what it has learned for a first guess.
 
         Args:
             where: whether to; otherwise it is the same.
@@ -173,12 +202,16 @@ class Hamiltonian(Block):
 
     A component that explains anything, if not well, can hide the others from a chain that has just
     started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
-    in its support, and stays there during the first 100 steps, at most half of the warm-up. What
-    was learned until then is of another distribution, and but a first guess where the warm-up ends.
+    in its support, and stays there during the first 100 steps, at most a quarter of the warm-up.
+    What was learned until then is of another distribution: where the warm-up ends, it is but a
+    first guess of what is learned afterwards.
 
-    In a search, whose warm-up never ends, correlations are not learned: with them a chain mixes
-    better, but the few draws for each point spread so much wider that regret was larger. Nor are
-    there moves along orbits, which made regret no smaller.
+    The metric is learned from values and from derivatives. Values say how far the posterior goes
+    over all graphs; derivatives, of which every step of a trajectory has one, how narrow it is
+    given a graph. In a search, whose warm-up never ends, deviations of values alone are learned:
+    with more a chain mixes better, but the few draws for each point spread so much wider that
+    regret was larger on one function and no smaller on others. Nor are there moves along orbits,
+    which made regret no smaller.
 
     A trajectory has small steps where numbers that may be alike are nearly so, and where little but
     the products of a factor and other numbers is known. After each one, the spreads of sites of
@@ -187,12 +220,14 @@ class Hamiltonian(Block):
 
     Args:
         model: the NumPyro model.
-        num_steps: of each trajectory; each costs a gradient, and there is one more.
+        num_steps: of each trajectory at most; each costs a gradient, and there is one more.
 
     References:
         Neal 2011, "MCMC using Hamiltonian dynamics"; Hoffman and Gelman 2014, "The No-U-Turn
         sampler", section 3.2, for the step; Andrieu and Thoms 2008, "A tutorial on adaptive MCMC",
-        algorithm 4, for the mean and the covariance.
+        algorithm 4, for the mean and the covariance; Seyboldt, Carlson and Carpenter 2026,
+        "Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence", for the metric
+        of both.
     """
 
     def __init__(self, model: Model, num_steps: int = 10) -> None:
@@ -255,7 +290,7 @@ class Hamiltonian(Block):
         model, kwargs = self._model, model_kwargs or {}
         sites = self._unconstrained(state.z, model_args, kwargs)
         start, unravel = ravel_pytree(sites)
-        num_held = min(NUM_HELD, self.num_warmup // 2)
+        num_held = min(NUM_HELD, self.num_warmup // 4)
         is_released = state.i >= num_held
         moves = {name: is_released | ~is_held for name, is_held in state.is_held.items()}
         moved, held = (_numbers(which, sites) for which in (moves, state.is_held))
@@ -276,11 +311,16 @@ class Hamiltonian(Block):
         momentum = jax.random.normal(key_momentum, start.shape)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         learns = state.i < self.num_warmup
-        step_size = jitter * jnp.where(learns, adaptation.trial, adaptation.step_size)
+        step_size = jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
-        num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
-        shift, before, after = trajectory(
-            lambda shift: potential(unravel(position_at(shift))), momentum, step_size, num_steps
+        most = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
+        num_steps = jnp.clip(jnp.ceil(LENGTH / step_size), 1, most).astype(int)
+        shift, before, after, curvature = trajectory(
+            lambda position: potential(unravel(position)),
+            position_at,
+            momentum,
+            jitter * step_size,
+            num_steps,
         )
         # Infinite energies on both sides leave the chain where it is.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
@@ -297,7 +337,7 @@ class Hamiltonian(Block):
                 [jnp.stack([moves[site] for site in o.sites]).all() for o in self._orbits],
             )
             position, _ = ravel_pytree(ends)
-        learned = adaptation.learned(position, accept_prob, moved)
+        learned = adaptation.learned(position, curvature, accept_prob, moved)
         values = constrain_fn(model, model_args, kwargs, unravel(position))
         has_moved = (position != start).any()
         return HamiltonianState(
@@ -366,38 +406,46 @@ def _numbers(is_marked: dict[str, Array], sites: dict[str, Array]) -> Array:
 
 def trajectory(
     potential: Callable[[Array], Array],
+    position_at: Callable[[Array], Array],
     momentum: Array,
     step_size: Array,
     num_steps: Array | int,
-) -> tuple[Array, Array, Array]:
-    """Leapfrog steps from the origin.
+) -> tuple[Array, Array, Array, Array]:
+    """Leapfrog steps of a shift, which starts at zero.
 
     Args:
         potential: from a position (P,) to minus the log density.
-        momentum: at the start, shape (P,).
+        position_at: from a shift (P,) to the position, linear but for a constant.
+        momentum: of the shift at the start, shape (P,).
         step_size: of each step.
         num_steps: how many steps.
 
     Returns:
-        The position at the end, shape (P,), and the energies at the start and at the end.
+        The shift at the end, shape (P,); the energies at the start and at the end; and the average
+        of products of the potential's derivatives, there and at all points between, shape (P, P).
 
     Example:
-        >>> end, before, after = trajectory(lambda q: q @ q / 2, jnp.ones(1), jnp.array(0.01), 100)
+        >>> end, before, after, _ = trajectory(
+        ...     lambda q: q @ q / 2, lambda shift: shift, jnp.ones(1), jnp.array(0.01), 100
+        ... )
         >>> round(float(end[0]), 4), round(float(after - before), 4)  # sin(1), and no error
         (0.8415, 0.0)
     """
-    slope = jax.value_and_grad(potential)
     nothing = jnp.array(0.0)
 
     def step(k: Array, state: tuple[Array, ...]) -> tuple[Array, ...]:
-        position, momentum, before, _ = state
-        height, gradient = slope(position)
+        shift, momentum, before, _, total = state
+        position, pull_back = jax.vjp(position_at, shift)
+        height, slope = jax.value_and_grad(potential)(position)
         is_first, is_last = k == 0, k == num_steps
         before = jnp.where(is_first, height + 0.5 * momentum @ momentum, before)
-        momentum = momentum - jnp.where(is_first | is_last, 0.5, 1.0) * step_size * gradient
+        size = jnp.where(is_first | is_last, 0.5, 1.0) * step_size
+        momentum = momentum - size * pull_back(slope)[0]
         after = height + 0.5 * momentum @ momentum
-        return position + jnp.where(is_last, 0.0, step_size) * momentum, momentum, before, after
+        shift = shift + jnp.where(is_last, 0.0, step_size) * momentum
+        return shift, momentum, before, after, total + jnp.outer(slope, slope)
 
-    init = (jnp.zeros_like(momentum), momentum, nothing, nothing)
-    position, _, before, after = jax.lax.fori_loop(0, num_steps + 1, step, init)
-    return position, before, after
+    total = jnp.zeros((momentum.size, momentum.size))
+    init = (jnp.zeros_like(momentum), momentum, nothing, nothing, total)
+    shift, _, before, after, total = jax.lax.fori_loop(0, num_steps + 1, step, init)
+    return shift, before, after, total / (num_steps + 1)

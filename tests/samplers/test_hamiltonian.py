@@ -1,5 +1,6 @@
 """Hamiltonian moves: exact trajectories, posteriors in closed form, and what is learned."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from jax import Array
+from numpyro.diagnostics import effective_sample_size
 from numpyro.infer import MCMC, Gibbs
 from scipy import stats
 
@@ -81,6 +83,8 @@ def test_the_metric_is_learned_and_makes_all_scales_alike() -> None:
     state = mcmc.last_state.block_states[0]
     deviations = np.sqrt(np.diagonal(np.asarray(state.adapt_state.covariance), 0, 1, 2))
     assert (np.abs(np.log(deviations / SCALES)) < 0.5).all()
+    curvature = np.diagonal(np.asarray(state.adapt_state.curvature), 0, 1, 2)
+    assert (np.abs(0.5 * np.log(curvature) + np.log(SCALES)) < 1.0).all()
     draws = np.asarray(mcmc.get_samples(True)["a"])
     means = draws.mean(1) / SCALES
     # Independent draws have means within 0.1 of zero; these chains are nearly as good.
@@ -101,15 +105,46 @@ def test_correlations_are_learned() -> None:
     assert common.mean(1).std() < 0.2 and 0.8 < common.std() < 1.2
 
 
+def test_values_seen_through_the_metric_vary_as_derivatives_do() -> None:
+    """The metric is the geometric mean of the covariance and the inverse of the curvature."""
+    root, other = np.random.default_rng(0).normal(size=(2, 4, 4))
+    covariance, curvature = jnp.asarray(root @ root.T), jnp.asarray(other @ other.T)
+    dense = Adaptation.first(4, is_dense=True)._replace(
+        covariance=covariance, curvature=curvature, num_values=jnp.array(1e15)
+    )
+    factor = np.asarray(dense.stretch()(jnp.eye(4)))
+    values = np.linalg.inv(factor) @ covariance @ np.linalg.inv(factor).T
+    np.testing.assert_allclose(values, factor.T @ curvature @ factor, rtol=1e-9, atol=1e-9)
+
+
+def bent(X: Array, y: Array | None = None) -> None:
+    """Four ridges on parabolas, five times as long as wide."""
+    along = numpyro.sample("along", dist.Normal(0.0, 1.0).expand([4]).to_event(1))
+    numpyro.sample("across", dist.Normal(along**2, 0.3).to_event(1))
+
+
+def test_derivatives_tell_how_narrow_bent_ridges_are() -> None:
+    """With the covariance alone, which sees them from afar, it is 101 effective draws of 4,000."""
+    along = np.asarray(drawn(bent, 300, 200).get_samples(True)["along"])
+    assert np.mean([effective_sample_size(along[..., k]) for k in range(4)]) > 150.0
+
+
+def seen_covariance(adaptation: Adaptation, factors: Sequence[int] = ()) -> np.ndarray:
+    """The covariance of values that a metric is made for, where the curvature is one."""
+    factor = adaptation.stretch(factors)(jnp.eye(len(adaptation.mean)))
+    metric = np.asarray(factor @ factor.T)
+    return np.asarray(metric @ adaptation.curvature @ metric)
+
+
 def test_correlations_of_few_values_are_not_believed() -> None:
     """Two values are on a line. Deviations are what they are."""
     adaptation = Adaptation.first(3, is_dense=True)
     for k in range(NUM_EARLY + 2):
         position = jnp.full(3, float(k % 2))
-        adaptation = adaptation.learned(position, jnp.array(1.0), jnp.ones(3, bool))
-    factor = adaptation.stretch()(jnp.eye(3))
-    metric = np.asarray(factor @ factor.T)
-    learned = np.asarray(adaptation.covariance)
+        adaptation = adaptation.learned(
+            position, adaptation.curvature, jnp.array(1.0), jnp.ones(3, bool)
+        )
+    metric, learned = seen_covariance(adaptation), np.asarray(adaptation.covariance)
     np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-12)
     share = 2.0 / (2.0 + 3.0)
     np.testing.assert_allclose(metric[0, 1], share * learned[0, 1], rtol=1e-12)
@@ -125,9 +160,10 @@ def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_
     adaptation = Adaptation.first(size + 1, is_dense=True)
     for position in [*np.zeros((NUM_EARLY, size + 1)), *np.hstack([factor, numbers])]:
         everything = jnp.ones(size + 1, bool)
-        adaptation = adaptation.learned(jnp.asarray(position), jnp.array(1.0), everything)
-    stretch = adaptation.stretch([0])(jnp.eye(size + 1))
-    metric, learned = np.asarray(stretch @ stretch.T), np.asarray(adaptation.covariance)
+        adaptation = adaptation.learned(
+            jnp.asarray(position), adaptation.curvature, jnp.array(1.0), everything
+        )
+    metric, learned = seen_covariance(adaptation, [0]), np.asarray(adaptation.covariance)
     np.testing.assert_allclose(metric[0], learned[0], rtol=1e-9)
     np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-9)
 
@@ -154,6 +190,7 @@ def test_a_search_learns_deviations_alone() -> None:
     assert learned.covariance.shape == (3,)
     assert (np.abs(0.5 * np.log(learned.covariance) - np.log(SCALES)) < 0.5).all()
     np.testing.assert_allclose(learned.stretch()(jnp.ones(3)), np.sqrt(learned.covariance))
+    assert learned.curvature is None
 
 
 def test_nothing_is_learned_after_the_warm_up() -> None:
@@ -178,9 +215,9 @@ def test_a_trajectory_leads_back_if_it_is_turned_round() -> None:
     start, momentum = jnp.array([0.3, -0.7]), jnp.array([0.5, 1.1])
 
     def end(start: Array, momentum: Array) -> tuple[Array, Array]:
-        shift, *_ = trajectory(lambda q: quartic(start + q), momentum, jnp.array(0.1), 15)
+        shift, *_ = trajectory(quartic, lambda q: start + q, momentum, jnp.array(0.1), 15)
         # The momentum at the end is the slope of the position there, halfway between two steps.
-        before, *_ = trajectory(lambda q: quartic(start + q), momentum, jnp.array(0.1), 14)
+        before, *_ = trajectory(quartic, lambda q: start + q, momentum, jnp.array(0.1), 14)
         gradient = jax.grad(quartic)(start + shift)
         return start + shift, (shift - before) / 0.1 - 0.05 * gradient
 
@@ -216,7 +253,7 @@ def test_the_error_of_the_energy_falls_with_the_square_of_the_step() -> None:
     errors = []
     for num_steps in (20, 40):
         momentum, step = jnp.array([0.5, 1.1]), jnp.array(2.0 / num_steps)
-        _, before, after = trajectory(quartic, momentum, step, num_steps)
+        _, before, after, _ = trajectory(quartic, lambda q: q, momentum, step, num_steps)
         assert before == quartic(jnp.zeros(2)) + 0.5 * momentum @ momentum
         errors.append(abs(float(after - before)))
     assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
@@ -232,7 +269,9 @@ def test_a_trajectory_that_leaves_the_support_stays(value: float) -> None:
 
     kernel = Hamiltonian(model)
     state = kernel.init(jax.random.key(0), 10, {"a": jnp.array(0.5)}, (NOTHING,), {})
-    after = kernel.sample(state, (NOTHING,), {})
+    before = state.adapt_state._replace(num_values=jnp.array(NUM_EARLY + 1.0))
+    after = kernel.sample(state._replace(adapt_state=before), (NOTHING,), {})
+    assert after.adapt_state.curvature == before.curvature
     assert after.z["a"] == 0.5 and after.accept_prob == 0.0 and after.diverging
     assert np.isfinite(after.energy) and np.isfinite(after.adapt_state.step_size)
 
@@ -242,7 +281,9 @@ def test_the_step_shrinks_where_trajectories_diverge() -> None:
     for prob in (0.0, 1.0):
         after[prob] = Adaptation.first(1, is_dense=True)
         for _ in range(10):
-            after[prob] = after[prob].learned(jnp.zeros(1), jnp.array(prob), jnp.array([True]))
+            after[prob] = after[prob].learned(
+                jnp.zeros(1), jnp.eye(1), jnp.array(prob), jnp.array([True])
+            )
     assert after[0.0].trial < after[0.0].step_size < FIRST_STEP_SIZE
     assert after[1.0].trial > FIRST_STEP_SIZE and after[1.0].step_size > FIRST_STEP_SIZE
 
@@ -267,7 +308,7 @@ def held(X: Array, y: Array | None = None) -> None:
     numpyro.sample("free", dist.Normal(0.0, 1.0).expand([3]).to_event(1))
 
 
-@pytest.mark.parametrize(("num_warmup", "num_held"), [(8, 4), (200, NUM_HELD), (0, 0)])
+@pytest.mark.parametrize(("num_warmup", "num_held"), [(8, 2), (400, NUM_HELD), (0, 0)])
 def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -> None:
     kernel = Hamiltonian(held)
     given = {"share": jnp.array(0.7), "wide": jnp.full(2, 2.5), "free": jnp.zeros(3)}
@@ -305,7 +346,7 @@ def test_what_is_learned_while_a_site_is_held_is_forgotten() -> None:
     for _ in range(200):
         state = run(state)
         deviations.append(np.sqrt(np.diagonal(state.adapt_state.covariance)[:-1]))
-    assert 0.5 < np.median(deviations[NUM_HELD - 1]) < 2.0
+    assert 0.5 < np.median(deviations[200 // 4 - 1]) < 2.0
     assert 0.07 < np.median(deviations[-1]) < 0.15
 
 
@@ -317,7 +358,7 @@ def test_one_gradient_is_compiled() -> None:
         calls.append(position)
         return position @ position
 
-    jax.make_jaxpr(lambda p: trajectory(potential, p, jnp.array(0.1), 20))(jnp.ones(2))
+    jax.make_jaxpr(lambda p: trajectory(potential, lambda q: q, p, jnp.array(0.1), 20))(jnp.ones(2))
     assert len(calls) == 1
 
 
