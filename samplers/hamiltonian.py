@@ -1,5 +1,6 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -43,9 +44,10 @@ NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
 """How many values damp the first changes of the step, and how hard it is pulled to a large one."""
-LENGTH = 3.0
-"""Of a trajectory at most, in units of the deviations: about half an oscillation, since after a
-whole one it would be back where it was."""
+LENGTH = math.pi
+"""Of the longest trajectories, in units of the deviations: half an oscillation, which takes numbers
+to the other side and leaves their squares. The shortest have half of that, which makes both new;
+but some directions are slower."""
 JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
 DIVERGENCE = 1000.0
@@ -308,13 +310,15 @@ class Hamiltonian(Block):
             return energy
 
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
+        key_jitter, key_length = jax.random.split(key_jitter)
         momentum = jax.random.normal(key_momentum, start.shape)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         learns = state.i < self.num_warmup
         step_size = jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         most = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
-        num_steps = jnp.clip(jnp.ceil(LENGTH / step_size), 1, most).astype(int)
+        length = jax.random.uniform(key_length, minval=0.5 * LENGTH, maxval=LENGTH)
+        num_steps = jnp.clip(jnp.ceil(length / step_size), 1, most).astype(int)
         shift, before, after, curvature = trajectory(
             lambda position: potential(unravel(position)),
             position_at,

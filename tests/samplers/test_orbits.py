@@ -172,7 +172,7 @@ def test_held_numbers_keep_their_spread() -> None:
         numpyro.sample("held", dist.Normal(0.0, 1.0).expand([2]).to_event(1), infer=infer)
 
     kernel = Hamiltonian(held)
-    state = kernel.init(jax.random.key(0), 20, {"held": jnp.zeros(2)}, (NOTHING,), {})
+    state = kernel.init(jax.random.key(0), 40, {"held": jnp.zeros(2)}, (NOTHING,), {})
     run = jax.jit(lambda s: kernel.sample(s, (NOTHING,), {}))
     for _ in range(10):
         state = run(state)
