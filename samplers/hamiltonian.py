@@ -210,10 +210,10 @@ class Hamiltonian(Block):
 
     The metric is learned from values and from derivatives. Values say how far the posterior goes
     over all graphs; derivatives, of which every step of a trajectory has one, how narrow it is
-    given a graph. In a search, whose warm-up never ends, deviations of values alone are learned:
-    with more a chain mixes better, but the few draws for each point spread so much wider that
-    regret was larger on one function and no smaller on others. Nor are there moves along orbits,
-    which made regret no smaller.
+    given a graph. In a search, whose warm-up never ends, deviations of values alone are learned,
+    and all steps of a trajectory are taken: with more a chain mixes better, but the few draws for
+    each point spread so much wider that regret was larger on one function and no smaller on others.
+    Nor are there moves along orbits, which made regret no smaller.
 
     A trajectory has small steps where numbers that may be alike are nearly so, and where little but
     the products of a factor and other numbers is known. After each one, the spreads of sites of
@@ -316,9 +316,10 @@ class Hamiltonian(Block):
         learns = state.i < self.num_warmup
         step_size = jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
-        most = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
-        length = jax.random.uniform(key_length, minval=0.5 * LENGTH, maxval=LENGTH)
-        num_steps = jnp.clip(jnp.ceil(length / step_size), 1, most).astype(int)
+        num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
+        if not self.is_search:
+            length = jax.random.uniform(key_length, minval=0.5 * LENGTH, maxval=LENGTH)
+            num_steps = jnp.clip(jnp.ceil(length / step_size), 1, num_steps).astype(int)
         shift, before, after, curvature = trajectory(
             lambda position: potential(unravel(position)),
             position_at,
