@@ -1,6 +1,5 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
-import math
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -44,10 +43,9 @@ NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 STABILITY, SHRINKAGE = 10.0, 0.05
 """How many values damp the first changes of the step, and how hard it is pulled to a large one."""
-LENGTH = math.pi
-"""Of the longest trajectories, in units of the deviations: half an oscillation, which takes numbers
-to the other side and leaves their squares. The shortest have half of that, which makes both new;
-but some directions are slower."""
+LENGTH = 4.0
+"""Of the longest trajectories, in units of the deviations; the shortest have half of that. Half an
+oscillation takes numbers to the other side and leaves their squares, so lengths are around it."""
 JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
 DIVERGENCE = 1000.0

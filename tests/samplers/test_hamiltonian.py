@@ -118,7 +118,7 @@ def test_trajectories_end_on_the_other_side_and_at_other_distances() -> None:
         np.mean([effective_sample_size(values[..., k]) for k in range(3)])
         for values in (draws, draws**2)
     )
-    assert numbers > 20_000 and squares > 1_700
+    assert numbers > 18_000 and squares > 1_700
 
 
 def test_values_seen_through_the_metric_vary_as_derivatives_do() -> None:
