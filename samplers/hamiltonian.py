@@ -1,6 +1,6 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import jax
@@ -14,23 +14,13 @@ from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
+from structbo.samplers.adaptation import NUM_EARLY, Adaptation
 from structbo.samplers.orbits import Orbit, Product, Spread, orbit_moves
 from structbo.samplers.structure_block import Block
 
-TARGET_ACCEPTANCE = 0.8
-FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
-NUM_EARLY, EARLY_STEPS = 30, 3
-"""The first trajectories have few steps. A chain that starts far up would fly past all modes: its
-height turns into speed, which only a new momentum takes away. Its values on the way say nothing of
-deviations."""
-FORGETTING = 3.0
-"""The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
-NUM_PRIOR_VALUES = 10.0
-"""How many values the first guess of the deviations is worth."""
-NUM_PER_CORRELATION = 1.0
-"""So many values for each of the P numbers make correlations worth as much as none."""
-LEAST_CURVATURE = 1e-12
-"""The least that is told from rounding errors, in units of the largest."""
+EARLY_STEPS = 3
+"""Of the first trajectories. A chain that starts far up would fly past all modes: its height turns
+into speed, which only a new momentum takes away."""
 NUM_HELD = 100
 """For how many of the first trajectories sites with `HELD_AT` stay where they are."""
 HELD_AT = "held_at"
@@ -41,8 +31,6 @@ MULTIPLIES = "multiplies"
 """In a site's ``infer``: the site whose numbers it multiplies, which move with it."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
-STABILITY, SHRINKAGE = 10.0, 0.05
-"""How many values damp the first changes of the step, and how hard it is pulled to a large one."""
 LENGTH = 4.0
 """Of the longest trajectories, in units of the deviations; the shortest have half of that. Half an
 oscillation takes numbers to the other side and leaves their squares, so lengths are around it."""
@@ -50,121 +38,6 @@ JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
 DIVERGENCE = 1000.0
 """An error of the energy, above which a trajectory has left the level that it should follow."""
-
-
-class Adaptation(NamedTuple):
-    """What the trajectories have taught. Values are those of sites mapped to the real numbers.
-
-    Args:
-        step_size: in units of the deviations, averaged over what was tried.
-        trial: the step size to try next.
-        error: how far acceptance fell short of its target so far, on average.
-        mean: of the values, shape (P,).
-        covariance: of the values, shape (P, P), or their variances alone, shape (P,).
-        curvature: the average of products of the potential's derivatives, shape (P, P), or None
-            where correlations are not learned.
-        num_values: how many were seen.
-    """
-
-    step_size: Array
-    trial: Array
-    error: Array
-    mean: Array
-    covariance: Array
-    curvature: Array | None
-    num_values: Array
-
-    @classmethod
-    def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
-        """Before anything is seen of P numbers, whose correlations are to be learned or not."""
-        step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
-        covariance = FIRST_DEVIATION**2 * (jnp.eye(size) if is_dense else jnp.ones(size))
-        curvature = jnp.eye(size) / FIRST_DEVIATION**2 if is_dense else None
-        return cls(step, step, zero, jnp.zeros(size), covariance, curvature, zero)
-
-    def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
-        """The linear map from steps (P,) of a normal distribution to such steps of the values.
-
-        Seen through it, values have the covariance of the potential's derivatives, as those of a
-        normal distribution have seen through a root of its covariance. Where the posterior is a
-        bent ridge, that is a compromise between its length and its width. Correlations of values
-        are shrunk while these are few, to those that numbers have which are independent given the
-        factors; of derivatives each trajectory has many.
-
-        Args:
-            factors: which of the numbers multiply others.
-        """
-        if self.curvature is None:
-            deviation = jnp.sqrt(self.covariance)
-            return lambda step: deviation * step
-        count = num_counted(self.num_values)
-        share = count / (count + NUM_PER_CORRELATION * len(self.covariance))
-        target = independent_given(self.covariance, factors)
-        root = jnp.linalg.cholesky(share * self.covariance + (1.0 - share) * target)
-        seen, directions = jnp.linalg.eigh(root.T @ self.curvature @ root)
-        factor = root @ directions / jnp.maximum(seen, LEAST_CURVATURE * seen[-1]) ** 0.25
-        return lambda step: factor @ step
-
-    def learned(
-        self, position: Array, curvature: Array, accept_prob: Array, moved: Array
-    ) -> "Adaptation":
-        """After one more trajectory.
-
-        Args:
-            position: where it ended, shape (P,).
-            curvature: the average of products of the derivatives on the way, shape (P, P). It
-                counts by the next: where a trajectory is rejected, the posterior is not.
-            accept_prob: of its end.
-            moved: which of the numbers did, bool, shape (P,); of others nothing is learned.
-        """
-        num_values = self.num_values + 1.0
-        weight = 1.0 / (num_values + STABILITY)
-        error = self.error + weight * (TARGET_ACCEPTANCE - accept_prob - self.error)
-        log_trial = jnp.log(10.0 * FIRST_STEP_SIZE) - jnp.sqrt(num_values) / SHRINKAGE * error
-        change = num_values**-0.75 * (log_trial - jnp.log(self.step_size))
-        count = num_counted(num_values)
-        away = position - self.mean
-        mean = self.mean + jnp.minimum(FORGETTING / (count + FORGETTING - 1.0), 1.0) * away
-        share = jnp.where(count > 0.0, FORGETTING / (count + FORGETTING + NUM_PRIOR_VALUES), 0.0)
-        of_pairs = jnp.multiply if self.curvature is None else jnp.outer
-        share = jnp.where(of_pairs(moved, moved), share, 0.0)
-        product = of_pairs(away, position - mean)
-        covariance = self.covariance + share * (product - self.covariance)
-        step_size, trial = self.step_size * jnp.exp(change), jnp.exp(log_trial)
-        learned = Adaptation(step_size, trial, error, mean, covariance, None, num_values)
-        if self.curvature is None:
-            return learned
-        share = share * accept_prob
-        difference = jnp.where(accept_prob > 0.0, curvature - self.curvature, 0.0)
-        return learned._replace(curvature=self.curvature + share * difference)
-
-    def renewed(self, where: Array) -> "Adaptation":
-        """As after the early values, with what it has learned for a first guess.
-
-        Args:
-            where: whether to; otherwise it is the same.
-        """
-        num_values = jnp.minimum(self.num_values, NUM_EARLY)
-        return self._replace(num_values=jnp.where(where, num_values, self.num_values))
-
-
-def num_counted(num_values: Array) -> Array:
-    """How many of the values seen, all but the early ones, tell of mean and covariance."""
-    return jnp.maximum(num_values - NUM_EARLY, 0.0)
-
-
-def independent_given(covariance: Array, factors: Sequence[int]) -> Array:
-    """The covariance (P, P) of numbers that are independent given some of them.
-
-    Example:
-        >>> covariance = jnp.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.9], [0.5, 0.9, 1.0]])
-        >>> independent_given(covariance, [0])[1].tolist()
-        [0.5, 1.0, 0.25]
-    """
-    of = jnp.array(factors, int)
-    with_factors = covariance[:, of]
-    explained = with_factors @ jnp.linalg.solve(with_factors[of], with_factors.T)
-    return explained + jnp.diag(jnp.diagonal(covariance - explained))
 
 
 class HamiltonianState(NamedTuple):
@@ -308,16 +181,16 @@ class Hamiltonian(Block):
             return energy
 
         rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
-        key_jitter, key_length = jax.random.split(key_jitter)
         momentum = jax.random.normal(key_momentum, start.shape)
-        jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         learns = state.i < self.num_warmup
         step_size = jnp.where(learns, adaptation.trial, adaptation.step_size)
         is_early = learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
         if not self.is_search:
+            key_jitter, key_length = jax.random.split(key_jitter)
             length = jax.random.uniform(key_length, minval=0.5 * LENGTH, maxval=LENGTH)
             num_steps = jnp.clip(jnp.ceil(length / step_size), 1, num_steps).astype(int)
+        jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         shift, before, after, curvature = trajectory(
             lambda position: potential(unravel(position)),
             position_at,

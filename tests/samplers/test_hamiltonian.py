@@ -1,6 +1,5 @@
 """Hamiltonian moves: exact trajectories, posteriors in closed form, and what is learned."""
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,13 +15,8 @@ from numpyro.infer import MCMC, Gibbs
 from scipy import stats
 
 from structbo.samplers import Hamiltonian
-from structbo.samplers.hamiltonian import (
-    FIRST_STEP_SIZE,
-    NUM_EARLY,
-    NUM_HELD,
-    Adaptation,
-    trajectory,
-)
+from structbo.samplers.adaptation import NUM_EARLY
+from structbo.samplers.hamiltonian import NUM_HELD, trajectory
 from structbo.samplers.structure_block import ENDLESS
 
 SCALES = np.array([0.01, 1.0, 100.0])
@@ -121,18 +115,6 @@ def test_trajectories_end_on_the_other_side_and_at_other_distances() -> None:
     assert numbers > 18_000 and squares > 1_700
 
 
-def test_values_seen_through_the_metric_vary_as_derivatives_do() -> None:
-    """The metric is the geometric mean of the covariance and the inverse of the curvature."""
-    root, other = np.random.default_rng(0).normal(size=(2, 4, 4))
-    covariance, curvature = jnp.asarray(root @ root.T), jnp.asarray(other @ other.T)
-    dense = Adaptation.first(4, is_dense=True)._replace(
-        covariance=covariance, curvature=curvature, num_values=jnp.array(1e15)
-    )
-    factor = np.asarray(dense.stretch()(jnp.eye(4)))
-    values = np.linalg.inv(factor) @ covariance @ np.linalg.inv(factor).T
-    np.testing.assert_allclose(values, factor.T @ curvature @ factor, rtol=1e-9, atol=1e-9)
-
-
 def bent(X: Array, y: Array | None = None) -> None:
     """Four ridges on parabolas, five times as long as wide."""
     along = numpyro.sample("along", dist.Normal(0.0, 1.0).expand([4]).to_event(1))
@@ -143,57 +125,6 @@ def test_derivatives_tell_how_narrow_bent_ridges_are() -> None:
     """Of 30,000 draws 1,000 are effective, with the covariance alone, which sees afar, 470."""
     along = np.asarray(drawn(bent, 300, 1500).get_samples(True)["along"])
     assert np.mean([effective_sample_size(along[..., k]) for k in range(4)]) > 700.0
-
-
-def seen_covariance(adaptation: Adaptation, factors: Sequence[int] = ()) -> np.ndarray:
-    """The covariance of values that a metric is made for, where the curvature is one."""
-    factor = adaptation.stretch(factors)(jnp.eye(len(adaptation.mean)))
-    metric = np.asarray(factor @ factor.T)
-    return np.asarray(metric @ adaptation.curvature @ metric)
-
-
-def test_correlations_of_few_values_are_not_believed() -> None:
-    """Two values are on a line. Deviations are what they are."""
-    adaptation = Adaptation.first(3, is_dense=True)
-    for k in range(NUM_EARLY + 2):
-        position = jnp.full(3, float(k % 2))
-        adaptation = adaptation.learned(
-            position, adaptation.curvature, jnp.array(1.0), jnp.ones(3, bool)
-        )
-    metric, learned = seen_covariance(adaptation), np.asarray(adaptation.covariance)
-    np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-12)
-    share = 2.0 / (2.0 + 3.0)
-    np.testing.assert_allclose(metric[0, 1], share * learned[0, 1], rtol=1e-12)
-
-
-def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_it() -> None:
-    """What the first number says of the others is believed, at once, of many numbers too; what else
-    they have in common is not.
-    """
-    rng, size = np.random.default_rng(0), 30
-    factor, shared = rng.normal(size=(2, 40, 1))
-    numbers = -factor + 0.01 * (shared + rng.normal(size=(40, size)))
-    adaptation = Adaptation.first(size + 1, is_dense=True)
-    for position in [*np.zeros((NUM_EARLY, size + 1)), *np.hstack([factor, numbers])]:
-        everything = jnp.ones(size + 1, bool)
-        adaptation = adaptation.learned(
-            jnp.asarray(position), adaptation.curvature, jnp.array(1.0), everything
-        )
-    metric, learned = seen_covariance(adaptation, [0]), np.asarray(adaptation.covariance)
-    np.testing.assert_allclose(metric[0], learned[0], rtol=1e-9)
-    np.testing.assert_allclose(np.diag(metric), np.diag(learned), rtol=1e-9)
-
-    def left(covariance: np.ndarray) -> np.ndarray:
-        """The covariance of the numbers given the factor."""
-        return (
-            covariance[1:, 1:] - np.outer(covariance[0, 1:], covariance[0, 1:]) / covariance[0, 0]
-        )
-
-    off_diagonal = ~np.eye(size, dtype=bool)
-    share = 40.0 / (40.0 + size + 1)
-    np.testing.assert_allclose(
-        left(metric)[off_diagonal], share * left(learned)[off_diagonal], rtol=1e-6
-    )
 
 
 def test_a_search_learns_deviations_alone() -> None:
@@ -290,18 +221,6 @@ def test_a_trajectory_that_leaves_the_support_stays(value: float) -> None:
     assert after.adapt_state.curvature == before.curvature
     assert after.z["a"] == 0.5 and after.accept_prob == 0.0 and after.diverging
     assert np.isfinite(after.energy) and np.isfinite(after.adapt_state.step_size)
-
-
-def test_the_step_shrinks_where_trajectories_diverge() -> None:
-    after = {}
-    for prob in (0.0, 1.0):
-        after[prob] = Adaptation.first(1, is_dense=True)
-        for _ in range(10):
-            after[prob] = after[prob].learned(
-                jnp.zeros(1), jnp.eye(1), jnp.array(prob), jnp.array([True])
-            )
-    assert after[0.0].trial < after[0.0].step_size < FIRST_STEP_SIZE
-    assert after[1.0].trial > FIRST_STEP_SIZE and after[1.0].step_size > FIRST_STEP_SIZE
 
 
 def test_a_chain_starts_at_the_most_probable_of_some_values() -> None:
