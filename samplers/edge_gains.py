@@ -90,14 +90,21 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
     graph = _Evaluated.of(conditional, point)
     if graph is None or not len(log_odds):
         return log_odds
-    if len(log_odds) <= MAX_REFINED:
-        gains = _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
-    else:
-        first = _first_order_gains(conditional, graph)[pairs]
-        _, chosen = jax.lax.top_k(jnp.where(graph.edges[pairs], jnp.inf, first), MAX_REFINED)
-        refined = _low_rank_gains(conditional, graph, *(jnp.asarray(end)[chosen] for end in pairs))
-        gains = jnp.minimum(first, 0.0).at[chosen].set(refined)
+    with jax.default_matmul_precision("highest"):  # 32 bits: JAX leaves out half of them on a GPU
+        gains = _gains(conditional, graph, pairs)
     return conditional.evidence_power * _of_active(conditional, point, gains) + log_odds
+
+
+def _gains(
+    conditional: Conditional, graph: _Evaluated, pairs: tuple[np.ndarray, np.ndarray]
+) -> Array:
+    """Of the evidence, by low rank; with many edges those that seem to gain most, and that are."""
+    if len(pairs[0]) <= MAX_REFINED:
+        return _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
+    first = _first_order_gains(conditional, graph)[pairs]
+    _, chosen = jax.lax.top_k(jnp.where(graph.edges[pairs], jnp.inf, first), MAX_REFINED)
+    refined = _low_rank_gains(conditional, graph, *(jnp.asarray(end)[chosen] for end in pairs))
+    return jnp.minimum(first, 0.0).at[chosen].set(refined)
 
 
 def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:

@@ -65,7 +65,7 @@ import structbo
 after, modules = dict(jax.config.values), list(sys.modules)
 jax.config.update("jax_num_cpu_devices", 2)  # an error when the backend is running
 changed = [name for name in after if name in before and before[name] != after[name]]
-print(json.dumps({"changed": changed, "modules": modules, "devices": jax.device_count()}))
+print(json.dumps({"changed": changed, "modules": modules, "devices": jax.device_count("cpu")}))
 """)
 
 
