@@ -36,6 +36,9 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         sites = {site: value for site, value in sites.items() if site not in hidden}
     labels: dict[str, list[str]] = {}
     for name, (draws, pairs) in indicators.items():
+        if not pairs:  # of one variable; NumPy 2.5.2 has no quantiles of nothing
+            sites.pop(name, None)
+            continue
         ends = posterior.directions if name == "together" else posterior.names
         # ArviZ 1.x takes quantiles, which booleans do not have.
         sites[name], labels[name] = draws.astype(float), pair_labels(ends, pairs)

@@ -68,7 +68,7 @@ print(json.dumps(Program(jnp.linalg.cholesky)(4.0 * np.eye(2, dtype="float32")).
 def output_of_a_process(program: str, folder: Path) -> list[str]:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JAX_")}
     done = subprocess.run(
-        [sys.executable, "-c", program, str(folder)],
+        [sys.executable, "-P", "-c", program, str(folder)],
         env=environment,
         check=True,
         capture_output=True,
