@@ -15,7 +15,7 @@ from structbo.models.arguments import checked_count
 from structbo.models.likelihood import Model
 from structbo.models.upstream import prototype_trace
 from structbo.samplers.adaptation import NUM_EARLY, Adaptation
-from structbo.samplers.orbits import Orbit, Product, Spread, orbit_moves
+from structbo.samplers.orbits import Orbit, Product, Spread, Translation, orbit_moves
 from structbo.samplers.structure_block import Block
 
 EARLY_STEPS = 3
@@ -28,7 +28,7 @@ HELD_AT = "held_at"
 MAY_BE_ALIKE = "may_be_alike"
 """What a site's ``infer`` says of numbers whose spread moves as one."""
 MULTIPLIES = "multiplies"
-"""In a site's ``infer``: the site whose numbers it multiplies, which move with it."""
+"""In a site's ``infer``: the site whose numbers it multiplies, which move with it, or stay."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 LENGTH = 4.0
@@ -89,7 +89,7 @@ class Hamiltonian(Block):
     A trajectory has small steps where numbers that may be alike are nearly so, and where little but
     the products of a factor and other numbers is known. After each one, the spreads of sites of
     ``infer={"may_be_alike": True}`` move, and sites of ``infer={"multiplies": name}`` with those
-    that they multiply, see `orbit_moves`.
+    that they multiply and by themselves, see `orbit_moves`.
 
     Args:
         model: the NumPyro model.
@@ -250,7 +250,7 @@ def _held(trace: Any, z: dict[str, Array]) -> tuple[dict[str, Array], dict[str, 
 
 
 def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
-    """Of numbers that may be alike, and of factors with the numbers that they multiply."""
+    """Of numbers that may be alike, and of factors, alone and with what they multiply."""
     orbits: list[Orbit] = []
     for name in names:
         infer, size = trace[name]["infer"], int(np.size(trace[name]["value"]))
@@ -266,6 +266,7 @@ def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
             factor, of = (biject_to(trace[site]["fn"].support) for site in (name, numbers))
             size = int(np.size(trace[numbers]["value"]))
             orbits.append(Product((name, numbers), (factor, of), freedom=size))
+            orbits.append(Translation((name,)))
     return tuple(orbits)
 
 

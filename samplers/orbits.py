@@ -10,8 +10,10 @@ from jax import Array
 from jax.typing import ArrayLike
 from numpyro.distributions.transforms import Transform
 
-NUM_MOVES = 6
+NUM_MOVES = 9
 """In a row; each costs an evaluation of the density, and there is one more."""
+LARGEST_TRANSLATION = 4.5
+"""A scale of which nothing is known but its prior may be anywhere within orders of magnitude."""
 
 Values = dict[str, Array]
 """Those of sites, mapped to the real numbers."""
@@ -22,8 +24,11 @@ class Orbit(ABC):
 
     sites: tuple[str, ...]
     """Those that it moves, by name."""
-    freedom: int
-    """Of how many numbers it changes the scale, which is known the better, the more they are."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[float, float]:
+        """The least and the largest size of shifts that may fit."""
 
     @abstractmethod
     def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
@@ -53,6 +58,10 @@ class Spread(Orbit):
     sites: tuple[str]
     freedom: int
 
+    @property
+    def sizes(self) -> tuple[float, float]:
+        return _sizes_of_scales(self.freedom)
+
     def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
         (site,) = self.sites
         mean = values[site].mean()
@@ -77,6 +86,10 @@ class Product(Orbit):
     transforms: tuple[Transform, Transform]
     freedom: int
 
+    @property
+    def sizes(self) -> tuple[float, float]:
+        return _sizes_of_scales(self.freedom)
+
     def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
         (factor, numbers), (of_factor, of_numbers) = self.sites, self.transforms
         old, new = values[factor], values[factor] + shift
@@ -92,6 +105,33 @@ class Product(Orbit):
         return {**values, factor: new, numbers: moved}, log_volume
 
 
+@dataclass(frozen=True)
+class Translation(Orbit):
+    """One number by itself, on the real numbers.
+
+    Where the data say next to nothing of a number, as of the stretch of a component without
+    variance, it has its prior, whose tail may be longer than trajectories.
+
+    Args:
+        sites: the name of the number.
+    """
+
+    sites: tuple[str]
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        return 1.0, LARGEST_TRANSLATION
+
+    def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
+        (site,) = self.sites
+        return {**values, site: values[site] + shift}, jnp.zeros_like(shift)
+
+
+def _sizes_of_scales(freedom: int) -> tuple[float, float]:
+    """The scale of so many numbers is known the better, the more they are."""
+    return freedom**-0.5, 1.0
+
+
 def orbit_moves(
     key: Array,
     potential: Callable[[Values], Array],
@@ -101,8 +141,7 @@ def orbit_moves(
 ) -> Values:
     """Some Metropolis-Hastings moves, each along one of the orbits, which take turns.
 
-    Shifts are of sizes between the width that the scale of so many normal numbers has and one, so
-    that some of them fit.
+    Shifts are of all sizes between the least and the largest of an orbit, so that some of them fit.
 
     Args:
         key: a JAX random key.
@@ -127,13 +166,13 @@ def orbit_moves(
         (True, 1.0)
     """
     keys = jax.random.split(key, NUM_MOVES + 1)
-    freedom = jnp.array([float(orbit.freedom) for orbit in orbits])
+    least, largest = jnp.array([orbit.sizes for orbit in orbits]).T
 
     def move(k: Array, state: tuple[Values, Array]) -> tuple[Values, Array]:
         values, height = state
         key_size, key_shift, key_accept = jax.random.split(keys[k], 3)
         turn = k % len(orbits)
-        size = freedom[turn] ** (-0.5 * jax.random.uniform(key_size))
+        size = least[turn] * (largest[turn] / least[turn]) ** jax.random.uniform(key_size)
         # The first move only finds the height of the start.
         goes = (k > 0) & jnp.stack([*map(jnp.asarray, is_free)])[turn]
         shift = jnp.where(goes, size * jax.random.normal(key_shift), 0.0)

@@ -15,7 +15,7 @@ from scipy import stats
 from structbo.models import AdditiveGP, AlikeLogNormal, Residual
 from structbo.samplers import Hamiltonian
 from structbo.samplers.hamiltonian import MAY_BE_ALIKE, MULTIPLIES
-from structbo.samplers.orbits import Product, Spread, orbit_moves
+from structbo.samplers.orbits import Product, Spread, Translation, orbit_moves
 from structbo.samplers.structure_block import ENDLESS
 
 NOTHING = jnp.zeros((2, 2))
@@ -126,6 +126,24 @@ def test_factors_have_their_distribution_given_the_products(name: str) -> None:
     assert stats.kstest(known, "uniform").pvalue > 0.01
 
 
+def test_single_numbers_have_their_distribution() -> None:
+    """Of log odds, whose tails are long; another number is left alone."""
+    orbit = Translation(("a",))
+
+    def potential(values: dict[str, jax.Array]) -> jax.Array:
+        return -dist.Logistic(0.0, 3.0).log_prob(values["a"])
+
+    def chain(key: jax.Array) -> dict[str, jax.Array]:
+        def step(k: jax.Array, values: dict[str, jax.Array]) -> dict[str, jax.Array]:
+            return orbit_moves(jax.random.fold_in(key, k), potential, values, [orbit], [True])
+
+        return jax.lax.fori_loop(0, NUM_STEPS, step, {"a": jnp.array(2.0), "b": jnp.array(1.0)})
+
+    ends = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), NUM_CHAINS))
+    assert stats.kstest(ends["a"], stats.logistic(0.0, 3.0).cdf).pvalue > 0.01
+    np.testing.assert_array_equal(ends["b"], 1.0)
+
+
 def alike(X: jax.Array, *, is_marked: bool = True) -> None:
     prior = AlikeLogNormal(jnp.zeros(12), jnp.array([0.0, 0.95]))
     numpyro.sample("a", prior, infer={MAY_BE_ALIKE: is_marked})
@@ -142,6 +160,13 @@ def ridge(X: jax.Array, *, is_marked: bool = True) -> None:
     numbers = numpyro.sample("b", dist.LogNormal(0.0, 1.0).expand([3]).to_event(1))
     log_products = jnp.log(factor * numbers)
     numpyro.factor("data", dist.Normal(LOG_PRODUCTS, 0.01).log_prob(log_products).sum())
+
+
+def unknown(X: jax.Array) -> None:
+    """Nothing is known of a factor but its prior, and much of the numbers that it multiplies."""
+    numpyro.sample("a", dist.Pareto(1.0, 1.0), infer={MULTIPLIES: "b"})
+    numbers = numpyro.sample("b", dist.LogNormal(0.0, 1.0).expand([3]).to_event(1))
+    numpyro.factor("data", dist.Normal(LOG_PRODUCTS, 0.01).log_prob(jnp.log(numbers)).sum())
 
 
 def unmarked_ridge(X: jax.Array) -> None:
@@ -201,16 +226,8 @@ def test_a_chain_goes_along_a_ridge() -> None:
     """Log products p are nearly known, so that the factor c has a density of the factor's prior
     times that of three log numbers, p - log c, which are normal.
     """
-    kernel = Hamiltonian(ridge)
     start = {"a": jnp.array(1.1), "b": jnp.exp(LOG_PRODUCTS) / 1.1}
-    state = kernel.init(jax.random.key(3), 200, start, (NOTHING,), {})
-
-    def step(state: Any, _: None) -> tuple[Any, jax.Array]:
-        state = kernel.sample(state, (NOTHING,), {})
-        return state, jnp.log(state.z["a"])
-
-    _, log_factors = jax.jit(lambda s: jax.lax.scan(step, s, length=3200))(state)
-    kept = np.asarray(log_factors)[200:]
+    kept = log_factors_of_a_chain(ridge, start)
     log_factor = np.linspace(0.0, 8.0, 80_001)
     heights = -log_factor - 0.5 * ((np.asarray(LOG_PRODUCTS)[:, None] - log_factor) ** 2).sum(0)
     weights = np.exp(heights) / np.exp(heights).sum()
@@ -219,6 +236,29 @@ def test_a_chain_goes_along_a_ridge() -> None:
     num_effective = float(effective_sample_size(kept[None]))
     assert num_effective > 600
     assert abs(kept.mean() - mean) < 4.0 * deviation / np.sqrt(num_effective)
+
+
+def log_factors_of_a_chain(model: Any, start: dict[str, jax.Array]) -> np.ndarray:
+    kernel = Hamiltonian(model)
+    state = kernel.init(jax.random.key(3), 200, start, (NOTHING,), {})
+
+    def step(state: Any, _: None) -> tuple[Any, jax.Array]:
+        state = kernel.sample(state, (NOTHING,), {})
+        return state, jnp.log(state.z["a"])
+
+    _, log_factors = jax.jit(lambda s: jax.lax.scan(step, s, length=3200))(state)
+    return np.asarray(log_factors)[200:]
+
+
+def test_a_factor_of_which_nothing_is_known_goes_far() -> None:
+    """The logarithm of one from Pareto's distribution is exponential."""
+    start = {"a": jnp.array(1.1), "b": jnp.exp(LOG_PRODUCTS)}
+    kept = log_factors_of_a_chain(unknown, start)
+    is_far = kept > 3.0
+    num_effective = float(effective_sample_size(1.0 * is_far[None]))
+    assert num_effective > 2000  # trajectories alone: 1,155
+    assert abs(kept.mean() - 1.0) < 4.0 / np.sqrt(num_effective)
+    assert abs(is_far.mean() - np.exp(-3.0)) < 4.0 * np.sqrt(np.exp(-3.0) / num_effective)
 
 
 def test_a_factor_is_one_number() -> None:
