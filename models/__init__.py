@@ -23,6 +23,7 @@ from structbo.models.priors import (
     LogNormalAbove,
     component_lengthscale,
     dimension_scaled,
+    independent_lengthscale,
 )
 from structbo.models.structures import (
     ActiveBernoulli,
@@ -106,6 +107,7 @@ __all__ = [
     "edges",
     "elimination_width",
     "fully_dependent",
+    "independent_lengthscale",
     "least_alpha",
     "main_effects",
     "matern32",

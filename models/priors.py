@@ -84,8 +84,30 @@ def component_lengthscale(num_dims: int) -> AlikeLogNormal:
         >>> round(float(np.exp(component_lengthscale(40).loc[0])), 3)
         1.0
     """
-    median_log = np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10)
-    return AlikeLogNormal(jnp.full(num_dims, median_log), SIMILARITIES)
+    return AlikeLogNormal(jnp.full(num_dims, _median_log(num_dims)), SIMILARITIES)
+
+
+def independent_lengthscale(num_dims: int) -> dist.LogNormal:
+    """The prior for a search for the most probable lengthscales; one tells nothing of the others.
+
+    Where lengthscales may be alike, as in `component_lengthscale`, all become short at the price of
+    one. With few observations that is where such a search ends: at a function that is all noise.
+
+    Args:
+        num_dims: the number of dimensions D.
+
+    Returns:
+        ``LogNormal(log(0.5) + log(max(D, 10) / 10) / 2, 1)``.
+
+    Example:
+        >>> round(float(np.exp(independent_lengthscale(40).loc)), 3)
+        1.0
+    """
+    return dist.LogNormal(_median_log(num_dims), 1.0)
+
+
+def _median_log(num_dims: int) -> float:
+    return float(np.log(0.5) + 0.5 * np.log(max(num_dims, 10) / 10))
 
 
 def dimension_scaled(

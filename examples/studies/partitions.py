@@ -29,7 +29,7 @@ from scipy.stats import qmc
 
 import structbo as sb
 from structbo.draws import bag_of_models, maximum_likelihood, model_mcmc
-from structbo.models import AdditiveGP, UniformPartition, partitions
+from structbo.models import AdditiveGP, UniformPartition, independent_lengthscale, partitions
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -40,6 +40,7 @@ NUM_DIMS, NUM_POINTS, NUM_MODELS = 10, 50, 200
 STEPS = np.arange(NUM_MODELS) + 1
 LENGTH = {"num_warmup": 50, "num_samples": NUM_MODELS - 50, "num_chains": 1}
 TRUTH = {"lengthscale": jnp.full(NUM_DIMS, 1.0), "outputscale": 1.0, "noise": 1e-4}
+MODEL = AdditiveGP(partitions(), lengthscale=independent_lengthscale)
 METHODS = ("joint posterior", "model MCMC", "bag of models")
 RESULTS = Path(__file__).parent / "results"
 
@@ -50,25 +51,25 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     # Not the seed of the methods: with that the first model of the bag would be the truth.
     key_labels, key_y = jax.random.split(jax.random.key(1000 + seed))
     labels = UniformPartition(NUM_DIMS).sample(key_labels)
-    model = handlers.substitute(AdditiveGP(partitions()), TRUTH | {"labels": labels})
+    model = handlers.substitute(MODEL, TRUTH | {"labels": labels})
     return X, np.asarray(handlers.seed(model, key_y)(X)), np.asarray(labels)
 
 
-def run(model: AdditiveGP, seed: int) -> list[dict]:
+def run(seed: int) -> list[dict]:
     """One row per method, with the distance of the best model so far from the truth.
 
     It is the maximized log likelihood below that of the truth, relative to the latter.
     """
     X, y, truth = problem(seed)
-    posterior = sb.fit(model, X, y, **LENGTH, seed=seed, show_progress_bar=False)
-    chain = model_mcmc(model, X, y, num_models=NUM_MODELS, seed=seed)
-    bag = bag_of_models(model, X, y, num_models=NUM_MODELS, seed=seed)
+    posterior = sb.fit(MODEL, X, y, **LENGTH, seed=seed, show_progress_bar=False)
+    chain = model_mcmc(MODEL, X, y, num_models=NUM_MODELS, seed=seed)
+    bag = bag_of_models(MODEL, X, y, num_models=NUM_MODELS, seed=seed)
     draws = posterior.draws["labels"][0]
     visited = (draws, ""), (chain.labels, chain.num_evaluations), (bag.labels, bag.num_evaluations)
 
     known = {tuple(fit.values["labels"].tolist()): fit for fit in chain.fits + bag.fits}
     for labels in {tuple(one) for one in [*draws.tolist(), truth.tolist()]} - set(known):
-        known[labels] = maximum_likelihood(model, X, y, {"labels": labels})
+        known[labels] = maximum_likelihood(MODEL, X, y, {"labels": labels})
     target, rows = known[tuple(truth.tolist())].log_likelihood, []
     for method, (labels, num_evaluations) in zip(METHODS, visited, strict=True):
         best = np.maximum.accumulate([known[tuple(one)].log_likelihood for one in labels.tolist()])
@@ -104,9 +105,9 @@ def write(rows: list[dict]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10)
-    runs, model, rows = parser.parse_args().runs, AdditiveGP(partitions()), []
+    runs, rows = parser.parse_args().runs, []
     for seed in range(runs):
-        rows += run(model, seed)
+        rows += run(seed)
         write(rows)
     for method in METHODS:
         ours = [row for row in rows if row["method"] == method]

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from structbo.data import checked_data
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.partition_search import random_groups
-from structbo.models import AdditiveGP, least_alpha, partitions, projections
+from structbo.models import (
+    AdditiveGP,
+    independent_lengthscale,
+    least_alpha,
+    partitions,
+    projections,
+)
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
 
@@ -118,7 +124,8 @@ def projection_pursuit(scale: float) -> AdditiveGP:
     Args:
         scale: standard deviation of the elements of W around the identity.
     """
-    return AdditiveGP(projections(partial(_near_identity, scale=scale), partitions()))
+    structure = projections(partial(_near_identity, scale=scale), partitions())
+    return AdditiveGP(structure, lengthscale=independent_lengthscale)
 
 
 def _near_identity(num_dims: int, scale: float) -> dist.Distribution:

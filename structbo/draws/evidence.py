@@ -82,7 +82,8 @@ def maximum_likelihood(
     model and padded size of the data.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``. Of an `AdditiveGP`, lengthscales
+            should not be alike, see `independent_lengthscale`.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
         structure: values of the sites that are given, all discrete ones among them.
@@ -101,9 +102,10 @@ def maximum_likelihood(
         Gardner et al. 2017, eq. (5) and (6).
 
     Example:
-        >>> from structbo.models import AdditiveGP, partitions
+        >>> from structbo.models import AdditiveGP, independent_lengthscale, partitions
         >>> X = np.linspace(0.0, 1.0, 8)[:, None]
-        >>> fit = maximum_likelihood(AdditiveGP(partitions()), X, X[:, 0], {"labels": [0]})
+        >>> model = AdditiveGP(partitions(), lengthscale=independent_lengthscale)
+        >>> fit = maximum_likelihood(model, X, X[:, 0], {"labels": [0]})
         >>> fit.num_parameters, fit.bic < -20.0
         (3, True)
     """

@@ -18,7 +18,13 @@ from structbo.draws import (
     step_seed,
 )
 from structbo.draws.direction_search import projection_pursuit
-from structbo.models import AdditiveGP, Model, fully_dependent, projections
+from structbo.models import (
+    AdditiveGP,
+    Model,
+    fully_dependent,
+    independent_lengthscale,
+    projections,
+)
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.models.precision import double_precision
@@ -265,7 +271,10 @@ def rembo(
         direction,
         seed=seed,
         model=AdditiveGP(
-            projections(partial(_standard_normal, num_directions=num_directions), fully_dependent())
+            projections(
+                partial(_standard_normal, num_directions=num_directions), fully_dependent()
+            ),
+            lengthscale=independent_lengthscale,
         ),
         criterion=UCB(GroupLog(num_directions) if beta is None else beta),
         fitter=partial(most_likely, given={"W": W}),

@@ -8,7 +8,13 @@ from jax.typing import ArrayLike
 from structbo.acquisition import Criterion
 from structbo.data import Direction
 from structbo.draws import Cycle, Fitted, Fitter, maximum_likelihood, partition_search
-from structbo.models import AdditiveGP, Model, fully_dependent, partitions
+from structbo.models import (
+    AdditiveGP,
+    Model,
+    fully_dependent,
+    independent_lengthscale,
+    partitions,
+)
 from structbo.models.arguments import checked_count
 from structbo.models.arrays import FloatArray
 from structbo.optimizer import Optimizer
@@ -77,9 +83,11 @@ def best_of_bag(
 
 def dependent_model(categorical: tuple[int, ...]) -> AdditiveGP:
     """One component over all dimensions."""
-    return AdditiveGP(fully_dependent(), categorical=categorical)
+    lengthscale = independent_lengthscale
+    return AdditiveGP(fully_dependent(), lengthscale=lengthscale, categorical=categorical)
 
 
 def partition_model(categorical: tuple[int, ...]) -> AdditiveGP:
     """One component per block of a partition."""
-    return AdditiveGP(partitions(), categorical=categorical)
+    lengthscale = independent_lengthscale
+    return AdditiveGP(partitions(), lengthscale=lengthscale, categorical=categorical)

@@ -6,11 +6,13 @@ import jax
 import numpy as np
 import pytest
 from recipe_runs import STAR, Call, made, run
+from scipy.stats import qmc
 
 from structbo import recipes
 from structbo.acquisition import UCB, ActiveVariables
 from structbo.draws import latent_sites, partition_search
 from structbo.models import outer_box_ratio
+from structbo.recipes.refitting import most_likely, partition_model
 
 
 @pytest.mark.usefixtures("unlearned")
@@ -112,3 +114,15 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
     assert {value.shape for value in labels} == {(3, 3)}
     assert starts[0] is None
     np.testing.assert_array_equal(starts[1:], [value[-1] for value in labels[:-1]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_search_for_the_likeliest_does_not_end_at_noise(seed: int) -> None:
+    """Of 20 values of a sum over ten parameters; as noise they would have lengthscales near zero,
+    to which those that may be alike go together.
+    """
+    X = qmc.Sobol(10, seed=seed).random_base2(5)[:20]
+    y = np.cos(5.0 * X).sum(1)
+    y = (y - y.mean()) / y.std()
+    (values,) = most_likely(partition_model(()), X, y, seed, given={"labels": np.arange(10)})
+    assert np.min(values["lengthscale"]) > 0.05
