@@ -25,7 +25,7 @@ from structbo.maximizers.junction_tree import (
     table_bytes,
     triangulate,
 )
-from structbo.maximizers.maximizer import Function, Maximizer, is_additive, ranked
+from structbo.maximizers.maximizer import Function, Maximizer, evaluate, is_additive, ranked
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
     coarse_to_fine,
@@ -174,7 +174,7 @@ def maximize_additive(
             # From a corner: a start inside would move points of the grid, for which the bound
             # holds.
             x, value = solve(tree, jnp.zeros(num_dims), points, width)
-            if starts and float(function(starts[0][None])[0]) > value:
+            if starts and float(evaluate(function, starts[0][None])[0]) > value:
                 x, value = solve(tree, starts[0], points, width)
             if num_grid is not None or points >= _COARSE:
                 return Maximum(np.asarray(x), value, tree.treewidth, True, value, points)
@@ -203,7 +203,7 @@ def maximize_additive(
 def _best_first(function: AdditiveFunction, levels: Levels, points: np.ndarray) -> list[Array]:
     """The legal points nearest to points (D,) or (S, D), best first."""
     legal = jax.vmap(levels.nearest)(jnp.atleast_2d(jnp.asarray(points)))
-    return list(legal[jnp.argsort(-function(legal))])
+    return list(legal[jnp.argsort(-evaluate(function, legal))])
 
 
 @partial(jax.jit, static_argnums=2)

@@ -6,7 +6,7 @@ import numpy as np
 import numpyro.distributions as dist
 import pytest
 
-from structbo import fit, suggest
+from structbo import fit, recipes, suggest
 from structbo.acquisition import CRITERIA, UCB, AdditiveUCB, Criterion
 from structbo.batches import BATCH_STRATEGIES
 from structbo.models import AdditiveGP, edges, main_effects
@@ -68,6 +68,19 @@ def test_another_beta_compiles_nothing(compiled: Compiled):
 def test_every_criterion_compiles_once(compiled: Compiled, criterion: Criterion | str):
     propose(12, 0, criterion, "believer")
     assert compiled(lambda: propose(14, 1, criterion, "believer")) == []
+
+
+def test_message_passing_compiles_once(compiled: Compiled):
+    """Of one graph, which this recipe keeps for 25 observations."""
+    optimizer = recipes.add_gp_ucb(SPACE, group_size=1, num_initial=4)
+
+    def ask_and_tell() -> None:
+        trial = optimizer.ask()
+        optimizer.tell(trial, float(np.sin(6.0 * trial.params["a"]) + trial.params["b"]))
+
+    for _ in range(5):
+        ask_and_tell()
+    assert compiled(ask_and_tell) == []
 
 
 @pytest.mark.nightly
