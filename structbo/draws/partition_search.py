@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
+from numpyro.distributions import Distribution
 
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.models.arrays import FloatArray
@@ -129,11 +130,16 @@ def bag_of_models(
     keys = jax.random.split(jax.random.key(seed), num_models)
     with double_precision():
         bag = (
-            np.asarray(jax.vmap(space.prior.sample)(keys))
+            np.asarray(_drawn(space.prior, keys))
             if group_size is None
             else random_groups(keys, space.X.shape[1], group_size)
         )
     return space.search(list(bag))
+
+
+@jax.jit
+def _drawn(prior: Distribution, keys: Array) -> Array:
+    return jax.vmap(prior.sample)(keys)
 
 
 def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int32]:

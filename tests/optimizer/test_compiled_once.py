@@ -9,7 +9,8 @@ import pytest
 from structbo import fit, recipes, suggest
 from structbo.acquisition import CRITERIA, UCB, AdditiveUCB, Criterion
 from structbo.batches import BATCH_STRATEGIES
-from structbo.models import AdditiveGP, edges, main_effects
+from structbo.draws import bag_of_models
+from structbo.models import AdditiveGP, edges, independent_lengthscale, main_effects, partitions
 from structbo.posterior import Posterior
 
 Compiled = Callable[[Callable[[], object]], list[str]]
@@ -81,6 +82,17 @@ def test_message_passing_compiles_once(compiled: Compiled):
     for _ in range(5):
         ask_and_tell()
     assert compiled(ask_and_tell) == []
+
+
+def test_a_second_bag_compiles_nothing(compiled: Compiled):
+    """Of partitions from the prior, whose blocks are drawn one by one."""
+
+    def search(num_points: int, seed: int) -> None:
+        model = AdditiveGP(partitions(), lengthscale=independent_lengthscale)
+        bag_of_models(model, X[:num_points], Y[:num_points], num_models=3, seed=seed)
+
+    assert "_drawn" in compiled(lambda: search(12, 0))
+    assert compiled(lambda: search(14, 1)) == []
 
 
 @pytest.mark.nightly
