@@ -203,7 +203,7 @@ def maximize_additive(
 def _best_first(function: AdditiveFunction, levels: Levels, points: np.ndarray) -> list[Array]:
     """The legal points nearest to points (D,) or (S, D), best first."""
     legal = jax.vmap(levels.nearest)(jnp.atleast_2d(jnp.asarray(points)))
-    return list(legal[jnp.argsort(-evaluate(function, legal))])
+    return list(ranked(partial(evaluate, function), legal))
 
 
 @partial(jax.jit, static_argnums=2)
