@@ -12,9 +12,11 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import checked_count
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.precision import is_double
+from structbo.models.foundation.values import Value
 from structbo.models.kernels import (
     KERNELS,
     Kernel,
@@ -23,11 +25,9 @@ from structbo.models.kernels import (
     squared_exponential,
 )
 from structbo.models.likelihood import MarginalGP
-from structbo.models.precision import is_double
 from structbo.models.priors import AlikeLogNormal, LogNormalAbove, component_lengthscale
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
-from structbo.models.values import Value
 
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 

@@ -16,7 +16,7 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.models.arguments import check_vector, checked_count, checked_edges
+from structbo.models.foundation.arguments import check_vector, checked_count, checked_edges
 from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 
 Carry = TypeVar("Carry")

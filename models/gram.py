@@ -19,8 +19,8 @@ import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 
-from structbo.models.accelerator import has_accelerator
 from structbo.models.decomposition import is_component
+from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 

@@ -6,11 +6,11 @@ import jax
 import numpy as np
 from numpyro import handlers
 
-from structbo.models.compilation import remembered
+from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.precision import double_precision
+from structbo.models.foundation.program import Program
+from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model
-from structbo.models.precision import double_precision
-from structbo.models.program import Program
-from structbo.models.upstream import latent_sample_sites, prototype_trace
 
 SEED = 2**31 - 1
 """For values that do not count: not 0, which is the default for those that do."""

@@ -23,10 +23,10 @@ from jax.errors import (
     TracerIntegerConversionError,
 )
 
-from structbo.models.arguments import checked_count, is_concrete
 from structbo.models.decomposition import Decomposition, Structure
-from structbo.models.upstream import Messenger
-from structbo.models.values import Value
+from structbo.models.foundation.arguments import checked_count, is_concrete
+from structbo.models.foundation.upstream import Messenger
+from structbo.models.foundation.values import Value
 
 VALUE_IS_TRACED = (
     ConcretizationTypeError,

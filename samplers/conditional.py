@@ -18,9 +18,9 @@ import numpy as np
 from jax import Array
 from numpyro import handlers
 
-from structbo.models.accelerator import where_needed
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
+from structbo.models.foundation.accelerator import where_needed
 from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.samplers.dependence import dependent_outputs

@@ -9,9 +9,9 @@ from numpyro.distributions import Distribution
 from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
 from structbo.models.prototype import prior_trace
-from structbo.models.upstream import latent_sample_sites
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.hamiltonian import Hamiltonian

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 from jax import Array
 
-from structbo.models.upstream import Literal
+from structbo.models.foundation.upstream import Literal
 
 
 def dependent_outputs(function: Callable[[Array], Any], value: Array) -> Any:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.models.accelerator import has_accelerator
+from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.structures.edge_matrix import EdgeBernoulli
 from structbo.samplers.conditional import (
     Components,

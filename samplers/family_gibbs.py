@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.structures.families import DIVIDER
 from structbo.models.supports import Family
-from structbo.models.upstream import latent_sample_sites, prototype_trace
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.registry import BLOCKS, Blocks, block_of, is_reversible
 from structbo.samplers.structure_block import (

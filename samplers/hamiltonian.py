@@ -11,9 +11,9 @@ from jax.flatten_util import ravel_pytree
 from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
 
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.upstream import prototype_trace
 from structbo.models.likelihood import Model
-from structbo.models.upstream import prototype_trace
 from structbo.samplers.adaptation import NUM_EARLY, Adaptation
 from structbo.samplers.orbits import Orbit, Product, Spread, Translation, orbit_moves
 from structbo.samplers.structure_block import Block

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.models.accelerator import where_needed
+from structbo.models.foundation.accelerator import where_needed
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Conditional, Point
 from structbo.samplers.edge_gains import flip_gains

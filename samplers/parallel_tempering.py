@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from numpyro import handlers
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.models.arguments import checked_count, is_integer
+from structbo.models.foundation.arguments import checked_count, is_integer
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler

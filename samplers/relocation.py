@@ -6,7 +6,7 @@ from jax import Array
 from numpyro.infer import Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.models.upstream import with_conditioning
+from structbo.models.foundation.upstream import with_conditioning
 
 
 def relocated(

@@ -12,8 +12,8 @@ from numpyro.distributions.constraints import Constraint
 from numpyro.handlers import condition
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
-from structbo.models.upstream import latent_sample_sites
 from structbo.samplers.conditional import Conditional
 
 ENDLESS = 2**30

@@ -3,7 +3,7 @@
 from structbo import acquisition, batches, integrations, maximizers, models, recipes, samplers
 from structbo.data import Trial
 from structbo.draws import default_model
-from structbo.models.kept_programs import keep_programs
+from structbo.models.foundation.kept_programs import keep_programs
 from structbo.optimizer import (
     Optimizer,
     Result,

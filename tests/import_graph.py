@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 FLOORS = ("models", "samplers", "structbo")
 ROOMS = (
+    "models.foundation",
     "models",
     "samplers.kdpp",
     "samplers",

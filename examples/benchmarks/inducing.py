@@ -29,8 +29,8 @@ from scipy.stats import norm
 from structbo.data import Data
 from structbo.draws import Chain, condition, default_model, likelihood_of, sweeps_per_draw
 from structbo.models import AdditiveGP
+from structbo.models.foundation.precision import double_precision
 from structbo.models.likelihood import NUM_INDUCING
-from structbo.models.precision import double_precision
 
 CASES = ["10,1000,3", "10,2000,2", "10,5000,0"]
 RESULTS = Path(__file__).parent / "results" / "inducing.csv"

@@ -25,7 +25,7 @@ from numpyro.infer import Gibbs
 
 import structbo as sb
 from structbo.maximizers import MultiStart
-from structbo.models.program import Program
+from structbo.models.foundation.program import Program
 from structbo.samplers import Hamiltonian, InformedEdges
 
 NUM_ASKS = 6

@@ -34,7 +34,7 @@ from runs import Runs
 
 from structbo.data import Data
 from structbo.draws import Chain
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, Sampler, default_sampler
 from structbo.samplers import ParallelTempering as Tempering
 

@@ -9,8 +9,8 @@ from posterior_model import MODEL
 
 from structbo.data import Data
 from structbo.draws import Draws, condition
-from structbo.models.compilation import compiled
-from structbo.models.precision import double_precision
+from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.precision import double_precision
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 SITES = ("rho", "kappa", "noise", "outputscale", "lengthscale")

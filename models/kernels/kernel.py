@@ -12,7 +12,7 @@ from jax import Array
 from jax.scipy.linalg import solve_triangular
 from jax.tree_util import register_dataclass
 
-from structbo.models.values import Value
+from structbo.models.foundation.values import Value
 
 NUM_NODES = 64
 """Nodes of the unit interval by which functions are drawn, enough for lengthscales above 0.03."""

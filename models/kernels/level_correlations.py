@@ -8,7 +8,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 
-from structbo.models.arguments import check_positive, checked_count
+from structbo.models.foundation.arguments import check_positive, checked_count
 from structbo.models.kernels.kernel import Kernel
 
 

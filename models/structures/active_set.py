@@ -21,16 +21,16 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import check_vector, checked_count
 from structbo.models.decomposition import Decomposition
+from structbo.models.foundation.arguments import check_vector, checked_count
+from structbo.models.foundation.upstream import validate_sample
+from structbo.models.foundation.values import Value
 from structbo.models.structures.indicators import (
     checked_probabilities,
     log_probability,
     probability_site,
 )
 from structbo.models.supports import active_set
-from structbo.models.upstream import validate_sample
-from structbo.models.values import Value
 
 
 class ActiveBernoulli(dist.Distribution):

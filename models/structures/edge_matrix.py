@@ -15,8 +15,10 @@ from jax.scipy.special import logit
 from jax.typing import ArrayLike
 from numpy.typing import NDArray
 
-from structbo.models.arguments import checked_count, is_concrete
 from structbo.models.decomposition import Decomposition, flip_edge, pairs
+from structbo.models.foundation.arguments import checked_count, is_concrete
+from structbo.models.foundation.upstream import validate_sample
+from structbo.models.foundation.values import Value
 from structbo.models.graphs import elimination_width
 from structbo.models.structures.indicators import (
     checked_probabilities,
@@ -24,8 +26,6 @@ from structbo.models.structures.indicators import (
     probability_site,
 )
 from structbo.models.supports import adjacency
-from structbo.models.upstream import validate_sample
-from structbo.models.values import Value
 
 
 class EdgeBernoulli(dist.Distribution):

@@ -16,11 +16,11 @@ from jax.typing import ArrayLike
 from numpyro.distributions import constraints
 from numpyro.handlers import scope
 
-from structbo.models.arguments import is_concrete
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.foundation.arguments import is_concrete
+from structbo.models.foundation.values import Value
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.supports import Family
-from structbo.models.values import Value
 
 DIVIDER = "."
 """Between the name of a family and those of its sites; a slash is a path in ArviZ."""

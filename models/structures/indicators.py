@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import is_concrete
+from structbo.models.foundation.arguments import is_concrete
 
 
 def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Array:

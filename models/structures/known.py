@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 
 from structbo.models.decomposition import Decomposition
-from structbo.models.values import Value
+from structbo.models.foundation.values import Value
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from jax.typing import ArrayLike
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import Transform
 
-from structbo.models.arguments import check_positive
+from structbo.models.foundation.arguments import check_positive
 from structbo.models.outer_box import each_matrix, log_outer_box_ratio
 from structbo.models.supports import NearIdentityMatrix
 

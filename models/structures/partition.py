@@ -15,11 +15,11 @@ from jax import Array
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import check_positive, check_vector, checked_count
 from structbo.models.decomposition import Decomposition
+from structbo.models.foundation.arguments import check_positive, check_vector, checked_count
+from structbo.models.foundation.upstream import validate_sample
+from structbo.models.foundation.values import Value
 from structbo.models.supports import canonical, partition
-from structbo.models.upstream import validate_sample
-from structbo.models.values import Value
 
 
 def block_sizes(labels: ArrayLike) -> Array:

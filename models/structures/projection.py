@@ -13,8 +13,8 @@ import numpyro.distributions as dist
 from jax.typing import ArrayLike
 
 from structbo.models.decomposition import Decomposition, Structure
+from structbo.models.foundation.values import Value
 from structbo.models.structure_checks import check_structure, run_structure
-from structbo.models.values import Value
 
 
 def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:

@@ -10,11 +10,11 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import checked_count
 from structbo.models.decomposition import Decomposition, cliques
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.upstream import validate_sample
+from structbo.models.foundation.values import Value
 from structbo.models.supports import spanning_tree
-from structbo.models.upstream import validate_sample
-from structbo.models.values import Value
 
 
 class UniformTree(dist.Distribution):

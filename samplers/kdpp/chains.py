@@ -15,8 +15,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import check_fraction, checked_count
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import check_fraction, checked_count
+from structbo.models.foundation.precision import double_precision
 from structbo.samplers.kdpp.exact import checked_kernel, most_probable
 
 

@@ -15,8 +15,8 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.arguments import is_concrete, is_integer
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import is_concrete, is_integer
+from structbo.models.foundation.precision import double_precision
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 

@@ -14,7 +14,7 @@ from jax.tree_util import register_dataclass
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.joint import TINY_VARIANCE
 from structbo.maximizers.components import Components
-from structbo.models.accelerator import map_draws
+from structbo.models.foundation.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 
 

@@ -8,7 +8,7 @@ from structbo.acquisition.max_value_entropy import MES, AdditiveMES
 from structbo.acquisition.probability_of_improvement import LogPI
 from structbo.acquisition.thompson import Thompson
 from structbo.acquisition.ucb import UCB
-from structbo.models.arguments import checked_choice
+from structbo.models.foundation.arguments import checked_choice
 
 CRITERIA: dict[str, Criterion] = {
     "log_ei": LogEI(),

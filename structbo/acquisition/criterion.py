@@ -19,9 +19,9 @@ from jax.tree_util import register_dataclass, register_pytree_node
 
 from structbo.acquisition.exploration import HalfLog
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_draws
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.values import ByContent
 from structbo.models.gp import ConditionedGP
-from structbo.models.values import ByContent
 
 
 class Criterion(ABC):

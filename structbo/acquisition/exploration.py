@@ -12,7 +12,12 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.models.arguments import check_fraction, check_positive, checked_count, is_concrete
+from structbo.models.foundation.arguments import (
+    check_fraction,
+    check_positive,
+    checked_count,
+    is_concrete,
+)
 
 Schedule = Callable[[Array | float, int], Array]
 """Maps the number of observations t and of dimensions D to beta."""

@@ -9,7 +9,7 @@ from jax import Array
 
 from structbo.acquisition.criterion import Acquisition, Criterion, num_draws
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_draws
+from structbo.models.foundation.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 
 TINY_VARIANCE = 1e-12

@@ -19,8 +19,8 @@ from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.ascent import coordinate_ascent
 from structbo.maximizers.search import Search
-from structbo.models.accelerator import map_draws
-from structbo.models.arguments import check_name, checked_count
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.arguments import check_name, checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
 Maxima = Literal["sampled", "gumbel"]

@@ -9,7 +9,7 @@ from jax import Array
 from structbo.acquisition.additive import AdditiveCriterion, sums_of_products
 from structbo.acquisition.criterion import Acquisition, num_draws
 from structbo.maximizers.search import Search
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
 

@@ -15,8 +15,8 @@ from jax import Array
 from structbo.acquisition import EST, UCB, JointCriterion, LogEI
 from structbo.batches.ground_set import GroundSet
 from structbo.data import padded_size
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 
 Score: TypeAlias = Callable[[GroundSet], FloatArray]
 """Scores of all candidates, shape (m,): the higher, the better."""

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from structbo.batches.problem import BatchProblem
 from structbo.data import padded_size
-from structbo.models.arguments import check_fraction
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import check_fraction
+from structbo.models.foundation.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 LEAST_SIZE = 256

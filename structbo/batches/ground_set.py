@@ -20,9 +20,9 @@ from jax import Array
 
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.arrays import BoolArray, FloatArray
-from structbo.models.compilation import compiled
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arrays import BoolArray, FloatArray
+from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.precision import double_precision
 
 LEAST_NOISE = 1e-8
 """Relative to the prior variance. Variances that are smaller drown in the round-off of covariances,

@@ -9,8 +9,8 @@ from jax import Array
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
-from structbo.models.arrays import FloatArray
-from structbo.models.values import Value
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.values import Value
 
 Lie = Callable[[FloatArray], float]
 """From the observed values (n,) to the value that a point without one is taken to have."""

@@ -12,9 +12,9 @@ from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.arguments import check_positive
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import check_positive
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
 from structbo.batches.ground_set import GroundSet
 from structbo.data import Data, checked_points
 from structbo.models import ConditionedGP
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import BoolArray, FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)

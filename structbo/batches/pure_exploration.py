@@ -6,7 +6,7 @@ from jax import Array
 
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
-from structbo.models.arrays import BoolArray
+from structbo.models.foundation.arrays import BoolArray
 
 
 def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = None) -> list[int]:

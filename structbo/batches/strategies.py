@@ -8,7 +8,7 @@ from structbo.batches.local_penalization import LocalPenalization
 from structbo.batches.problem import BatchStrategy
 from structbo.batches.pure_exploration import PureExploration
 from structbo.batches.thompson import Thompson
-from structbo.models.arguments import checked_choice
+from structbo.models.foundation.arguments import checked_choice
 
 BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "believer": Hallucination(),

@@ -10,7 +10,7 @@ from jax import Array
 from structbo.batches.problem import BatchProblem
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
 from structbo.integrations import read_study
-from structbo.models.kept_programs import keep_programs
+from structbo.models.foundation.kept_programs import keep_programs
 from structbo.optimizer import Optimizer, suggest
 from structbo.report import write_report
 

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from structbo.data.data_frame import in_order_of
 from structbo.data.values import real_numbers
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 
 def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) -> FloatArray:

@@ -7,7 +7,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from structbo.data.inducing import inducing_first
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
 

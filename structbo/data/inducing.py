@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.models.likelihood import inducing_rows
 
 BEST_SHARE = 1 / 8

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.data.values import real_numbers
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
 Direction = Literal["minimize", "maximize"]

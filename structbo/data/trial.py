@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 """What has become of a trial, see `Trial`."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 NUMBERS = "biuf"
 """Kinds of NumPy's types that are real numbers."""

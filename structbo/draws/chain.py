@@ -16,10 +16,10 @@ from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
-from structbo.models.accelerator import for_chains, has_accelerator
-from structbo.models.compilation import remembered
-from structbo.models.precision import KeepsPrecision
-from structbo.models.program import Program
+from structbo.models.foundation.accelerator import for_chains, has_accelerator
+from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.precision import KeepsPrecision
+from structbo.models.foundation.program import Program
 from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
 from structbo.samplers.hamiltonian import NUM_HELD
 from structbo.samplers.relocation import relocated

@@ -11,8 +11,8 @@ from numpyro import handlers
 
 from structbo.data import Data
 from structbo.draws.model import Draws
-from structbo.models.accelerator import map_draws
-from structbo.models.compilation import compiled
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.compilation import compiled
 from structbo.models.gp import ConditionedGP
 from structbo.models.likelihood import MarginalGP, Model, likelihood_site
 

@@ -25,8 +25,8 @@ from structbo.models import (
     partitions,
     projections,
 )
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 
 
 class RestrictedProjection(NamedTuple):

@@ -19,13 +19,13 @@ from numpyro.distributions import biject_to
 from numpyro.infer.util import compute_log_probs
 
 from structbo.data import Data, checked_data
-from structbo.models.arrays import FloatArray
-from structbo.models.compilation import remembered
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.precision import double_precision
+from structbo.models.foundation.program import Program
+from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
-from structbo.models.precision import double_precision
-from structbo.models.program import Program
 from structbo.models.prototype import prior_trace
-from structbo.models.upstream import latent_sample_sites
 
 REACH = 10.0
 """How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.

@@ -18,10 +18,10 @@ from numpyro.infer.mcmc import MCMCKernel
 from tqdm.auto import tqdm
 
 from structbo.models import Model
-from structbo.models.accelerator import for_chains, has_accelerator
-from structbo.models.compilation import remembered
-from structbo.models.precision import double_precision
-from structbo.models.program import Program
+from structbo.models.foundation.accelerator import for_chains, has_accelerator
+from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.precision import double_precision
+from structbo.models.foundation.program import Program
 from structbo.samplers import BLOCKS, Sampler, kernel_of
 from structbo.samplers.statistics import statistics_of
 

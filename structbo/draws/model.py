@@ -8,10 +8,10 @@ import numpy as np
 from jax import Array
 
 from structbo.models import AdditiveGP, Residual
-from structbo.models.compilation import remembered
+from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.precision import double_precision
+from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model, likelihood_site
-from structbo.models.precision import double_precision
-from structbo.models.upstream import latent_sample_sites, prototype_trace
 
 Draws = dict[str, Array]
 """Values of all latent sites, with the draws along the first axis."""

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from numpyro.distributions import Distribution
 
 from structbo.draws.evidence import Fit, maximum_likelihood
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 from structbo.models.likelihood import Model
-from structbo.models.precision import double_precision
 from structbo.models.prototype import prior_trace
 from structbo.models.supports import Partition, canonical
 from structbo.samplers.split_merge import propose

@@ -17,9 +17,9 @@ from jax.typing import ArrayLike
 from structbo.data import Data
 from structbo.draws.conditioning import log_likelihoods
 from structbo.draws.model import Draws
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import KeepsPrecision
 from structbo.models.likelihood import Model
-from structbo.models.precision import KeepsPrecision
 
 
 class DrawSource(Protocol):

@@ -13,7 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Direction, direction_sign, filled_errors
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
 PROPOSAL = "structbo:proposal"

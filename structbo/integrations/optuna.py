@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 from structbo.draws import step_seed
 from structbo.integrations.distributions import distribution_of, internal_space, rounded
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Engine, Settings, SpaceExhausted
 from structbo.optimizer.settings import KEYWORDS, check_names, shows
 from structbo.proposal import is_new

@@ -20,7 +20,7 @@ from structbo.integrations.history import (
     known_value,
 )
 from structbo.integrations.optuna import StructboSampler
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Optimizer, Settings
 from structbo.optimizer.lookup import Told, number_of
 from structbo.space import SpaceLike

@@ -34,7 +34,7 @@ from structbo.maximizers.message_passing import (
 )
 from structbo.maximizers.mini_buckets import upper_bound
 from structbo.maximizers.search import Search
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 from structbo.space import Levels
 
 # Finest first. More points cost time without better maxima; fewer may miss the best basin.

@@ -20,7 +20,7 @@ from structbo.maximizers.maximizer import (
     values_on_lines,
 )
 from structbo.maximizers.search import Search
-from structbo.models.compilation import compiled
+from structbo.models.foundation.compilation import compiled
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 

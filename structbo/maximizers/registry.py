@@ -5,7 +5,7 @@ from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
 from structbo.maximizers.maximizer import Maximizer
 from structbo.maximizers.multi_start import MultiStart
-from structbo.models.arguments import checked_choice
+from structbo.models.foundation.arguments import checked_choice
 
 MAXIMIZERS: dict[str, Maximizer] = {
     "multi_start": MultiStart(),

@@ -14,10 +14,10 @@ from jax import Array
 from structbo.acquisition import Acquisition, LogEI
 from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
 from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
-from structbo.models.accelerator import has_accelerator
-from structbo.models.arrays import FloatArray
-from structbo.models.compilation import return_freed_memory
-from structbo.models.precision import double_precision
+from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.compilation import return_freed_memory
+from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from structbo.data import State, Trial, one_number, unit_points
-from structbo.models.arguments import is_integer
+from structbo.models.foundation.arguments import is_integer
 from structbo.space import Space
 
 Told: TypeAlias = float | tuple[float | None, float | None] | None

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from tqdm.auto import tqdm
 
 from structbo.data import Direction, Trial, unit_points
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result

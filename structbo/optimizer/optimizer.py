@@ -17,9 +17,9 @@ from structbo.data import (
     unit_points,
 )
 from structbo.draws import check_known_noise
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import KeepsPrecision
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
 from structbo.optimizer.lookup import Told, number_of, told_value

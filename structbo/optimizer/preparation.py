@@ -13,7 +13,7 @@ import numpy as np
 
 from structbo.data import Data, padded_size
 from structbo.draws import Chain
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer.settings import Method
 from structbo.proposal import Situation, prepared
 from structbo.space import Levels

@@ -12,7 +12,7 @@ from structbo.data import (
     trial_values,
     unit_points,
 )
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
 _logger = logging.getLogger(__name__)

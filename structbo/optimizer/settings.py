@@ -12,7 +12,12 @@ from structbo.batches import BatchStrategy, as_strategy
 from structbo.draws import Inference, check_run, default_model
 from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
-from structbo.models.arguments import check_model, checked_bool, checked_count, checked_seed
+from structbo.models.foundation.arguments import (
+    check_model,
+    checked_bool,
+    checked_count,
+    checked_seed,
+)
 from structbo.samplers import Sampler, default_sampler
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean

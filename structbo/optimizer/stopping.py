@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from structbo.data import Trial
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.optimizer import Optimizer
 
 

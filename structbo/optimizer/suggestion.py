@@ -11,7 +11,7 @@ from structbo.data import (
     observed_values,
     unit_points,
 )
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.settings import KEYWORDS, Settings, shows
 from structbo.space import Points, Space, SpaceLike

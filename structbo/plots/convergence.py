@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.data import Direction, trial_values
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, Result
 from structbo.plots.figure import BLUE, GRAY, axes_for, bare
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.plots.figure import BLUE, axes_for, bare, shortened
 from structbo.plots.scales import edges, places, set_scale
 from structbo.plots.sources import Learned, posterior_of

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, shortened
 from structbo.posterior import Importances, Shares
 

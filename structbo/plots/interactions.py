@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, shortened
 from structbo.plots.pairs import edge_matrix, hidden, pairs_of, strongest
 from structbo.plots.sources import Learned

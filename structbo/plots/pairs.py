@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
 from structbo.plots.sources import Learned, posterior_of
 from structbo.posterior import Probabilities
 

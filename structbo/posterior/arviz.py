@@ -8,7 +8,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from structbo.models import MarginalGP
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
 from structbo.posterior.prior import Keys, prior_draws

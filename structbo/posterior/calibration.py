@@ -6,7 +6,7 @@ import numpy as np
 from jax import Array
 
 from structbo.models import MarginalGP
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 
 

@@ -23,12 +23,12 @@ from structbo.data import (
 )
 from structbo.draws import Draws, condition, latent_sites, likelihood_of, num_inducing
 from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
-from structbo.models.accelerator import map_draws
-from structbo.models.arguments import check_model, checked_count
-from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiled
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.arguments import check_model, checked_count
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.precision import KeepsPrecision, double_precision
 from structbo.models.likelihood import likelihood_site
-from structbo.models.precision import KeepsPrecision, double_precision
 from structbo.models.prototype import prior_trace
 from structbo.models.supports import Adjacency, Family, Partition
 from structbo.posterior.structures import Pairs, Structures

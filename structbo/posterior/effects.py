@@ -15,8 +15,8 @@ from jax import Array
 from numpy.typing import NDArray
 
 from structbo.models import ConditionedGP
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
 from structbo.models.gram import component_product
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of

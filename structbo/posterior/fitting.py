@@ -15,9 +15,9 @@ from structbo.data import (
 )
 from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import Model
-from structbo.models.arguments import check_model, checked_count, checked_seed
-from structbo.models.compilation import return_freed_memory
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import check_model, checked_count, checked_seed
+from structbo.models.foundation.compilation import return_freed_memory
+from structbo.models.foundation.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import checked_names
 from structbo.posterior.posterior import Posterior

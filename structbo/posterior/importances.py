@@ -11,8 +11,8 @@ import numpy as np
 from jax import Array
 
 from structbo.models import ConditionedGP
-from structbo.models.arguments import checked_seed
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_seed
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.anova import Variances, term_variances
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Quadrature, quadrature_of

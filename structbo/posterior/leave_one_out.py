@@ -9,7 +9,7 @@ from jax import Array
 from numpy.typing import ArrayLike
 
 from structbo.models import MarginalGP
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.arviz import to_container
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities

@@ -9,7 +9,7 @@ from jax import Array
 
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.calibration import Calibration, posterior_calibration
 from structbo.posterior.draws import PosteriorDraws, no_data

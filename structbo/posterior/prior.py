@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from numpyro import handlers
 
 from structbo.data import Data
-from structbo.models.arguments import checked_count, checked_seed
-from structbo.models.compilation import compiled
+from structbo.models.foundation.arguments import checked_count, checked_seed
+from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.precision import double_precision
 from structbo.models.likelihood import Model, likelihood_site
-from structbo.models.precision import double_precision
 
 
 class Keys(NamedTuple):

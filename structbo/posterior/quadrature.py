@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.space import Scale
 from structbo.space.parameters import nearest_level

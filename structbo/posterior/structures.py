@@ -10,7 +10,7 @@ from jax import Array
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.models import AdditiveCovariance, elimination_width
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd

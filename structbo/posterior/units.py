@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structbo.data import unit_points
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
 

@@ -27,7 +27,7 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Components, Layout
 from structbo.models import ConditionedGP, Model
-from structbo.models.compilation import compiled
+from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, candidate_points, is_new
 from structbo.proposal.situation import Proposal, Situation
 from structbo.space import Levels

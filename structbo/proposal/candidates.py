@@ -14,7 +14,7 @@ from jax import Array
 
 from structbo.data import Data
 from structbo.maximizers import AdditiveFunction, Layout, sample_additive
-from structbo.models.arrays import BoolArray, FloatArray
+from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import Levels
 
 NUM_PARENTS = 4

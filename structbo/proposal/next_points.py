@@ -8,7 +8,7 @@ from jax import Array
 from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy, Hallucination
 from structbo.maximizers import Maximizer
-from structbo.models.compilation import compiled
+from structbo.models.foundation.compilation import compiled
 from structbo.proposal.batch import from_candidates, prepared_candidates
 from structbo.proposal.one_by_one import by_hallucination, prepared_fantasies
 from structbo.proposal.search import prepared_search

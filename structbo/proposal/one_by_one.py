@@ -12,9 +12,9 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import Maximizer
 from structbo.models import Model
-from structbo.models.accelerator import map_draws
-from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiled
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.compilation import compiled
 from structbo.proposal.search import best_points
 from structbo.proposal.situation import Proposal, Situation
 

@@ -36,9 +36,9 @@ from structbo.maximizers import (
     maxima_on_same_grids,
 )
 from structbo.models import Model, OuterBox
-from structbo.models.accelerator import map_draws
-from structbo.models.arrays import FloatArray
-from structbo.models.compilation import compiled
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, perturbed
 from structbo.proposal.situation import Situation
 from structbo.space import Levels

@@ -10,7 +10,7 @@ from structbo.acquisition import Acquisition
 from structbo.data import Data
 from structbo.draws import Draws
 from structbo.models import Model
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.proposal.union import UnionGraph, structure_of
 from structbo.space import Levels
 

@@ -14,8 +14,8 @@ from structbo.data import Data
 from structbo.draws import Draws, likelihood_of
 from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
 from structbo.models import Model
-from structbo.models.accelerator import map_draws
-from structbo.models.compilation import compiled
+from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.compilation import compiled
 
 NUM_GRID = 17
 MAX_WIDTH = 2

@@ -10,7 +10,7 @@ from structbo.batches import (
     PureExploration,
 )
 from structbo.data import Direction
-from structbo.models.arguments import check_name
+from structbo.models.foundation.arguments import check_name
 from structbo.optimizer import Optimizer
 from structbo.proposal.batch import NUM_CANDIDATES
 from structbo.recipes.refitting import dependent_model

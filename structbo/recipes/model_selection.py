@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 from structbo.data import Direction
 from structbo.draws import partition_search
 from structbo.models import Model, canonical
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
     Values,

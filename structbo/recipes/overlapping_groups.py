@@ -21,9 +21,9 @@ from structbo.models import (
     edges,
     partitions,
 )
-from structbo.models.arguments import check_fraction, check_positive, checked_count
 from structbo.models.decomposition import Decomposition, Structure
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import check_fraction, check_positive, checked_count
+from structbo.models.foundation.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.space import Space, SpaceLike
 

@@ -25,9 +25,9 @@ from structbo.models import (
     independent_lengthscale,
     projections,
 )
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
     Values,

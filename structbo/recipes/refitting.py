@@ -15,8 +15,8 @@ from structbo.models import (
     independent_lengthscale,
     partitions,
 )
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer
 from structbo.space import SpaceLike
 

@@ -15,7 +15,7 @@ from structbo.models import (
     random_tree,
     sparse_axis_aligned,
 )
-from structbo.models.arguments import check_positive, checked_count
+from structbo.models.foundation.arguments import check_positive, checked_count
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import most_likely, refitted
 from structbo.space import Space, SpaceLike

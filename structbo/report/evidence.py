@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from structbo.data import Trial, direction_sign, trial_values
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Probabilities
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from structbo.data import unit_points
-from structbo.models.arguments import checked_count
+from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Optimizer, Result
 from structbo.report.evidence import Evidence
 from structbo.report.page import html_page

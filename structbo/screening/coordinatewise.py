@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from structbo.models.arguments import checked_count
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import FloatArray
 from structbo.screening.screening import Screening
 from structbo.space import Space, SpaceLike
 

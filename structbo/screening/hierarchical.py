@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from structbo.models.arguments import check_positive
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import check_positive
+from structbo.models.foundation.arrays import FloatArray
 from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening.screening import Screening
 from structbo.space import SpaceLike

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
-from structbo.models.arguments import checked_count, checked_seed, is_integer
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arguments import checked_count, checked_seed, is_integer
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space.half_spaces import HalfSpaces
 from structbo.space.numeric import ROUND_OFF, Real
 from structbo.space.scalars import as_number

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 MARGIN = 1e-9
 """By how much points are kept inside, so that round-off breaks no constraint."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 from structbo.space.parameters import Discrete, Parameter, Scale, nearest_level
 from structbo.space.scalars import as_integer, as_number
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from structbo.models.arrays import FloatArray
+from structbo.models.foundation.arrays import FloatArray
 
 Scale = Literal["linear", "log", "labels"]
 """Of an axis: for numbers, or for labels that are equally far apart."""

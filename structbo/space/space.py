@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from structbo.models.arguments import is_integer
-from structbo.models.arrays import FloatArray
-from structbo.models.precision import double_precision
+from structbo.models.foundation.arguments import is_integer
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
 from structbo.space.choices import Fixed
 from structbo.space.constraints import LinearConstraint, check_names, half_spaces, slack_of
 from structbo.space.half_spaces import HalfSpaces, pulled_in

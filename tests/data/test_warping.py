@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import yeojohnson
 
 from structbo.data import NO_WARPING, Data, Standardized, Warping
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 
 POWERS = (-0.5, 0.0, 0.7, 1.0, 1.6, 2.0, 2.9)
 VALUES = Standardized.of(np.random.default_rng(0).gumbel(size=40)).values

@@ -8,8 +8,8 @@ from scipy.stats import multivariate_normal, yeojohnson
 from structbo.data import Data, Standardized
 from structbo.draws import Chain, power
 from structbo.models import AdditiveGP, MarginalGP, main_effects
+from structbo.models.foundation.precision import double_precision
 from structbo.models.marginal import log_marginal
-from structbo.models.precision import double_precision
 from structbo.samplers import default_sampler
 
 MODEL = AdditiveGP(main_effects())

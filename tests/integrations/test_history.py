@@ -17,7 +17,7 @@ from structbo.draws import Chain
 from structbo.draws.saved_state import state_to_bytes
 from structbo.integrations.distributions import internal_space
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 
 X = FloatDistribution(0.0, 2.0)
 SPACE = internal_space({"x": X})

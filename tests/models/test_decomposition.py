@@ -12,8 +12,8 @@ import numpyro
 import pytest
 
 from structbo.models import Decomposition, cliques, edges, pairs
+from structbo.models.foundation.program import compiler_options
 from structbo.models.gram import ComponentTable, component_product
-from structbo.models.program import compiler_options
 from structbo.models.structure_checks import run_structure
 
 NUM_DIMS = 6

@@ -7,8 +7,8 @@ import numpyro
 import pytest
 
 from structbo.models import AdditiveGP, Decomposition, edges
+from structbo.models.foundation.upstream import prototype_trace
 from structbo.models.prototype import SEED, prior_trace
-from structbo.models.upstream import prototype_trace
 
 
 def test_it_is_the_run_of_numpyro():

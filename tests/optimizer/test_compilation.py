@@ -14,7 +14,7 @@ import pytest
 from structbo import Categorical, Integer, Space, suggest
 from structbo.draws import maximum_likelihood
 from structbo.models import AdditiveGP, partitions
-from structbo.models.program import compiler_options
+from structbo.models.foundation.program import compiler_options
 from structbo.optimizer import Engine
 from structbo.optimizer.preparation import Ahead
 

@@ -21,7 +21,7 @@ from structbo.models import (
     projected,
     squared_exponential,
 )
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 from structbo.posterior import Posterior
 from structbo.posterior.importances import Importances, _summarized
 

@@ -13,7 +13,7 @@ from scipy.stats import beta, ks_2samp, kstest, qmc
 import structbo as sb
 from structbo import Integer, LinearConstraint, Real, Space
 from structbo.integrations.optuna import StructboSampler
-from structbo.models.precision import double_precision
+from structbo.models.foundation.precision import double_precision
 from structbo.screening import HierarchicalDiagonalSampling
 from structbo.space.half_spaces import HalfSpaces
 

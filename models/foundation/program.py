@@ -19,9 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from structbo.models.accelerator import has_accelerator
-from structbo.models.kept_programs import KeptProgram, file_of_program, write_program
-from structbo.models.precision import is_double
+from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.kept_programs import KeptProgram, file_of_program, write_program
+from structbo.models.foundation.precision import is_double
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")

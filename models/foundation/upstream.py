@@ -1,6 +1,7 @@
 """Names of JAX and NumPyro that their documentation does not promise, all in one place.
 
-`tests/models/test_upstream.py` says what is expected of them, and that no other file imports them.
+`tests/models/foundation/test_upstream.py` states what is expected of these names, and that no other
+file imports them.
 """
 
 from typing import Any

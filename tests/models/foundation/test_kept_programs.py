@@ -17,10 +17,11 @@ import pytest
 
 from structbo import default_model, keep_programs
 from structbo.acquisition import UCB, LogEI
-from structbo.models import AdditiveGP, edges, kept_programs, pairs
-from structbo.models.kept_programs import Unnamed, name_of
-from structbo.models.program import Program
-from structbo.models.upstream import reset_cache
+from structbo.models import AdditiveGP, edges, pairs
+from structbo.models.foundation import kept_programs
+from structbo.models.foundation.kept_programs import Unnamed, name_of
+from structbo.models.foundation.program import Program
+from structbo.models.foundation.upstream import reset_cache
 
 PROGRAM = """
 import json, sys
@@ -48,7 +49,7 @@ import numpy as np
 import structbo as sb
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(message)s")
-logging.getLogger("structbo.models.kept_programs").setLevel(logging.DEBUG)
+logging.getLogger("structbo.models.foundation.kept_programs").setLevel(logging.DEBUG)
 sb.keep_programs(sys.argv[1])
 x = np.random.default_rng(0).random((7, 2))
 points = sb.suggest(sb.Space.box([[0, 1]] * 2), x, np.sin(5 * x[:, 0] * x[:, 1]), seed=0)
@@ -58,7 +59,7 @@ FACTOR = """
 import json, sys
 import jax.numpy as jnp, numpy as np
 import structbo as sb
-from structbo.models.program import Program
+from structbo.models.foundation.program import Program
 
 sb.keep_programs(sys.argv[1])
 print(json.dumps(Program(jnp.linalg.cholesky)(4.0 * np.eye(2, dtype="float32")).tolist()))
@@ -148,7 +149,7 @@ def test_another_program_of_the_same_parts_is_loaded(
     arguments = np.ones(3, "float32"), np.ones(3, "float32"), 2
     assert float(Program(total, static=(2,))(*arguments)) == 12.0
     assert len(own_programs(folder)) == 1
-    with caplog.at_level(logging.DEBUG, "structbo.models.kept_programs"):
+    with caplog.at_level(logging.DEBUG, "structbo.models.foundation.kept_programs"):
         made = Program(total, static=(2,))
         assert made.prepare(*arguments).shape == ()
         assert float(made(*arguments)) == 12.0 == float(made(*arguments))

@@ -19,9 +19,9 @@ import numpyro.distributions as dist
 from numpyro.distributions.constraints import Constraint
 from numpyro.distributions.transforms import Transform
 
-from structbo.models.arguments import is_concrete
-from structbo.models.precision import KeepsPrecision
-from structbo.models.upstream import lazy_property
+from structbo.models.foundation.arguments import is_concrete
+from structbo.models.foundation.precision import KeepsPrecision
+from structbo.models.foundation.upstream import lazy_property
 
 LARGEST_PRINTED = 8
 """Arrays of more numbers are printed by their shapes."""

@@ -5,9 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.models import program
-from structbo.models.compilation import compiled
-from structbo.models.program import MAX_SERIAL_ROWS, OPTIONS, SERIAL, Program, compiler_options
+from structbo.models.foundation import program
+from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.program import (
+    MAX_SERIAL_ROWS,
+    OPTIONS,
+    SERIAL,
+    Program,
+    compiler_options,
+)
 
 find_options = compiler_options.__wrapped__
 

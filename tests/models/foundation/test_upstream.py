@@ -10,9 +10,9 @@ import numpyro.distributions as dist
 import pytest
 from numpyro.infer import HMC
 
-from structbo.models import upstream
+from structbo.models.foundation import upstream
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 MODULES = (
     r"(from|import) (numpyro\.(infer\.gibbs|distributions\.util|primitives)"
     r"|jax\.(core|extend\.core))"

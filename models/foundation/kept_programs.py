@@ -26,9 +26,9 @@ import jaxlib
 import numpy as np
 import numpyro
 
-from structbo.models.precision import is_double
-from structbo.models.upstream import deserialize_and_load, reset_cache, serialize
-from structbo.models.values import ByContent, Value, content
+from structbo.models.foundation.precision import is_double
+from structbo.models.foundation.upstream import deserialize_and_load, reset_cache, serialize
+from structbo.models.foundation.values import ByContent, Value, content
 
 PRIVATE = 0o700
 PACKAGES = ("structbo", "structbo.models", "structbo.samplers")

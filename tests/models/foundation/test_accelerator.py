@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import Array
 
-from structbo.models.accelerator import (
+from structbo.models.foundation.accelerator import (
     COPIES,
     LEAST_BYTES,
     MAX_DRAWS,
@@ -59,7 +59,7 @@ def test_of_a_batch_that_does_not_fit_equal_parts_go_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No part is left over, which would be compiled for itself."""
-    monkeypatch.setattr("structbo.models.accelerator.max_chains", lambda *_: 4)
+    monkeypatch.setattr("structbo.models.foundation.accelerator.max_chains", lambda *_: 4)
     traced = []
 
     def one(chain: Array, points: Array) -> Array:

@@ -7,7 +7,7 @@ import jax
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from structbo.models.precision import double_precision, is_double
+from structbo.models.foundation.precision import double_precision, is_double
 
 
 def num_threads() -> set[int]:

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.models import program
-from structbo.models.program import Program
+from structbo.models.foundation import program
+from structbo.models.foundation.program import Program
 
 
 def summed(x: jax.Array, key: jax.Array, number: int) -> dict[str, jax.Array]:

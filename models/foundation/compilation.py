@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache, update_wrapper, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from structbo.models.program import Program
-from structbo.models.values import ByContent
+from structbo.models.foundation.program import Program
+from structbo.models.foundation.values import ByContent
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.models.upstream import Tracer
+from structbo.models.foundation.upstream import Tracer
 
 Choice = TypeVar("Choice")
 MAX_SEED = 2**63 - 1

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from structbo.models.compilation import return_freed_memory
+from structbo.models.foundation.compilation import return_freed_memory
 
 NUM_BLOCKS, SIZE = 50_000, 1024
 

@@ -27,7 +27,7 @@ from structbo.models import (
     mixture,
     sparse_axis_aligned,
 )
-from structbo.models.values import content, printed
+from structbo.models.foundation.values import content, printed
 
 MAKE: dict[str, Callable[[], Any]] = {
     **STRUCTURES,
