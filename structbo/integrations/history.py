@@ -13,6 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Direction, direction_sign, filled_errors
+from structbo.integrations.lost_trials import lost_trials
 from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
@@ -60,6 +61,7 @@ class History:
         trial: FrozenTrial,
         distributions: Mapping[str, BaseDistribution],
         space: Space,
+        lost_after: float | None = None,
     ) -> "History":
         """The history of one trial.
 
@@ -68,9 +70,11 @@ class History:
             trial: for which a point is to be proposed.
             distributions: the search space.
             space: the same one, in the internal representation.
+            lost_after: as in `lost_trials`.
         """
-        trials = study.get_trials(deepcopy=False)
-        others = [t for t in trials if counts(t) and t.number != trial.number]
+        trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
+        lost = lost_trials(study, [t for t in trials if t.state.is_finished()], lost_after)
+        others = [t for t in trials if t.number not in {trial.number, *lost}]
         sign = direction_sign(direction_of(study))
         told: list[tuple[FloatArray, float, float | None]] = []
         pending: list[FloatArray] = []

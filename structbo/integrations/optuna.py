@@ -38,7 +38,11 @@ class StructboSampler(BaseSampler):
     other's chain. Draws of another `inference` start afresh in every process.
 
     - The first points are quasi-random, by trial number, as in `structbo.Optimizer`.
-    - Running trials are points that wait for their values, also those of other processes.
+    - Running trials are pending points, also in other processes. A trial counts as pending until it
+      is lost: its heartbeat has stopped, if the storage has one
+      (``optuna.storages.RDBStorage(url, heartbeat_interval=60)``); otherwise, it has run for ten
+      minutes, and ten times as long as any trial that finished. The value of a lost trial counts if
+      it comes after all.
     - There is one objective: studies of several are refused.
     - A trial whose objective raised an exception or returned NaN counts as one of the worst value;
       so does one that violates a constraint, as there is no model of feasibility. Optuna tells of
@@ -51,11 +55,14 @@ class StructboSampler(BaseSampler):
     Args:
         space: the search space, or what `structbo.Space` accepts. By default it is found in the
             trials. Only here choices can be `structbo.Ordinal`, and parameters have constraints.
+        lost_after: the age in seconds beyond which a running trial is lost, in place of the rule
+            above; ``math.inf`` for never.
         settings: how points are found: seed, model, criterion and more, see `structbo.Settings`.
 
     Raises:
         TypeError: if a setting is unknown.
-        ValueError: if Optuna has no distribution for a parameter of the space.
+        ValueError: if Optuna has no distribution for a parameter of the space, or `lost_after` is
+            not a positive number.
 
     Example:
         >>> import optuna
@@ -67,9 +74,18 @@ class StructboSampler(BaseSampler):
     """
 
     @shows(KEYWORDS)
-    def __init__(self, space: SpaceLike | None = None, **settings: Unpack[Settings]) -> None:
+    def __init__(
+        self,
+        space: SpaceLike | None = None,
+        *,
+        lost_after: float | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
         check_names(settings)
+        if lost_after is not None and not (isinstance(lost_after, int | float) and lost_after > 0):
+            raise ValueError(f"lost_after must be a number of seconds above 0, got {lost_after!r}.")
         self._space = None if space is None else Space(space)
+        self._lost_after = lost_after
         self._settings = settings
         self._seed = settings.get("seed", 0)
         self._engine: Engine | None = None
@@ -102,7 +118,7 @@ class StructboSampler(BaseSampler):
             return {}
         with _one_proposal:
             engine = self._engine_for(search_space)
-            history = History.of(study, trial, search_space, engine.space)
+            history = self._history(study, trial, search_space)
             while True:
                 try:
                     point = _next_point(engine, history)
@@ -116,7 +132,7 @@ class StructboSampler(BaseSampler):
                 # Of two processes that propose a point at a time, at least one sees that of the
                 # other, as both write theirs before they look. Who sees another's looks further.
                 study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
-                history = History.of(study, trial, search_space, engine.space)
+                history = self._history(study, trial, search_space)
                 if is_new(point, history.known).all():
                     break
         return {name: found.to_external_repr(params[name]) for name, found in search_space.items()}
@@ -159,6 +175,12 @@ class StructboSampler(BaseSampler):
         number = int.from_bytes(name.encode(), "big")
         seed = step_seed(self._seed, trial.number, use=INDEPENDENT + number)
         return RandomSampler(seed=seed).sample_independent(study, trial, name, distribution)
+
+    def _history(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> History:
+        space = self._engine_for(search_space).space
+        return History.of(study, trial, search_space, space, self._lost_after)
 
     def _engine_for(self, search_space: dict[str, BaseDistribution]) -> Engine:
         """The engine of a search space, which is kept for as long as that does not change."""
