@@ -13,7 +13,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Direction, direction_sign, filled_errors
-from structbo.integrations.lost_trials import lost_trials
+from structbo.integrations.liveness import lost_trials
 from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 

@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from structbo.integrations.distributions import internal_space
 from structbo.integrations.history import FAILED, History
-from structbo.integrations.lost_trials import lost_trials
+from structbo.integrations.liveness import lost_trials
 from structbo.integrations.optuna import StructboSampler
 
 X = FloatDistribution(0.0, 1.0)
