@@ -9,7 +9,7 @@ A program that is kept on disk, see `keep_programs`, takes neither: it is loaded
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import cache, update_wrapper
 from pathlib import Path
 from threading import RLock
@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.background import Background
 from structbo.models.foundation.kept_programs import KeptProgram, file_of_program, write_program
 from structbo.models.foundation.precision import is_double
 
@@ -219,8 +220,8 @@ def _compile(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) ->
 
 
 @cache
-def _background() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="structbo compiles")
+def _background() -> Background:
+    return Background("structbo compiles")
 
 
 @cache

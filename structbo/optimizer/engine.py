@@ -201,10 +201,19 @@ class Engine:
                 message = "with %d observations, the model has %d inducing points"
                 _logger.info(message, np.sum(data.mask), number)
 
-    def will_compile(self, y: FloatArray) -> bool:
-        """Whether a proposal given values y (m,) is by the model, the first of its padded size."""
-        is_modeled = np.isfinite(y).sum() >= self._num_needed
-        return bool(is_modeled) and padded_size(len(y)) not in self._sizes
+    def will_compile(self, y: FloatArray, num_pending: int = 0) -> bool:
+        """Whether a proposal, or what it prepares, compiles for longer than points take otherwise.
+
+        Args:
+            y: values, shape (m,).
+            num_pending: how many points are being evaluated.
+        """
+        if padded_size(len(y)) in self._sizes:
+            return False
+        if np.isfinite(y).sum() >= self._num_needed:
+            return True
+        num_missing = self._num_needed - len(y) - num_pending - 1
+        return self.chain is not None and len(y) > 0 and num_first(num_missing) > 0
 
     @property
     def expected_gain(self) -> float | None:

@@ -127,8 +127,9 @@ class Optimizer(Record, KeepsPrecision):
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
-            num_pending = len(pending) + missing
-            self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
+            if len(x):  # the first evaluation, which may fail at once, waits for nothing
+                num_pending = len(pending) + missing
+                self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
         for number in queue:
             self._trials[number] = replace(self._trials[number], state="pending")
         asked = [self._trials[number] for number in queue] + self._trials[first:]
@@ -307,14 +308,17 @@ class Optimizer(Record, KeepsPrecision):
 
     @property
     def will_compile(self) -> bool:
-        """Whether the next point that is proposed takes long, as programs are compiled for it.
+        """Whether the next `ask` takes long, as programs are compiled.
 
-        That is so for the first point that the model proposes, and where the table of what is told
-        grows beyond one of a few sizes. It takes seconds, or a minute on a busy machine; programs
-        that this process compiled before, and those of `keep_programs`, are not compiled again.
+        That is so for the last quasi-random points, for the first point that the model proposes,
+        and where the table of what is told grows beyond one of a few sizes. It takes seconds, or a
+        minute on a busy machine; programs that this process compiled before, and those of
+        `keep_programs`, are not compiled again.
         """
         is_first_stage = self._first_stage.screening is not None
-        return not is_first_stage and self._engine.will_compile(trial_values(self._told))
+        num_pending = sum(t.state == "pending" for t in self._trials)
+        values = trial_values(self._told)
+        return not is_first_stage and self._engine.will_compile(values, num_pending)
 
     @property
     def posterior(self) -> Posterior:

@@ -85,4 +85,4 @@ def test_minimize_says_how_many_evaluations_there_will_be(monkeypatch: pytest.Mo
     with pytest.raises(RuntimeError):
         minimize(failing, n_trials=2, optimizer=optimizer, show_progress_bar=False)
     optimizer.ask()
-    assert expected == [3, 3, 3, 5, 5, 7, math.inf]
+    assert expected == [3, 3, 5, 5, 7, math.inf], "at every ask but the very first"
