@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from structbo import Categorical, Integer, Optimizer, Space
-from structbo.data import Standardized
+from structbo.data import Standardized, Transform
 from structbo.models import AdditiveGP, edges, pairs
 from structbo.posterior import Posterior, Units
 
@@ -54,7 +54,7 @@ def given_search(*, disagree: bool = False) -> Iterator[Optimizer]:
         "outputscale": rng.uniform(1.0, 2.0, (CHAINS, DRAWS)),
     }
     values, location, scale = Standardized.of(-y)
-    units = Units(SPACE, -location, -scale)
+    units = Units(SPACE, Transform(-1.0, location, scale))
     model = AdditiveGP(edges(0.25, pairs))
     posterior = Posterior(model, X, values, draws, names=NAMES, units=units)
     with pytest.MonkeyPatch.context() as patch:

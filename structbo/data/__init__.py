@@ -8,20 +8,24 @@ from structbo.data.data import (
     known_noise_argument,
     padded,
     padded_size,
+    with_worst,
 )
 from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
 from structbo.data.inducing import inducing_first
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
+from structbo.data.transform import UNCHANGED, Transform
 from structbo.data.trial import State, Trial, filled_errors, trial_values
-from structbo.data.values import one_number
+from structbo.data.values import one_number, real_numbers
 from structbo.data.warping import NO_WARPING, Warping
 
 __all__ = [
     "NO_WARPING",
+    "UNCHANGED",
     "Data",
     "Direction",
     "Standardized",
     "State",
+    "Transform",
     "Trial",
     "Warping",
     "checked_data",
@@ -38,8 +42,10 @@ __all__ = [
     "one_number",
     "padded",
     "padded_size",
+    "real_numbers",
     "trial_frame",
     "trial_values",
     "trials_in",
     "unit_points",
+    "with_worst",
 ]

@@ -99,6 +99,17 @@ def padded(points: FloatArray) -> FloatArray:
     return np.resize(points, (padded_size(len(points)), points.shape[1]))
 
 
+def with_worst(values: FloatArray) -> FloatArray:
+    """Values to be maximized, (n,), where failures, which are not finite, have the worst one.
+
+    Example:
+        >>> with_worst(np.array([3.0, np.nan, 1.0]))
+        array([3., 1., 1.])
+    """
+    finite = np.isfinite(values)
+    return np.where(finite, values, values[finite].min())
+
+
 class Standardized(NamedTuple):
     """Values with mean 0 and deviation 1, and the way back: ``location + scale * values``.
 
@@ -123,8 +134,7 @@ class Standardized(NamedTuple):
             >>> Standardized.of(np.array([3.0, 1.0, np.nan, 3.0]))
             Standardized(values=array([ 1., -1., -1.,  1.]), location=2.0, scale=1.0)
         """
-        finite = np.isfinite(given)
-        filled = np.where(finite, given, given[finite].min())
+        filled = with_worst(given)
         largest = float(np.abs(filled).max()) or 1.0
         scaled = filled / largest  # squares of the largest numbers would overflow
         centered = scaled - scaled.mean()

@@ -13,12 +13,15 @@ class Warping(NamedTuple):
     """Yeo and Johnson's transform of standardized values, which are standardized again.
 
     It is increasing and smooth, and leaves small values as they are. A power of one changes
-    nothing; a larger one draws the bad values together and spreads the good ones.
+    nothing; a larger one draws the bad values together and spreads the good ones. Below the worst
+    value that was observed, the transform continues as its tangent: every number is the transform
+    of a value, and means of normal predictions exist on the scale of values.
 
     Args:
         power: a scalar.
         location: the mean of the transformed values.
         scale: their standard deviation.
+        worst: the least value that was observed, where the tangent begins.
 
     References:
         Yeo and Johnson 2000, "A new family of power transformations to improve normality or
@@ -28,6 +31,7 @@ class Warping(NamedTuple):
     power: Array | float
     location: Array | float
     scale: Array | float
+    worst: Array | float = -jnp.inf
 
     @classmethod
     def of(cls, data: Data, power: ArrayLike) -> "Warping":
@@ -43,32 +47,34 @@ class Warping(NamedTuple):
         raised = _yeo_johnson(jnp.asarray(data.y), power)
         mean = weights @ raised
         deviation = jnp.sqrt(weights @ jnp.square(raised - mean))
-        return cls(jnp.asarray(power), mean, jnp.where(deviation > ROUND_OFF, deviation, 1.0))
+        scale = jnp.where(deviation > ROUND_OFF, deviation, 1.0)
+        worst = jnp.where(data.mask, jnp.asarray(data.y), jnp.inf).min()
+        return cls(jnp.asarray(power), mean, scale, worst)
 
     def __call__(self, values: ArrayLike) -> Array:
         """The transformed values, of the same shape."""
-        return (_yeo_johnson(jnp.asarray(values), self.power) - self.location) / self.scale
+        inside = jnp.maximum(jnp.asarray(values), self.worst)
+        outside = jnp.asarray(values) - inside
+        raised = _yeo_johnson(inside, self.power) + outside * _slope(inside, self.power)
+        return (raised - self.location) / self.scale
 
     def inverse(self, warped: ArrayLike) -> Array:
-        """The values that become these, of the same shape; -inf for what no value becomes.
+        """The values that become these, of the same shape.
 
         Example:
-            >>> warping = Warping(2.5, 0.1, 0.7)
-            >>> float(warping.inverse(warping(-1.5)).round(6))
-            -1.5
+            >>> warping = Warping(2.5, 0.1, 0.7, worst=-2.0)
+            >>> [float(warping.inverse(warping(value)).round(6)) for value in (-1.5, -4.0)]
+            [-1.5, -4.0]
         """
         raised = self.location + self.scale * jnp.asarray(warped)
-        exponent = _exponent(raised, self.power)
-        is_log = exponent == 0.0
-        raised_log = jnp.log1p(jnp.maximum(exponent * jnp.abs(raised), -1.0))
-        log = jnp.where(is_log, jnp.abs(raised), raised_log / jnp.where(is_log, 1.0, exponent))
-        return jnp.sign(raised) * jnp.expm1(log)
+        inside = jnp.maximum(raised, _yeo_johnson(jnp.asarray(self.worst), self.power))
+        tangent = (raised - inside) / _slope(jnp.asarray(self.worst), self.power)
+        return _unraised(inside, self.power) + jnp.where(raised < inside, tangent, 0.0)
 
     def log_slope(self, values: ArrayLike) -> Array:
         """The logarithm of the derivative at values, of the same shape."""
-        y = jnp.asarray(values)
-        raised = (self.power - 1.0) * jnp.sign(y) * jnp.log1p(jnp.abs(y))
-        return raised - jnp.log(self.scale)
+        inside = jnp.maximum(jnp.asarray(values), self.worst)
+        return jnp.log(_slope(inside, self.power)) - jnp.log(self.scale)
 
     def data(self, data: Data) -> Data:
         """The data with transformed values; variances of single ones change with the slope."""
@@ -90,6 +96,20 @@ def _yeo_johnson(y: Array, power: ArrayLike) -> Array:
     return jnp.sign(y) * jnp.where(is_log, log, raised)
 
 
+def _unraised(raised: Array, power: ArrayLike) -> Array:
+    """The inverse of `_yeo_johnson`; minus infinity for what no value becomes."""
+    exponent = _exponent(raised, power)
+    is_log = exponent == 0.0
+    raised_log = jnp.log1p(jnp.maximum(exponent * jnp.abs(raised), -1.0))
+    log = jnp.where(is_log, jnp.abs(raised), raised_log / jnp.where(is_log, 1.0, exponent))
+    return jnp.sign(raised) * jnp.expm1(log)
+
+
+def _slope(y: Array, power: ArrayLike) -> Array:
+    """The derivative of `_yeo_johnson`."""
+    return (1.0 + jnp.abs(y)) ** ((power - 1.0) * jnp.sign(y))
+
+
 def _exponent(y: Array, power: ArrayLike) -> Array:
-    """Of one plus the size of values, and of that of their transforms, which have the same sign."""
+    """The exponent of one plus the size of a value, which depends on the value's sign."""
     return jnp.where(y < 0.0, 2.0 - power, power)

@@ -1,5 +1,6 @@
 """The engine behind `suggest` and `Optimizer`: the unit cube, and values to be maximized."""
 
+import copy
 import itertools
 import logging
 import math
@@ -12,9 +13,12 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import Acquisition, LogEI
-from structbo.data import NO_WARPING, Data, Standardized, Warping, padded_size
+from structbo.acquisition.expected_improvement import mean_improvement
+from structbo.acquisition.joint import TINY_VARIANCE
+from structbo.data import NO_WARPING, Data, Standardized, Transform, Warping, padded_size
 from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
-from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models import ConditionedGP
+from structbo.models.foundation.accelerator import has_accelerator, map_draws
 from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
@@ -109,13 +113,9 @@ class Engine:
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
             self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
+        method = self.method
         with double_precision():
-            standardized = Standardized.of(y)
-            known_noise = None if sem is None else (sem / standardized.scale) ** 2
-            data = Data.padded(x, standardized.values, known_noise)
-            method, warping = self.method, NO_WARPING
-            if method.warp and isinstance(self._source, Chain):
-                data, warping = self._source.warped(data)
+            data, standardized, warping = self._transformed(x, y, sem, self.chain)
             draws = self._source.advance(data)
             self._log_inducing(draws, data)
             seed = step_seed(method.seed, step, use=PROPOSAL)
@@ -143,6 +143,40 @@ class Engine:
             self._sizes.begin(len(x), time.monotonic() - start)
             return_freed_memory()
         return points
+
+    def transform(self, x: FloatArray, y: FloatArray, sem: FloatArray | None) -> Transform:
+        """The transform by which a search models these values. The search does not change.
+
+        It is the transform of the last proposal if that was given these values. Otherwise it is the
+        likeliest one by the chain in its current state, or by a new chain.
+
+        Args:
+            x: evaluated points, shape (m, D).
+            y: their values, shape (m,); at least one is finite.
+            sem: standard errors of the values, shape (m,); None if there are none.
+        """
+        standardized, warping = Standardized.of(y), None
+        if self._maximum is not None:
+            _, last, last_warping = self._maximum
+            if np.array_equal(last.values, standardized.values):
+                warping = last_warping
+        if warping is None:
+            with double_precision():
+                *_, warping = self._transformed(x, y, sem, copy.copy(self.chain))
+        powers = Warping(*map(float, warping))
+        return Transform(1.0, standardized.location, standardized.scale, powers)
+
+    def _transformed(
+        self, x: FloatArray, y: FloatArray, sem: FloatArray | None, chain: Chain | None
+    ) -> tuple[Data, Standardized, Warping]:
+        """Padded data on the scale of the model, and how values came to it."""
+        standardized = Standardized.of(y)
+        known_noise = None if sem is None else (sem / standardized.scale) ** 2
+        data = Data.padded(x, standardized.values, known_noise)
+        if not self.method.warp or chain is None:
+            return data, standardized, NO_WARPING
+        data, warping = chain.warped(data)
+        return data, standardized, warping
 
     def prepare(
         self,
@@ -219,24 +253,24 @@ class Engine:
     def expected_gain(self) -> float | None:
         """The expected improvement at the first point of the last proposal, in units of values.
 
-        None if nothing was maximized yet. Where values are warped, it is the improvement on the
-        best value that corresponds to the one expected of warped values.
+        None if nothing was maximized yet.
 
         Raises:
             ValueError: if the criterion is not expected improvement.
         """
-        if not isinstance(self.method.criterion, LogEI):
+        criterion = self.method.criterion
+        if not isinstance(criterion, LogEI):
             raise ValueError(
                 "the expected gain is known only of points that maximize it: use the criterion "
-                f'"log_ei" or "log_eqi", got {self.method.criterion}.'
+                f'"log_ei" or "log_eqi", got {criterion}.'
             )
-        if self._maximum is None:
+        if self._maximum is None or self._acquisition is None:
             return None
         point, standardized, warping = self._maximum
-        warped_gain, best = np.exp(self.score(point)[0][0]), standardized.values.max()
         with double_precision():
-            reached = float(warping.inverse(warping(best) + warped_gain))
-        return standardized.scale * (reached - float(best))
+            mean, deviation, best = _improvements(self._acquisition, point)
+            gain = mean_improvement(mean, deviation, best, warping.inverse)
+        return standardized.scale * gain
 
     def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).
@@ -307,3 +341,17 @@ _even = jax.jit(Levels.even)
 def _values_and_errors(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array]:
     points = jnp.asarray(x)
     return acquisition(points), acquisition.standard_error(points)
+
+
+@jax.jit
+def _improvements(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array, Array]:
+    """Means and deviations of what may improve at one point, and the bests, of all draws: (S,)."""
+    criterion, point = acquisition.criterion, jnp.asarray(x)
+    assert isinstance(criterion, LogEI)
+
+    def of_draw(draw: ConditionedGP, context: Array) -> tuple[Array, Array, Array]:
+        mean, variance = draw.predict(point)
+        deviation = jnp.sqrt(variance + TINY_VARIANCE)
+        return criterion.normal(mean[0], deviation[0], context)
+
+    return map_draws(lambda item: of_draw(*item), (acquisition.draws, acquisition.contexts))

@@ -10,11 +10,11 @@ from typing import Any, Unpack, overload
 
 from structbo.data import (
     Direction,
-    Standardized,
     Trial,
     trial_values,
     trials_in,
     unit_points,
+    with_worst,
 )
 from structbo.draws import check_known_noise
 from structbo.models.foundation.arguments import checked_count
@@ -324,10 +324,10 @@ class Optimizer(Record, KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        Four chains are run with `fit` at the first access after new tells, in which failures have
-        the worst value. That takes a while; where standard error is a terminal, a bar shows the
-        progress after some seconds. The posterior speaks of points and values as the optimizer
-        does, see `Posterior`.
+        The model, and the transform of values, are those of the search. Four chains are run with
+        `fit` at the first access after new tells, in which failures have the worst value. That
+        takes a while; a terminal shows a progress bar after some seconds. Points and values are in
+        the units of the optimizer, see `Posterior`.
 
         Raises:
             ValueError: if fewer than two trials are complete.
@@ -337,17 +337,18 @@ class Optimizer(Record, KeepsPrecision):
             raise ValueError("the posterior needs at least two complete trials; tell more values.")
         if self._posterior is None or self._posterior[0] != len(told):
             x, y, sem = self._table(told)
-            y, location, scale = Standardized.of(y)
+            y = with_worst(y)
+            transform = self._engine.transform(x, y, sem)
             found = fit(
                 self.method.model,
                 x,
-                y,
-                sem=None if sem is None else sem / scale,
+                transform(y),
+                sem=None if sem is None else transform.errors(sem, y),
                 sampler=self.method.sampler,
                 seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),
                 names=self.space.names,
             )
-            units = Units(self.space, self._sign * location, self._sign * scale)
+            units = Units(self.space, transform._replace(sign=self._sign))
             self._posterior = len(told), replace(found, units=units)
         return self._posterior[1]

@@ -2,15 +2,19 @@
 
 from typing import Any, Unpack
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.data import (
     Direction,
+    checked_errors,
     direction_sign,
     in_order_of,
     observed_values,
+    real_numbers,
     unit_points,
 )
+from structbo.draws import check_known_noise
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.settings import KEYWORDS, Settings, shows
@@ -26,6 +30,7 @@ def suggest(
     *,
     direction: Direction = "minimize",
     pending: Any = None,
+    sem: ArrayLike | None = None,
     **settings: Unpack[Settings],
 ) -> Points:
     """Proposes the next points to evaluate, from all evaluations so far.
@@ -39,15 +44,19 @@ def suggest(
         n: how many points to propose.
         direction: whether small or large values are good, "minimize" or "maximize".
         pending: points being evaluated, in the format of X.
+        sem: standard errors of the values, shape (m,), for values that are means of repeated
+            evaluations; 0 or NaN where none is known. Their squares add to the learned noise.
         settings: how points are found: seed, model, criterion and more, see `Settings`.
 
     Returns:
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
 
     Raises:
-        ValueError: if shapes or indices do not match, a point is outside the space, a setting is
-            out of range, or a finite space has fewer than n new points.
-        TypeError: if a setting is unknown or of the wrong kind.
+        ValueError: if shapes or indices do not match, a point is outside the space, a standard
+            error is negative, a setting is out of range, or a finite space has fewer than n new
+            points.
+        TypeError: if a setting is unknown or of the wrong kind, or the model does not take known
+            noise where there are standard errors.
 
     Example:
         >>> points = suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)
@@ -62,4 +71,9 @@ def suggest(
         raise ValueError(f"X has {len(x)} points but y has {len(values)} values; give one each.")
     waiting = unit_points(space, pending, "pending")
     engine = Engine(space, **settings)
-    return space.from_unit(engine.propose(x, sign * values, waiting, n))
+    errors = None
+    if sem is not None:
+        given = real_numbers("sem", in_order_of(X, sem))
+        errors = checked_errors(np.where(np.isnan(given), 0.0, given), values)
+        check_known_noise(engine.method.model, space.num_dims)
+    return space.from_unit(engine.propose(x, sign * values, waiting, n, sem=errors))

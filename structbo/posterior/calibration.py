@@ -65,17 +65,14 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
     scaled = (posterior.y - mean) / np.sqrt(variance)
     weights = truncated_weights(0.5 * (np.log(variance) + scaled**2))
 
-    def mixed(values: FloatArray) -> FloatArray:
-        return np.asarray((weights * values).sum(0))
-
-    center = mixed(mean)
     units = posterior.units
-    level = mixed(norm.cdf(scaled))
+    below = (weights * norm.cdf(scaled)).sum(0)
+    center, spread = units.moments(mean, variance, weights)
     return Calibration(
         units.values(posterior.y),
-        units.values(center),
-        units.deviations(np.sqrt(mixed(variance + np.square(mean - center)))),
-        level if units.slope > 0 else 1.0 - level,
+        center,
+        np.sqrt(spread),
+        below if units.is_increasing else 1.0 - below,
         1.0 / np.square(weights).sum(0),
     )
 

@@ -22,9 +22,6 @@ from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of
 from structbo.space import Scale
 
-NORMAL_95 = 1.6449
-"""The 95 % quantile of the standard normal."""
-
 
 class Effect(NamedTuple):
     """The average of the function over all parameters but one or two.
@@ -35,6 +32,8 @@ class Effect(NamedTuple):
         scales: on what axes pictures show them, "linear", "log" or "labels".
         mean: posterior mean of the average, shape (m,) or (m, k).
         deviation: its posterior standard deviation, the same shape.
+        lower: its 5 % quantile, the same shape.
+        upper: its 95 % quantile, the same shape.
     """
 
     names: tuple[str, ...]
@@ -42,16 +41,8 @@ class Effect(NamedTuple):
     scales: tuple[Scale, ...]
     mean: FloatArray
     deviation: FloatArray
-
-    @property
-    def lower(self) -> FloatArray:
-        """The 5 % quantile of a normal with this mean and deviation."""
-        return self.mean - NORMAL_95 * self.deviation
-
-    @property
-    def upper(self) -> FloatArray:
-        """The 95 % quantile of a normal with this mean and deviation."""
-        return self.mean + NORMAL_95 * self.deviation
+    lower: FloatArray
+    upper: FloatArray
 
     @property
     def strength(self) -> float:
@@ -88,8 +79,9 @@ def posterior_effects(
     found = posterior.map_draws(_average, *everywhere, max_draws=max_draws)
     means, variances = map(np.asarray, found)
     units, ends = posterior.units, np.cumsum([len(p) for p in points])[:-1]
-    mean = np.split(units.values(means.mean(0)), ends)
-    deviation = np.split(units.deviations(np.sqrt(variances.mean(0) + means.var(0))), ends)
+    mean, variance = units.moments(means, variances)
+    interval = units.interval(means.mean(0), np.sqrt(variances.mean(0) + means.var(0)))
+    quantities = [np.split(value, ends) for value in (mean, np.sqrt(variance), *interval)]
     return tuple(
         Effect(
             tuple(names),
@@ -97,7 +89,7 @@ def posterior_effects(
             tuple(axes[d].scale for d in dims),
             *(value.reshape([len(u) for u in grid]) for value in values),
         )
-        for names, dims, grid, *values in zip(which, all_dims, grids, mean, deviation, strict=True)
+        for names, dims, grid, *values in zip(which, all_dims, grids, *quantities, strict=True)
     )
 
 

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 class Posterior(PosteriorDraws):
     """Draws from the posterior of a model, and the quantities that follow from them.
 
-    Predictions and effects are in the user's `units`. All else is as the model sees it: X in the
-    unit cube, y on the scale that its priors expect, draws, densities, and the export to ArviZ.
+    Predictions, effects and calibration are in the user's `units`. All else is on the scale of the
+    model: X in the unit cube, y as its priors expect it, draws, densities, importances, and the
+    export to ArviZ. If the search warped values, ``units.transform`` is the warp.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
@@ -157,9 +158,8 @@ class Posterior(PosteriorDraws):
         """
         coordinates = self.units.coordinates(points)
         found = self.map_draws(_predict, padded(coordinates), max_draws=max_draws)
-        means, variances = (np.asarray(value)[:, : len(coordinates)] for value in found)
-        mean, variance = means.mean(0), variances.mean(0) + means.var(0)
-        return self.units.values(mean), self.units.variances(variance)
+        mean, variance = (np.asarray(value)[:, : len(coordinates)] for value in found)
+        return self.units.moments(mean, variance)
 
     def effect(
         self, names: str | Sequence[str], *, num_points: int = 33, max_draws: int = 64
@@ -169,7 +169,8 @@ class Posterior(PosteriorDraws):
         The others are uniform on the space, in the logarithm where that is their scale, as in the
         functional analysis of variance; choices count alike. So effects do not depend on how
         components divide the variation that they have in common, which data cannot determine.
-        Without a space, the choices of a category are those observed.
+        Without a space, the choices of a category are those observed. Warped values are averaged on
+        the scale of the model, and the average is mapped back, as in a geometric mean.
 
         Args:
             names: of the one or two parameters.
@@ -177,8 +178,8 @@ class Posterior(PosteriorDraws):
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
-            The mean and the deviation, averaged over draws by the law of total variance, in the
-            user's `units`.
+            The mean and the deviation, averaged over draws by the law of total variance, and a 90 %
+            interval, in the user's `units`.
 
         Raises:
             ValueError: if a name is unknown or the model has a projection.
@@ -196,8 +197,9 @@ class Posterior(PosteriorDraws):
     def importances(self, *, max_draws: int = 64, seed: int = 0) -> Importances:
         """Shares of the variance of the function: of single parameters, of pairs, and in total.
 
-        Parameters are independent and uniform on the unit cube, categorical ones on the levels that
-        were observed. One function is drawn from every draw of the structure and hyper-parameters,
+        The function is that of the model, of warped values if the search warped them. Parameters
+        are independent and uniform on the unit cube, categorical ones on the levels that were
+        observed. One function is drawn from every draw of the structure and hyper-parameters,
         so the intervals are about functions as well as structures. Quantiles need draws: with 19
         the interval reaches from the least to the largest.
 

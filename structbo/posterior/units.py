@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from structbo.data import unit_points
+from structbo.data import UNCHANGED, Transform, unit_points
 from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
+
+NORMAL_95 = 1.6449
+"""The 95 % quantile of the standard normal."""
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+"""Gauss-Hermite quadrature, for means of functions of a normal variable."""
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 @dataclass(frozen=True)
@@ -19,25 +25,22 @@ class Units:
 
     Args:
         space: of the points.
-        location: what users call the model's 0.
-        slope: what one unit of the model is to them; negative if the model's values were turned so
-            that larger is better.
+        transform: from values of the objective to values of the model.
 
     Example:
-        >>> units = Units(Space({"rate": (1e-4, 1.0, "log")}), location=5.0, slope=-2.0)
+        >>> units = Units(Space({"rate": (1e-4, 1.0, "log")}), Transform(-1.0, -5.0, 2.0))
         >>> units.coordinates({"rate": 0.01}), units.parameter_values(0, [0.5, 1.0])
         (array([[0.5]]), array([0.01, 1.  ]))
-        >>> units.values(np.array([0.0, 1.0])), units.deviations(np.array([0.5]))
-        (array([5., 3.]), array([1.]))
+        >>> units.values(np.array([0.0, 1.0]))
+        array([5., 3.])
     """
 
     space: Space
-    location: float = 0.0
-    slope: float = 1.0
+    transform: Transform = UNCHANGED
 
     @classmethod
     def of_unit_cube(cls, names: Sequence[str]) -> "Units":
-        """Those of the model itself."""
+        """The units of the model itself."""
         return cls(Space({name: (0.0, 1.0) for name in names}))
 
     def coordinates(self, points: Any, *, name: str = "points") -> FloatArray:
@@ -54,14 +57,47 @@ class Units:
         """The coordinates (m,) of values of one parameter."""
         return np.array([self.space.parameters[dim].to_unit(value) for value in values])
 
+    @property
+    def is_increasing(self) -> bool:
+        """Whether larger values of the model are larger values of the objective."""
+        return self.transform.sign > 0.0
+
     def values(self, of_model: FloatArray) -> FloatArray:
-        """Values of the function."""
-        return self.location + self.slope * of_model
+        """Values of the objective, of the same shape."""
+        return self.transform.inverse(of_model)
 
-    def variances(self, of_model: FloatArray) -> FloatArray:
-        """Variances of the function."""
-        return np.square(self.slope) * of_model
+    def moments(
+        self, mean: FloatArray, variance: FloatArray, weights: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the objective where that of the model is a mixture of normals.
 
-    def deviations(self, of_model: FloatArray) -> FloatArray:
-        """Standard deviations of the function."""
-        return abs(self.slope) * of_model
+        Args:
+            mean: of the S normals, on the scale of the model, shape (S, m).
+            variance: of the S normals, shape (S, m).
+            weights: of the normals, which sum to one over S, shape (S, m); by default equal.
+
+        Returns:
+            Two arrays of shape (m,), by the law of total variance. Quadrature is exact where the
+            transform is linear.
+        """
+        shares = np.full(mean.shape, 1.0 / len(mean)) if weights is None else weights
+        normals = zip(mean, variance, strict=True)
+        means, variances = np.stack([self._moments(*normal) for normal in normals], axis=1)
+        center = (shares * means).sum(0)
+        return center, (shares * (variances + np.square(means - center))).sum(0)
+
+    def _moments(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance, shape (m,), of the objective where the model is normal."""
+        values = self.values(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
+        center = values @ WEIGHTS
+        return center, np.square(values - center[:, None]) @ WEIGHTS
+
+    def interval(self, mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The 5 % and the 95 % quantile of the objective where that of the model is normal.
+
+        Args:
+            mean: on the scale of the model, of any shape.
+            deviation: likewise.
+        """
+        ends = self.values(mean - NORMAL_95 * deviation), self.values(mean + NORMAL_95 * deviation)
+        return ends if self.is_increasing else ends[::-1]

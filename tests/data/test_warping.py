@@ -34,13 +34,17 @@ def test_slope_and_inverse_belong_to_it(power: float) -> None:
         np.testing.assert_allclose(warping.inverse(warping(VALUES)), VALUES, atol=1e-10)
 
 
-def test_above_the_range_of_a_transform_no_value_is_beyond_bounds() -> None:
-    """With a power above two, all bad values lie above a bound: below it there are none."""
+def test_below_the_worst_value_it_continues_as_its_tangent() -> None:
+    """With a power above two, no value would become a number far below the others."""
+    worst = VALUES.min()
     with double_precision():
-        warping = Warping.of(data(), 2.5)
-        worst = float(warping(-1e12))
-        assert warping.inverse(worst - 0.1) == -np.inf
-        assert np.isfinite(warping.inverse(worst + 0.1))
+        warping = Warping.of(data(), 2.9)
+        slope = np.exp(float(warping.log_slope(worst)))
+        beyond = worst - np.array([0.1, 3.0, 1e6])
+        expected = float(warping(worst)) - slope * (worst - beyond)
+        np.testing.assert_allclose(warping(beyond), expected, rtol=1e-12)
+        np.testing.assert_allclose(warping.inverse(expected), beyond, rtol=1e-9)
+        np.testing.assert_allclose(np.exp(warping.log_slope(beyond)), slope, rtol=1e-12)
 
 
 def test_padding_stays_zero_and_known_noise_changes_with_the_slope() -> None:
@@ -48,7 +52,7 @@ def test_padding_stays_zero_and_known_noise_changes_with_the_slope() -> None:
     with double_precision():
         warping = Warping.of(data(), 2.0)
         warped = warping.data(data(known))
-        step = np.asarray(warping(VALUES + 1e-2) - warping(VALUES - 1e-2)) / 2.0
+        step = np.asarray(warping(VALUES + 1e-5) - warping(VALUES - 1e-5)) / 2e-3
     n = len(VALUES)
     assert (np.asarray(warped.y)[n:] == 0.0).all()
     np.testing.assert_allclose(np.asarray(warped.known_noise)[:n], step**2, rtol=1e-3)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, yeojohnson
 
-from structbo.data import Data, Standardized
-from structbo.draws import Chain, power
+from structbo.data import Data, Standardized, Warping
+from structbo.draws import Chain, likelihood_of, power
 from structbo.models import AdditiveGP, MarginalGP, main_effects
 from structbo.models.foundation.precision import double_precision
 from structbo.models.marginal import log_marginal
@@ -84,3 +84,23 @@ def test_a_saved_chain_finds_the_same() -> None:
         other = Chain(MODEL, 4, 1, default_sampler)
         other.restore(chain.saved())
         assert float(other.warped(data)[1].power) == float(chain.warped(data)[1].power) > 1.0
+
+
+def test_known_noise_is_that_of_the_transformed_values() -> None:
+    """The power has the highest density of the data that the chain is then given."""
+    x, y = wave(30)
+    data = Data.padded(x, skewed(y, 1.5), np.linspace(0.02, 1.0, 30) ** 2)
+    draw = {"lengthscale": np.array([0.4, 0.5]), "outputscale": np.ones(()), "noise": 0.01}
+
+    def density(lam: float) -> float:
+        warping = Warping.of(data, lam)
+        warped = warping.data(data)
+        likelihood = likelihood_of(MODEL, draw, warped)
+        slopes = np.asarray(warping.log_slope(data.y))[:30]
+        prior = -0.5 * ((lam - 1.0) / power.PRIOR_DEVIATION) ** 2
+        return float(likelihood.log_prob(np.asarray(warped.y)) + slopes.sum() + prior)
+
+    with double_precision():
+        found = float(power.likeliest_power(likelihood_of(MODEL, draw, data), data))
+        best = power.POWERS[np.argmax([density(lam) for lam in power.POWERS])]
+    assert found == best

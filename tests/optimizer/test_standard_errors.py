@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from short_runs import BOX, bowl, given_graphs
 
-from structbo import Optimizer, Space
+from structbo import Optimizer, Space, suggest
 from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain
 from structbo.integrations.study_optimizer import StudyOptimizer
@@ -156,3 +156,22 @@ def test_a_study_keeps_them(tmp_path: Path) -> None:
     )
     assert again.trials == whole.trials
     assert np.array_equal(again.ask().params, whole.ask().params)
+
+
+def test_a_table_has_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stateless suggestion is given what an optimizer is told."""
+    found = seen(monkeypatch)
+    values, sem = [3.0, 1.0, 5.0, 2.0], [0.1, 0.0, np.nan, 0.4]
+    settings: Any = {"model": MODEL, "num_initial": 3}
+    optimizer = Optimizer(SPACE, **settings)
+    for told in zip(points(4), values, [0.1, 0.0, None, 0.4], strict=True):
+        optimizer.tell(told[0], told[1:])
+    (proposed,) = suggest(SPACE, points(4), values, sem=sem, **settings)
+    assert proposed == optimizer.ask().params
+    np.testing.assert_array_equal(found[0].known_noise, found[1].known_noise)
+    assert np.asarray(found[0].known_noise)[:4].tolist().count(0.0) == 2
+    for bad, message in (([0.1], "sem must have one value"), ([-1.0] * 4, r"got sem\[0\] = -1")):
+        with pytest.raises(ValueError, match=message):
+            suggest(SPACE, points(4), values, sem=bad, **settings)
+    with pytest.raises(TypeError, match="does not use known noise"):
+        suggest(SPACE, points(4), values, sem=sem, num_initial=3, model=deaf)

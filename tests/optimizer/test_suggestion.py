@@ -257,7 +257,7 @@ def test_a_box_has_arrays_for_points(monkeypatch: pytest.MonkeyPatch) -> None:
     unit = np.random.default_rng(0).random((6, 2))
     X, y = BOX[:, 0] + unit * np.ptp(BOX, axis=1), (unit**2).sum(1)
 
-    def propose(_: Engine, x: np.ndarray, values: np.ndarray, *rest: Any) -> np.ndarray:
+    def propose(_: Engine, x: np.ndarray, values: np.ndarray, *rest: Any, sem: None) -> np.ndarray:
         assert np.allclose(x, unit) and np.array_equal(values, -y)
         return np.array([[0.0, 0.5], [0.25, 1.0]])
 

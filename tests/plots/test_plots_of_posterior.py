@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from structbo import Categorical, Integer, Optimizer, Result, Space, plots
+from structbo.data import Transform
 from structbo.models import AdditiveGP, edges, main_effects, pairs
 from structbo.posterior import Posterior, Probabilities, Units, distance_to_mode, indicator_rhat
 
@@ -147,7 +148,7 @@ def of_a_search() -> Posterior:
     draws = {"noise": np.full((1, 2), 1e-3), "outputscale": np.ones((1, 2))}
     draws["lengthscale"] = np.full((1, 2, 3), 0.6)
     model = AdditiveGP(main_effects(), categorical=(1,))
-    units = Units(SPACE, location=100.0, slope=-10.0)
+    units = Units(SPACE, Transform(-1.0, -100.0, 10.0))
     return Posterior(model, X, y, draws, names=SPACE.names, units=units)
 
 

@@ -7,6 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from structbo import Space
+from structbo.data import Transform
 from structbo.models import AdditiveGP
 from structbo.posterior import Calibration, Posterior, Units
 from structbo.posterior.calibration import truncated_weights
@@ -36,9 +37,8 @@ def test_one_draw_predicts_as_a_refit_does():
 
 def test_units_of_users_turn_the_values_around():
     one = with_edges(EDGES[None, None])
-    turned = Posterior(
-        one.model, one.X, one.y, one.draws, units=Units(SPACE, 10.0, -2.0), names=("a", "b", "c")
-    )
+    units = Units(SPACE, Transform(-1.0, -10.0, 2.0))
+    turned = Posterior(one.model, one.X, one.y, one.draws, units=units, names=("a", "b", "c"))
     model, user = one.calibration(), turned.calibration()
     np.testing.assert_allclose(user.observed, 10.0 - 2.0 * one.y)
     np.testing.assert_allclose(user.mean, 10.0 - 2.0 * model.mean)

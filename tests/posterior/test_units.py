@@ -9,6 +9,7 @@ import pytest
 from given_draws import edge_draws, with_edges
 
 from structbo import Categorical, Fixed, Integer, Optimizer, Ordinal, Real, Space
+from structbo.data import Transform, Warping
 from structbo.models import AdditiveGP, main_effects
 from structbo.posterior import Posterior, Units
 from structbo.posterior.effects import quadrature_of
@@ -106,7 +107,8 @@ def test_units_are_a_line_and_leave_the_model_alone(posterior: Posterior):
     model = replace(posterior, units=Units(SPACE))
     points = SPACE.from_unit(np.random.default_rng(0).random((5, 4)))
     (mean, variance), (before, before_variance) = posterior.predict(points), model.predict(points)
-    location, slope = posterior.units.location, posterior.units.slope
+    transform = posterior.units.transform
+    location, slope = transform.sign * transform.location, transform.sign * transform.scale
     assert slope < 0.0
     np.testing.assert_allclose(mean, location + slope * before)
     np.testing.assert_allclose(variance, slope**2 * before_variance)
@@ -125,7 +127,7 @@ def test_units_survive_pickling_and_the_prior_has_them(posterior: Posterior):
     assert prior.units == posterior.units
     act = prior.effect("act")
     assert act.grid[0].tolist() == ["relu", "gelu", None]
-    np.testing.assert_allclose(act.mean, posterior.units.location)
+    np.testing.assert_allclose(act.mean, posterior.units.values(np.zeros(())))
 
 
 def test_many_levels_are_thinned_and_averaged_as_an_integral():
@@ -170,3 +172,21 @@ def test_errors(posterior: Posterior):
         Posterior(
             AdditiveGP(main_effects(), categorical=(1,)), np.empty((0, 2)), [], given_draws(2)
         ).effect("x0")
+
+
+def test_moments_of_warped_values_are_those_of_their_simulation():
+    """A mixture of three normals on the scale of the model, with unequal weights."""
+    warping = Warping(2.4, 0.1, 0.8, worst=-2.0)
+    units = Units(SPACE, Transform(-1.0, -5.0, 2.0, warping))
+    mean, deviation = np.array([[0.5], [-1.0], [0.2]]), np.array([[0.3], [1.5], [0.8]])
+    weights = np.array([[0.5], [0.2], [0.3]])
+    rng = np.random.default_rng(0)
+    which = rng.choice(3, 400_000, p=weights[:, 0])
+    simulated = units.values(mean[which, 0] + deviation[which, 0] * rng.standard_normal(400_000))
+    found_mean, found_variance = units.moments(mean, deviation**2, weights)
+    error = simulated.std() / np.sqrt(len(simulated))
+    np.testing.assert_allclose(found_mean, simulated.mean(), atol=4.0 * error)
+    np.testing.assert_allclose(found_variance, simulated.var(), rtol=0.02)
+    low, high = units.interval(mean[1], deviation[1])
+    one = simulated[which == 1]
+    np.testing.assert_allclose([(one < low).mean(), (one > high).mean()], 0.05, atol=0.003)

@@ -1,0 +1,69 @@
+"""The transform between values of the objective and values of the model."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from structbo.data.warping import NO_WARPING, Warping
+from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.precision import double_precision
+
+
+class Transform(NamedTuple):
+    """The map from values of the objective to values of the model, and back.
+
+    Values are turned so that larger is better, standardized, and warped by a power transform. The
+    search and the posterior of one set of values share one transform.
+
+    Args:
+        sign: 1 if large values are good, -1 if small ones are.
+        location: the mean of the turned values.
+        scale: their standard deviation.
+        warping: the power transform of the standardized values.
+
+    Example:
+        >>> transform = Transform(-1.0, location=-5.0, scale=2.0)
+        >>> transform(np.array([5.0, 3.0])), transform.inverse(np.array([0.0, 1.0]))
+        (array([0., 1.]), array([5., 3.]))
+    """
+
+    sign: float = 1.0
+    location: float = 0.0
+    scale: float = 1.0
+    warping: Warping = NO_WARPING
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the values of the model are a linear function of the objective."""
+        return float(self.warping.power) == 1.0
+
+    def standardized(self, values: ArrayLike) -> FloatArray:
+        """The values of the objective after turning and standardizing, of the same shape."""
+        return (self.sign * np.asarray(values, float) - self.location) / self.scale
+
+    def __call__(self, values: ArrayLike) -> FloatArray:
+        """The values of the model, of the same shape."""
+        with double_precision():
+            return np.asarray(self.warping(self.standardized(values)))
+
+    def inverse(self, of_model: ArrayLike) -> FloatArray:
+        """The values of the objective, of the same shape."""
+        with double_precision():
+            standardized = np.asarray(self.warping.inverse(np.asarray(of_model, float)))
+        return self.sign * (self.location + self.scale * standardized)
+
+    def errors(self, sem: FloatArray, values: ArrayLike) -> FloatArray:
+        """Standard errors on the scale of the model, to first order, shape (n,).
+
+        Args:
+            sem: standard errors of the objective, shape (n,).
+            values: of the objective, shape (n,).
+        """
+        with double_precision():
+            slopes = np.exp(np.asarray(self.warping.log_slope(self.standardized(values))))
+        return sem / self.scale * slopes
+
+
+UNCHANGED = Transform()
+"""Leaves values as they are."""
