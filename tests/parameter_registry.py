@@ -34,7 +34,8 @@ def stepped(draw):
 def integers(draw):
     log = draw(st.booleans())
     low = draw(st.integers(1 if log else -(2**52), 2**52) | st.integers(1, 5))
-    return Integer(low, low + draw(st.integers(0, 300)), log)
+    step = 1 if log else draw(st.integers(1, 50))
+    return Integer(low, low + step * draw(st.integers(0, 300)), log, step)
 
 
 def choices(kind):

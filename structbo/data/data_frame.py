@@ -1,6 +1,6 @@
 """Tables of pandas: names of columns, rows that belong together by an index, and trials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -88,25 +88,28 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     """The trials of a table such as `trial_frame` makes but those withdrawn, numbered from 0.
 
     Args:
-        frame: a DataFrame with the columns of `trial_frame`; those of number, sem, state and fixed
-            values may be missing. Without a state, values that are not finite are failures; where
-            sem is None or NaN, no standard error is known.
+        frame: a DataFrame with the columns of `trial_frame`; number, sem, state and fixed values
+            may be missing. Without a state, missing and infinite values are failures. A missing
+            sem is not known.
         space: of the parameters.
 
     Raises:
         TypeError: if it is no DataFrame.
-        ValueError: if a column is missing or unknown, a point is outside the space, or a value or
-            a state is none.
+        ValueError: if a column is missing, a point is outside the space, or a value or a state is
+            none.
+
+    Warns:
+        UserWarning: if there are other columns, which are ignored.
 
     Example:
         >>> import pandas as pd
         >>> trials_in(pd.DataFrame({"x": [0.5], "value": [2.0]}), Space({"x": (0.0, 1.0)}))[0].value
         2.0
     """
-    if not hasattr(frame, "columns"):
-        raise TypeError(f"frame must be a DataFrame with a row for every trial, got {frame!r}.")
-    if "value" not in frame.columns:
-        raise ValueError(f"frame must have the column 'value', got {list(frame.columns)}.")
+    if not (hasattr(frame, "columns") and hasattr(frame, "loc")):
+        raise TypeError(f"frame must be a pandas DataFrame with a row per trial, got {frame!r}.")
+    own = {column: name for name, column in _columns_of(space).items()}
+    _check_columns(list(frame.columns), own, space)
     if "state" not in frame.columns:
         frame = frame.assign(state="complete")
     if unknown := sorted(set(frame["state"].map(str)) - set(get_args(State))):
@@ -115,7 +118,6 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
             f"{unknown[0]!r}."
         )
     frame = frame[frame["state"] != "withdrawn"]
-    own = {column: name for name, column in _columns_of(space).items()}
     points = frame[[c for c in frame.columns if c not in COLUMNS]].rename(columns=own)
     params = space.as_legal(points, name="frame")
     values = real_numbers("the column 'value' of frame", frame["value"])
@@ -129,6 +131,18 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
             )
     rows = zip(params, frame["state"].to_list(), values.tolist(), errors.tolist(), strict=True)
     return [_trial(number, *row) for number, row in enumerate(rows)]
+
+
+def _check_columns(given: Sequence[Any], own: Mapping[str, str], space: Space) -> None:
+    """Checks the columns that have names of their own in a table of trials."""
+    if "value" not in given:
+        raise ValueError(f"frame must have the column 'value', got {given}.")
+    for column, name in own.items():
+        if column != name and name in space.names and column not in given:
+            raise ValueError(
+                f"frame must have the column {column!r} for the parameter {name!r}, as {name!r} is "
+                f"a column of every table of trials; got {given}."
+            )
 
 
 def _trial(number: int, params: Any, state: State, value: float, sem: float) -> Trial:

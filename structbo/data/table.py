@@ -27,8 +27,10 @@ def unit_points(space: Space, points: Any, name: str) -> FloatArray:
     return space.to_unit(points, name=name)
 
 
-def observed_values(y: ArrayLike) -> FloatArray:
-    """Values as an array (m,); a column (m, 1) is flattened."""
+def observed_values(y: ArrayLike | None) -> FloatArray:
+    """Values as an array (m,); a column (m, 1) is flattened, and None has none."""
+    if y is None:
+        return np.empty(0)
     values = real_numbers("y", y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]

@@ -1,36 +1,48 @@
 """Values of the objective as floats, whatever users hand in."""
 
-import numbers
-from decimal import Decimal
+import math
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.models.foundation.arrays import FloatArray
+from structbo.space.scalars import as_number, is_missing, plain
 
 NUMBERS = "biuf"
 """Kinds of NumPy's types that are real numbers."""
 
 
 def real_numbers(name: str, values: ArrayLike) -> FloatArray:
-    """Values as an array of floats, of any shape; None is NaN.
+    """Values as an array of floats, of any shape; NaN where one is missing in any form.
 
     Raises:
-        ValueError: if one is complex, a string, or no number at all.
+        ValueError: if one is complex, a string, no number at all, or too large for a float.
+
+    Example:
+        >>> real_numbers("y", [1, None, np.ma.masked])
+        array([ 1., nan, nan])
     """
     try:
-        given = np.asarray(values)
-        is_text = given.dtype.kind == "O" and any(isinstance(v, str | complex) for v in given.flat)
-        if given.dtype.kind in NUMBERS + "O" and not is_text:
-            return np.asarray(values, float)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*masked element to nan")
+            given: Any = np.ma.asanyarray(values)
     except (TypeError, ValueError):
-        pass
-    raise ValueError(f"{name} must be numbers, got {values!r}.")
+        raise ValueError(f"{name} must be numbers, got {values!r}.") from None
+    if given.dtype.kind in NUMBERS:
+        return np.ma.filled(given.astype(float), np.nan)
+    numbers, is_masked = np.full(given.shape, np.nan), np.ma.getmaskarray(given)
+    for place, value in np.ndenumerate(given.data):
+        try:
+            numbers[place] = np.nan if is_masked[place] else _number(name, value)
+        except TypeError:
+            raise ValueError(f"{name} must be numbers, got {value!r}.") from None
+    return numbers
 
 
 def one_number(name: str, value: Any, *, hint: str = "") -> float:
-    """A number, or an array of just one, as a float; None is NaN.
+    """A number, or an array of just one, as a float; NaN if it is missing in any form.
 
     Args:
         name: what to call the value in the message.
@@ -38,18 +50,31 @@ def one_number(name: str, value: Any, *, hint: str = "") -> float:
         hint: the end of the message.
 
     Raises:
-        ValueError: if it is anything else.
+        ValueError: if it is anything else, or too large for a float.
 
     Example:
         >>> one_number("value", np.array([2.5])), one_number("value", None)
         (2.5, nan)
     """
     try:
-        number = value.item() if hasattr(value, "item") else value
-    except (RuntimeError, TypeError, ValueError):  # an array of several
-        number = value
-    if number is None:
+        return _number(name, _only(value))
+    except TypeError:
+        raise ValueError(f"{name} must be one number, got {value!r}{hint}.") from None
+
+
+def _number(name: str, value: Any) -> float:
+    """One number as a float; NaN if it is missing. Raises as `as_number` does."""
+    value = plain(value)
+    if is_missing(value):
         return np.nan
-    if not isinstance(number, numbers.Real | Decimal):
-        raise ValueError(f"{name} must be one number, got {value!r}{hint}.")
-    return float(number)
+    return float(value) if isinstance(value, bool) else as_number(name, value)
+
+
+def _only(value: Any) -> Any:
+    """The element of an array of one; anything else as it is."""
+    if math.prod(getattr(value, "shape", (0,))) != 1 or not hasattr(value, "tolist"):
+        return value
+    found = plain(value) if value.shape == () else value.tolist()
+    while isinstance(found, list):
+        (found,) = found
+    return found

@@ -32,7 +32,7 @@ def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) ->
 
     Example:
         >>> parameter_of(IntDistribution(1, 8, log=True))
-        Integer(low=1, high=8, log=True)
+        Integer(low=1, high=8, log=True, step=1)
     """
     match distribution:
         case CategoricalDistribution(choices=choices):
@@ -40,8 +40,10 @@ def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) ->
             return Ordinal(indices) if is_ordinal else Categorical(indices)
         case FloatDistribution(low=low, high=high, step=None, log=log):
             return Real(low, high, log)
-        case IntDistribution(low=low, high=high, step=1, log=log) if high - low < MAX_INTEGERS:
-            return Integer(low, high, log)
+        case IntDistribution(low=low, high=high, step=step, log=log) if (
+            high - low < MAX_INTEGERS * step
+        ):
+            return Integer(low, high, log, step)
         case IntDistribution(low=low, high=high, log=True):
             return Real(low, high, log=True)
         case FloatDistribution(low=low, high=high) | IntDistribution(low=low, high=high):
@@ -72,8 +74,8 @@ def distribution_of(name: str, parameter: Parameter | Fixed) -> BaseDistribution
     match parameter:
         case Real(low=low, high=high, log=log, step=step):
             return FloatDistribution(low, high, log=log, step=step)
-        case Integer(low=low, high=high, log=log):
-            return IntDistribution(low, high, log=log)
+        case Integer(low=low, high=high, log=log, step=step):
+            return IntDistribution(low, high, log=log, step=step)
         case Ordinal(choices=choices) | Categorical(choices=choices) | Fixed(choices=choices):
             bad = [c for c in choices if not isinstance(c, STORED_TYPES)]
             bad += [c for i, c in enumerate(choices) if c in choices[:i]]
@@ -114,7 +116,7 @@ def space_of(distributions: Mapping[str, BaseDistribution]) -> Space:
     Example:
         >>> from optuna.distributions import CategoricalDistribution, IntDistribution
         >>> space_of({"k": IntDistribution(1, 8), "act": CategoricalDistribution(["tanh"])}).spec
-        {'k': Integer(low=1, high=8, log=False), 'act': Fixed(value='tanh')}
+        {'k': Integer(low=1, high=8, log=False, step=1), 'act': Fixed(value='tanh')}
     """
     return Space({name: _as_seen(distribution) for name, distribution in distributions.items()})
 

@@ -23,21 +23,21 @@ def told_value(value: Any) -> tuple[float, float | None]:
     """The value of a trial as a float, NaN for None, and its standard error if there is one.
 
     Args:
-        value: a number or None; or a pair of a mean and its standard error, which may be None.
+        value: a number, or a pair of a mean and its standard error. Each may be missing, in any
+            form such as None or NaN.
 
     Raises:
-        ValueError: if it is anything else, or the standard error is negative or not finite.
+        ValueError: if it is anything else, or the standard error is negative or infinite.
     """
     hint = "; tell(trial, value) takes one trial, and its value second, or (mean, sem)"
     if not (isinstance(value, tuple) and len(value) == 2):
         return one_number("value", value, hint=hint), None
-    mean, sem = one_number("mean", value[0], hint=hint), value[1]
-    if sem is None:
+    mean, sem = (one_number(*pair, hint=hint) for pair in zip(("mean", "sem"), value, strict=True))
+    if np.isnan(sem):
         return mean, None
-    error = one_number("sem", sem, hint=hint)
-    if not (0.0 <= error < np.inf):
+    if not (0.0 <= sem < np.inf):
         raise ValueError(f"sem must be a standard error, 0 or more and finite, got {sem!r}.")
-    return mean, error
+    return mean, sem
 
 
 def number_of(
@@ -46,13 +46,14 @@ def number_of(
     """The number of a trial in one of some states.
 
     Args:
-        given: a trial, its number, or its point; of several trials at one point it is the first.
+        given: a trial, its number, or its point, also rounded as `Space.rounded` does. It stands
+            for the nearest trial, and the first one of several at that point.
         trials: all trials, in the order of their numbers.
         space: the search space.
         states: the states that it may have.
 
     Returns:
-        The number; None for a point of none of these trials.
+        The number; None if no trial has this point.
 
     Raises:
         ValueError: if the trial is unknown or in another state, or the point outside the space.
@@ -64,10 +65,13 @@ def number_of(
     else:
         if isinstance(given, list | tuple) and any(isinstance(t, Trial) for t in given):
             raise ValueError(f"trial must be one trial, got {len(given)}; give one at a time.")
-        unit = unit_points(space, [given], "trial")
+        (unit,) = unit_points(space, [given], "trial")
         among = [t for t in trials if t.state in states]
-        same = (t for t in among if np.array_equal(space.to_unit([t.params]), unit))
-        return next((t.number for t in same), None)
+        points = unit_points(space, [t.params for t in among], "params")
+        near = np.flatnonzero(space.same(unit, points))
+        distances = np.abs(points[near] - unit).max(1)
+        nearest = min(zip(distances, near, strict=True), default=None)
+        return None if nearest is None else among[nearest[1]].number
     if not 0 <= number < len(trials):
         raise ValueError(f"trial {number} is unknown: this optimizer has {len(trials)}.")
     own = trials[number]

@@ -216,15 +216,18 @@ class Optimizer(Record, KeepsPrecision):
             frame: a DataFrame with a column for every parameter, and the column value, with NaN for
                 failed evaluations. There may be a column sem, of standard errors, and a column
                 state: trials that are "pending" or "waiting" in it are enqueued, those "withdrawn"
-                left out.
+                left out. Other columns, such as a date or a remark, are ignored.
 
         Returns:
-            The trials as they are kept.
+            The trials as they are kept. Their numbers go on from the trials that were there.
 
         Raises:
-            ValueError: if a column is missing or unknown, a point is outside the space, or a value
-                or a state is none. Then none of the trials is told.
+            ValueError: if a column is missing, a point is outside the space, or a value or a state
+                is none. Then none of the trials is told.
             TypeError: if there is a standard error and the model does not take known noise.
+
+        Warns:
+            UserWarning: if there are other columns; the message names them.
         """
         trials = trials_in(frame, self.space)
         if any(t.sem is not None for t in trials):

@@ -33,7 +33,9 @@ class Record:
         self._trials: list[Trial] = []
 
     def __repr__(self) -> str:
-        best = f", best {self.best.value:.6g} at {self.best.params}" if self._complete else ""
+        best = ""
+        if self._complete:
+            best = f", best {self.best.value:.6g} at {self._rounded(self.best)}"
         return f"{type(self).__name__}({self.direction}, {len(self._trials)} trials{best})"
 
     @property
@@ -76,7 +78,11 @@ class Record:
         outcome = told.state if told.value is None else f"{told.value:.6g}"
         is_best = told.state == "complete" and self.best.number == told.number
         note = ", the best so far" if is_best else ""
-        _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, told.params)
+        _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, self._rounded(told))
+
+    def _rounded(self, trial: Trial) -> Any:
+        """The point of a trial for people to read."""
+        return self.space.rounded([trial.params])[0]
 
     @property
     def _told(self) -> list[Trial]:

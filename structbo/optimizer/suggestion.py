@@ -24,8 +24,8 @@ from structbo.space import Points, Space, SpaceLike
 @shows(KEYWORDS)
 def suggest(
     space: SpaceLike,
-    X: Any,
-    y: ArrayLike,
+    X: Any = None,
+    y: ArrayLike | None = None,
     n: int = 1,
     *,
     direction: Direction = "minimize",
@@ -37,7 +37,7 @@ def suggest(
 
     Args:
         space: the search space, or what `Space` accepts.
-        X: evaluated points: a list of dicts, a DataFrame, or an array (m, D).
+        X: evaluated points: a list of dicts, a DataFrame, or an array (m, D); None for none.
         y: their values, shape (m,). NaN and infinite values mark failed evaluations: those points
             are taken to be as bad as the worst value seen. Where X and y are tables of pandas, rows
             belong together by their index.

@@ -1,13 +1,15 @@
 """Parameters that are one of several values, and values that are fixed."""
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from functools import cached_property
 from typing import Any, ClassVar
 
 from structbo.space.parameters import Discrete
-from structbo.space.scalars import plain
+from structbo.space.scalars import ROUND_OFF, as_number, is_missing, plain
 from structbo.space.spelling import did_you_mean
 
 
@@ -42,9 +44,12 @@ class _Choices(Discrete):
         try:
             return self._indices[_identity(value)]
         except (KeyError, TypeError):
-            hint = did_you_mean(value, self.choices)
-            choices = list(self.choices)
-            raise ValueError(f"value must be one of {choices}, got {value!r}{hint}") from None
+            pass
+        near = _up_to_round_off(value, self.choices)
+        if len(near) == 1:
+            return near[0]
+        hint, choices = did_you_mean(value, self.choices), list(self.choices)
+        raise ValueError(f"value must be one of {choices}, got {value!r}{hint}")
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,10 @@ class Ordinal(_Choices):
     """One of several values whose given order matters; neighbors are alike.
 
     Args:
-        choices: distinct numbers, strings, booleans, None, or tuples of these. 1 and True differ,
-            1 and 1.0 do not; NaN reads as None. NumPy scalars come back as Python's own, lists as
+        choices: distinct numbers, strings, booleans, dates, None, or tuples of these. 1 and True
+            differ, 1 and 1.0 do not. A missing value of any kind, such as NaN, reads as None, and a
+            number with round-off as the choice. NumPy scalars come back as Python's own, lists as
             tuples: nobody can edit them.
-
 
     >>> Ordinal([16, 32, 64]).to_unit(32)
     0.5
@@ -84,7 +89,7 @@ class Fixed:
     other value.
 
     Args:
-        value: a number, string, boolean, None, or a tuple of these.
+        value: a number, string, boolean, date, None, or a tuple of these.
 
     >>> from structbo import Space
     >>> space = Space({"lr": (0.0, 1.0), "optimizer": Fixed("adam")})
@@ -112,7 +117,7 @@ class Fixed:
             is_same = bool(_identity(value) == _identity(self.value))
         except ValueError:  # an array
             is_same = False
-        if not is_same:
+        if not (is_same or _up_to_round_off(value, [self.value])):
             raise ValueError(f"value is fixed at {self.value!r}, got {value!r}")
         return self.value
 
@@ -123,17 +128,30 @@ def _uneditable(value: Any) -> Any:
 
 
 def _identity(value: Any) -> Hashable:
-    """Equal for the same choice: 1 and 1.0, [1] and (1,), NaN and None; but not 1 and True."""
+    """Equal for the same choice: 1 and 1.0, [1] and (1,), NaN and None; but not 1 and True.
+
+    A date is the midnight with which it begins, as tables store dates.
+    """
     value = plain(value)
     if isinstance(value, list | tuple):
         return tuple(_identity(item) for item in value)
-    return isinstance(value, bool), None if _is_missing(value) else value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    return isinstance(value, bool), None if is_missing(value) else value
 
 
-def _is_missing(value: Any) -> bool:
+def _up_to_round_off(value: Any, choices: Sequence[Any]) -> list[int]:
+    """Where a number is among choices if it differs from them by round-off."""
+    number, exact = _float(value), [_float(choice) for choice in choices]
+    smallest = min([1.0, *(abs(x) for x in exact if x != 0.0)])  # NaN is never the least
+    slack = [ROUND_OFF * (smallest if x.is_integer() else abs(x)) for x in exact]
+    return [i for i, x in enumerate(exact) if abs(number - x) <= slack[i]]
+
+
+def _float(value: Any) -> float:
+    """A finite number as a float, NaN for anything else."""
     try:
-        return bool(value != value)
-    except TypeError:  # pandas' NA is neither equal to itself nor not
-        return True
-    except ValueError:  # an array
-        return False
+        number = as_number("value", value)
+    except (TypeError, ValueError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan

@@ -8,14 +8,14 @@ import numpy as np
 
 from structbo.models.foundation.arrays import FloatArray
 from structbo.space.half_spaces import HalfSpaces
-from structbo.space.numeric import ROUND_OFF, Real
-from structbo.space.scalars import as_number
+from structbo.space.numeric import Real
+from structbo.space.scalars import ROUND_OFF, as_number
 from structbo.space.spelling import did_you_mean
 
 MIN_ROOM = 1e-6
 """Constraints must leave a ball of this radius in the unit cube."""
 DIGITS = 9
-"""Corners that agree in so many are the same."""
+"""Corners that agree in this many decimals are the same."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class LinearConstraint:
 
 
 def check_names(constraint: LinearConstraint, parameters: Mapping[str, object]) -> None:
-    """Checks that the names of a constraint are those of continuous parameters.
+    """Checks that a constraint names continuous parameters only.
 
     Raises:
         TypeError: if it is no constraint.
@@ -167,7 +167,7 @@ def _largest_ball(normals: FloatArray, bounds: FloatArray) -> tuple[FloatArray, 
 def _vertices(normals: FloatArray, bounds: FloatArray, center: FloatArray) -> FloatArray:
     """Distinct corners where a coordinate that constraints have is least or largest.
 
-    Shape (V, D); the other coordinates are those of the center.
+    Shape (V, D); the other coordinates are at the center.
     """
     from scipy.optimize import linprog
 

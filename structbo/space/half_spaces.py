@@ -14,7 +14,7 @@ MARGIN = 1e-9
 ROUND_OFF = 1e-12
 """A point that lies outside by no more, relative to its distance from the center, stays."""
 NUM_ROUNDS = 8
-"""Of hit and run, until a point has forgotten where it started."""
+"""Moves of hit and run until a point has forgotten where it started."""
 
 
 class HalfSpaces(NamedTuple):
@@ -53,12 +53,12 @@ class HalfSpaces(NamedTuple):
         return jnp.maximum(x[:, dim] + down, 0.0), jnp.minimum(x[:, dim] + up, 1.0)
 
     def uniform(self, x: Array) -> Array:
-        """Points that are spread uniformly over what is left, from those of the unit cube (m, D).
+        """Maps points of the unit cube, (m, D), to points that fill the allowed part uniformly.
 
         Each goes its own way, by hit and run: from a mixture of vertices, in every round along
         differences of two of them, which lead through narrow regions, and then along every
-        coordinate, each time to a random place. The places of the last coordinates are those of the
-        given point, so that points that fill the cube evenly still do so on every line.
+        coordinate, each time to a random place. The given point sets the places of the
+        last coordinates, so that points that fill the cube evenly still do so on every line.
 
         References:
             Smith 1984, "Efficient Monte Carlo procedures for generating points uniformly

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from structbo.models.foundation.arguments import checked_bool
 from structbo.models.foundation.arrays import FloatArray
 from structbo.space.parameters import Discrete, Parameter, Scale, nearest_level
-from structbo.space.scalars import as_integer, as_number
+from structbo.space.scalars import ROUND_OFF, as_integer, as_number
 
-ROUND_OFF = 1e-6  # a bound that went through single precision is still that bound
+DIGITS = 17
+"""A float is told from all others by this number of digits."""
 MAX_INTEGERS = 2**20  # one level each, 8 MiB
 MAX_MAGNITUDE = 2**53  # the integers that a float64 holds exactly
 
@@ -40,9 +42,15 @@ class Real(Parameter):
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", as_number("low", self.low))
         object.__setattr__(self, "high", as_number("high", self.high))
+        object.__setattr__(self, "log", checked_bool("log", self.log))
         if not (math.isfinite(self.low) and math.isfinite(self.high)):
             raise ValueError(f"low and high must be finite, got low={self.low}, high={self.high}")
-        if self.low >= self.high:
+        if self.low == self.high:
+            raise ValueError(
+                f"low must be below high, got {self.low} as both; write Fixed({self.low}) for a "
+                "value that does not vary"
+            )
+        if self.low > self.high:
             raise ValueError(f"low must be below high, got low={self.low} and high={self.high}")
         if self.log and self.low <= 0:
             raise ValueError(f"log needs low > 0, got low={self.low}; raise it or drop log")
@@ -94,15 +102,22 @@ class Real(Parameter):
     def to_unit(self, value: Any) -> float:
         number = as_number("value", value)
         inside = min(max(number, self.low), self.high)
-        slack = ROUND_OFF * min(abs(inside), self.high - self.low)
-        if not abs(number - inside) <= slack:
+        if not self._distance(number, inside) <= ROUND_OFF:
             raise ValueError(f"value must be in [{self.low}, {self.high}], got {number}")
         if self._grid is not None:
             index = self._index(inside)
             return float(self._grid[1][index])
-        if self.log:
-            return math.log1p((inside - self.low) / self.low) / math.log1p(self._span)
-        return (inside - self.low) / self._span
+        return self._distance(inside, self.low)
+
+    def _distance(self, number: float, reference: float) -> float:
+        """The distance between a number and one of the range, relative to the whole range."""
+        if number == reference:
+            return 0.0
+        if not self.log:
+            return abs(number - reference) / self._span
+        if number <= 0.0:
+            return math.inf
+        return abs(math.log1p((number - reference) / reference)) / math.log1p(self._span)
 
     def from_unit(self, u: float) -> float:
         u = min(max(float(u), 0.0), 1.0)
@@ -124,8 +139,25 @@ class Real(Parameter):
             return self.from_unit(u)
         return min(max(as_number("value", value), self.low), self.high)
 
+    def rounded(self, value: float, resolution: float) -> float:
+        """The number with the fewest digits that is near enough.
+
+        >>> Real(20.0, 80.0).rounded(45.380417, 1e-4), Real(1.0, 1.1).rounded(1.0123456, 1e-4)
+        (45.38, 1.01235)
+        """
+        coordinate = self.to_unit(value)
+        for digits in range(1, DIGITS):
+            short = float(f"{value:.{digits}g}")
+            try:
+                distance = abs(self.to_unit(short) - coordinate)
+            except ValueError:  # outside, or between the steps
+                continue
+            if self.low <= short <= self.high and distance <= resolution / 2:
+                return short
+        return value
+
     def _index(self, number: float) -> int:
-        """Of a number of the grid."""
+        """The place of a number on the grid."""
         assert self._grid is not None and self.step is not None
         values, _ = self._grid
         index = min(round((number - self.low) / self.step), len(values) - 1)
@@ -139,37 +171,58 @@ class Real(Parameter):
 
 @dataclass(frozen=True)
 class Integer(Discrete):
-    """An integer in {low, ..., high}, both included, evenly spaced or in the logarithm.
+    """An integer in {low, low + step, ..., high}, evenly spaced or in the logarithm.
 
     Args:
-        low, high: integer bounds, low <= high; both positive if `log`.
+        low, high: integer bounds, low <= high, both included; both positive if `log`.
         log: whether the scale is logarithmic: equal ratios are equally far apart.
+        step: the difference of neighboring values, which leads from low to high; 1 if `log`.
 
     >>> Integer(1, 9).to_unit(3), round(Integer(1, 9, log=True).to_unit(3), 9)
     (0.25, 0.5)
+    >>> Integer(32, 256, step=32).from_unit(0.3)
+    96
     """
 
     low: int
     high: int
     log: bool = False
+    step: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", as_integer("low", self.low))
         object.__setattr__(self, "high", as_integer("high", self.high))
+        object.__setattr__(self, "log", checked_bool("log", self.log))
+        object.__setattr__(self, "step", as_integer("step", self.step))
         if self.low > self.high:
             raise ValueError(f"low must not exceed high, got low={self.low} and high={self.high}")
         if self.log and self.low <= 0:
             raise ValueError(f"log needs low >= 1, got low={self.low}; raise it or drop log")
-        too_many = self.high - self.low >= MAX_INTEGERS
+        self._check_step()
+        too_many = (self.high - self.low) // self.step >= MAX_INTEGERS
         if too_many or max(-self.low, self.high) > MAX_MAGNITUDE:
             raise ValueError(
                 f"{{{self.low}, ..., {self.high}}} is too large: at most {MAX_INTEGERS} integers "
                 f"of magnitude at most 2**53; use Real and round"
             )
 
+    def _check_step(self) -> None:
+        if self.step < 1:
+            raise ValueError(f"step must be at least 1, got {self.step}")
+        if self.log and self.step != 1:
+            raise ValueError(
+                f"step and log exclude each other, got step={self.step}; drop one of them"
+            )
+        if rest := (self.high - self.low) % self.step:
+            nearest = max(self.high - rest, self.low + self.step)
+            raise ValueError(
+                f"step must lead from low to high, got low={self.low}, high={self.high} and "
+                f"step={self.step}; high={nearest} would do"
+            )
+
     @property
     def values(self) -> range:
-        return range(self.low, self.high + 1)
+        return range(self.low, self.high + 1, self.step)
 
     @property
     def scale(self) -> Scale:
@@ -183,7 +236,12 @@ class Integer(Discrete):
         number = as_integer("value", value)
         if not self.low <= number <= self.high:
             raise ValueError(f"value must be in {{{self.low}, ..., {self.high}}}, got {number}")
-        return number - self.low
+        index, rest = divmod(number - self.low, self.step)
+        if rest:
+            raise ValueError(
+                f"value must be {self.low} plus a multiple of {self.step}, got {number}"
+            )
+        return index
 
 
 def on_grid(low: float, step: float, index: int) -> float:

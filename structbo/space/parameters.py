@@ -48,6 +48,13 @@ class Parameter(ABC):
         """
         return self.from_unit(self.to_unit(value))
 
+    def rounded(self, value: Any, resolution: float) -> Any:
+        """A legal value with fewer digits whose coordinate differs by at most half the resolution.
+
+        By default the value itself.
+        """
+        return value
+
 
 class Discrete(Parameter):
     """Finitely many values; `values[i]` sits at `levels[i]`."""
@@ -60,7 +67,7 @@ class Discrete(Parameter):
     def _index(self, value: Any) -> int: ...
 
     def _positions(self) -> FloatArray:
-        """Where the values lie, from 0 up, on a scale of any length."""
+        """The places of the values, from 0 up, on a scale of any length."""
         return np.arange(len(self.values), dtype=np.float64)
 
     @property

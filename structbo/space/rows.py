@@ -1,15 +1,17 @@
 """Tables of every kind, as rows of values in the order of their names."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from structbo.space.choices import Fixed
+from structbo.space.scalars import plain
 from structbo.space.spelling import did_you_mean
 
 Row = tuple[str, list[Any]]
-"""What to call a row in messages, and its values."""
+"""The name of a row in messages, and its values."""
 
 
 def rows_of(
@@ -26,31 +28,46 @@ def rows_of(
 
     Raises:
         TypeError: if it is no table.
-        ValueError: if a column is missing or unknown, or a fixed value another one.
+        ValueError: if a column is missing, a dict has an unknown key, or a fixed value is another.
+
+    Warns:
+        UserWarning: if a DataFrame has other columns, which are ignored.
     """
     if hasattr(points, "columns"):
-        _check_names(name, points.columns, names, fixed)
-        columns = {column: points[column].to_list() for column in points.columns}
-        places = _places(name, len(points))
-        for column in fixed.keys() & columns.keys():
-            for where, value in zip(places, columns[column], strict=True):
-                _check_fixed(f"{where}[{column!r}]", fixed[column], value)
-        rows = zip(*(columns[column] for column in names), strict=True)
-        return [(where, list(row)) for where, row in zip(places, rows, strict=True)]
+        return _rows_of_frame(points, names, fixed, name)
     if hasattr(points, "ndim") and not _is_dict(points):
-        points = np.asarray(points).tolist()
+        points = np.ma.asanyarray(points).tolist()  # None where a value is masked
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise TypeError(f"{name} must be dicts, a DataFrame or an array, got {points!r}")
     points = [points] if _is_dict(points) else list(points)
     if not all(_is_dict(p) or isinstance(p, list | tuple | np.ndarray) for p in points):
         points = [points]
-    places = _places(name, len(points))
+    places = _places(name, range(len(points)))
     return [_row(where, point, names, fixed) for where, point in zip(places, points, strict=True)]
 
 
-def _places(name: str, count: int) -> list[str]:
-    """What to call each of several rows; a single one needs no number."""
-    return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
+def _rows_of_frame(
+    frame: Any, names: Sequence[str], fixed: Mapping[str, Any], name: str
+) -> Sequence[Row]:
+    given, own = list(frame.columns), [*names, *fixed]
+    _check_columns(name, given, names, own)
+    if others := [column for column in given if column not in own]:
+        listed = ", ".join(repr(column) for column in others)
+        warnings.warn(f"{name} has other columns, which are ignored: {listed}.", stacklevel=2)
+    columns = {column: frame[column].to_list() for column in own if column in given}
+    places = _places(name, getattr(frame, "index", range(len(frame))))
+    for column in fixed.keys() & columns.keys():
+        for where, value in zip(places, columns[column], strict=True):
+            _check_fixed(f"{where}[{column!r}]", fixed[column], value)
+    rows = zip(*(columns[column] for column in names), strict=True)
+    return [(where, list(row)) for where, row in zip(places, rows, strict=True)]
+
+
+def _places(name: str, labels: Any) -> list[str]:
+    """The names of rows in messages, by their labels; a single row needs no label."""
+    if len(labels) == 1:
+        return [name]
+    return [f"{name}[{plain(label)!r}]" for label in labels]
 
 
 def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any]) -> Row:
@@ -65,6 +82,17 @@ def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any])
             "array have shape (n, D)"
         )
     return where, list(point)
+
+
+def _check_columns(
+    name: str, given: Sequence[Any], names: Sequence[str], own: Sequence[str]
+) -> None:
+    faults = [
+        *(f"missing {n!r}{did_you_mean(n, given)}" for n in names if n not in given),
+        *(f"repeated {n!r}" for n in own if given.count(n) > 1),
+    ]
+    if faults:
+        raise ValueError(f"{name} must have the columns {list(names)}; {', '.join(faults)}")
 
 
 def _check_names(

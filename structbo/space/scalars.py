@@ -1,30 +1,66 @@
 """Single values as users give them, as Python's own."""
 
+import math
 import numbers
+import reprlib
+from decimal import Decimal
 from typing import Any
+
+ROUND_OFF = 1e-6
+"""Relative error of a number that went through single precision or a few sums."""
 
 
 def plain(value: Any) -> Any:
-    """A scalar of NumPy (or JAX, or Torch) as Python's own."""
-    return value.item() if getattr(value, "ndim", None) == 0 else value
+    """A scalar of NumPy, JAX or Torch as Python's own; None for a masked value.
+
+    >>> import numpy as np
+    >>> plain(np.float32(0.5)), plain(np.ma.masked)
+    (0.5, None)
+    """
+    is_scalar = getattr(value, "ndim", None) == 0
+    is_time = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
+    return value.tolist() if is_scalar and not is_time else value
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, the NA of pandas, or masked."""
+    value = plain(value)
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA is neither equal to itself nor different
+        return True
+    except (ArithmeticError, RuntimeError, ValueError):  # an array
+        return False
 
 
 def as_number(what: str, value: Any) -> float:
-    """A real number as a float; errors call it `what`."""
+    """A real number of any type as a float; errors call it `what`."""
     value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
         raise TypeError(f"{what} must be a number, got {value!r}")
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
-        raise ValueError(f"{what} must fit into a float, got {value!r}") from None
+        number = math.inf
+    if math.isinf(number) and number != value:
+        raise ValueError(f"{what} must fit into a float, got {_shortened(value)}")
+    return number
 
 
 def as_integer(what: str, value: Any) -> int:
-    """A whole number as an int; errors call it `what`."""
+    """A whole number, also a float with round-off, as an int; errors call it `what`."""
     value = plain(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
-    if not as_number(what, value).is_integer():
+    number = as_number(what, value)
+    if not (math.isfinite(number) and abs(number - round(number)) <= ROUND_OFF):
         raise ValueError(f"{what} must be an integer, got {value!r}")
-    return int(value)
+    return round(number)
+
+
+def _shortened(value: Any) -> str:
+    """A number of very many digits for a message."""
+    try:
+        return reprlib.repr(value)
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
+        return "an integer of thousands of digits"

@@ -4,10 +4,11 @@ Every parameter takes exactly one coordinate of the cube. Parameters know how to
 `Space` names them and maps whole tables.
 """
 
+import contextlib
 import math
 import numbers
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -24,9 +25,12 @@ from structbo.space.half_spaces import HalfSpaces, pulled_in
 from structbo.space.numeric import Real
 from structbo.space.parameters import Parameter, nearest_level
 from structbo.space.rows import rows_of
+from structbo.space.scalars import ROUND_OFF
 
 Points: TypeAlias = list[dict[str, Any]] | FloatArray
 """Points by name, or an array (n, D) for a plain box."""
+RESOLUTION = 1e-4
+"""Numbers that people read are rounded to this part of the range, on its scale."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -37,9 +41,9 @@ class Space:
         spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
             of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
             (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for what
-            all points share. Bounds are those of real numbers also where they are integers; then
-            there is a warning, but not for (0, 1).
-        constraints: of several real parameters together, besides those of a `Space` that is given.
+            all points share. Integer bounds (low, high) other than (0, 1) make a real parameter,
+            with a warning.
+        constraints: bounds of sums of real parameters, added to the constraints of a given `Space`.
 
     Attributes:
         is_box: whether points are arrays (n, D) rather than dicts.
@@ -108,7 +112,7 @@ class Space:
 
     @property
     def spec(self) -> dict[str, Parameter | Fixed]:
-        """What the space is made of, by name and in the order in which it was given."""
+        """The parameters and fixed values by name, in the order in which they were given."""
         return dict(self._spec)
 
     @cached_property
@@ -128,7 +132,7 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All names, also those of fixed values, in the order in which they were given."""
+        """The names of parameters and fixed values, in the order in which they were given."""
         return tuple(name for name, _ in self._spec)
 
     @property
@@ -223,6 +227,61 @@ class Space:
         ]
         return self._points(rows)
 
+    def rounded(self, points: Any, *, taken: Any = ()) -> Points:
+        """Points with few digits, as people set and write them.
+
+        A number has the fewest digits with which its coordinate differs by at most half of
+        `RESOLUTION`, or more digits where the point would break a constraint or be taken.
+
+        Args:
+            points: as in `to_unit`.
+            taken: points from which the rounded ones must differ, in the same format.
+
+        Returns:
+            n legal dicts by name, or an array (n, D) if the space is a box.
+
+        Raises:
+            TypeError, ValueError: naming the point and the parameter at fault.
+
+        >>> Space({"t": (20.0, 80.0), "k": (1e-4, 1.0, "log")}).rounded([[45.380417, 1 / 3]])
+        [{'t': 45.38, 'k': 0.3333}]
+        """
+        exact = self._mapped("points", points, lambda p, value: p.as_legal(value))
+        used = {tuple(row) for row in self.to_unit(taken, name="taken").tolist()}
+        found = []
+        for row in exact:
+            found.append(next(self._shorter(row, used), row))
+            used.update(map(tuple, self.to_unit([found[-1]]).tolist()))
+        return self._points(found)
+
+    def _shorter(self, row: list[Any], used: set[tuple[float, ...]]) -> Iterator[list[Any]]:
+        """Legal rows with fewer digits that are not used, the shortest first."""
+        for resolution in (RESOLUTION, RESOLUTION / 10.0, RESOLUTION / 100.0):
+            pairs = zip(self.parameters, row, strict=True)
+            short = [parameter.rounded(value, resolution) for parameter, value in pairs]
+            with contextlib.suppress(ValueError):  # a constraint is broken
+                (coordinates,) = self.to_unit([short]).tolist()
+                if tuple(coordinates) not in used:
+                    yield short
+
+    def same(self, unit: ArrayLike, others: ArrayLike) -> NDArray[np.bool_]:
+        """Which points are the same one but for rounding.
+
+        Args:
+            unit: a point of the unit cube, shape (D,).
+            others: points of the unit cube, shape (m, D).
+
+        Returns:
+            Shape (m,).
+
+        >>> Space({"x": (0.0, 1.0)}).same([0.12345], [[0.1234], [0.12]])
+        array([ True, False])
+        """
+        slack = [RESOLUTION / 2 + ROUND_OFF if level is None else 0.0 for level in self.levels]
+        distances = np.abs(np.asarray(others) - np.asarray(unit))
+        is_same: NDArray[np.bool_] = (distances <= np.array(slack)).all(1)
+        return is_same
+
     def _points(self, rows: list[list[Any]]) -> Points:
         """Rows of values as points."""
         if self.is_box:
@@ -283,7 +342,7 @@ class Space:
     def _mapped(
         self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
     ) -> list[list[Any]]:
-        """What a function makes of every value of points."""
+        """The results of a function for every value of points."""
         slacks = [slack_of(constraint, self._reals) for constraint in self.constraints]
         mapped = []
         for where, row in rows_of(points, self.names, self.fixed, name):

@@ -93,7 +93,7 @@ def test_without_states_values_that_are_not_finite_are_failures():
 @pytest.mark.parametrize(
     ("frame", "error", "message"),
     [
-        ([{"x": 0.5}], TypeError, "frame must be a DataFrame with a row for every trial"),
+        ([{"x": 0.5}], TypeError, "frame must be a pandas DataFrame with a row per trial"),
         (pd.DataFrame({"x": [0.5]}), ValueError, "must have the column 'value', got .'x'"),
         (
             pd.DataFrame({"x": [0.5, 2.0], "value": 1.0}),
@@ -101,7 +101,11 @@ def test_without_states_values_that_are_not_finite_are_failures():
             r"frame\[1\]\['x'\]: value must",
         ),
         (pd.DataFrame({"value": [1.0]}), ValueError, "missing 'x'"),
-        (pd.DataFrame({"x": [0.5], "value": 1.0, "xs": 1}), ValueError, "unknown 'xs'"),
+        (
+            pd.DataFrame({"xs": [0.5], "value": 1.0}),
+            ValueError,
+            r"missing 'x' \(did you mean 'xs'",
+        ),
         (pd.DataFrame({"x": [0.5], "value": ["a"]}), ValueError, "'value' of frame must be num"),
         (
             pd.DataFrame({"x": [0.5], "value": 1, "state": "done"}),
@@ -113,3 +117,39 @@ def test_without_states_values_that_are_not_finite_are_failures():
 def test_tables_of_trials_that_are_none_are_named(frame, error, message):
     with pytest.raises(error, match=message):
         trials_in(frame, Space({"x": (0.0, 1.0)}))
+
+
+def test_other_columns_of_a_spreadsheet_are_ignored_with_one_message():
+    """Also those between the parameters; a column of no use is no reason to refuse a table."""
+    frame = pd.DataFrame(
+        {"date": ["1 May", "8 May"], "x": [0.1, 0.2], "value": [1.0, 2.0], "note": [None, "hot"]}
+    )
+    with pytest.warns(UserWarning) as record:
+        trials = trials_in(frame, Space({"x": (0.0, 1.0)}))
+    assert [str(w.message) for w in record] == [
+        "frame has other columns, which are ignored: 'date', 'note'."
+    ]
+    assert trials == [Trial(0, {"x": 0.1}).told(1.0), Trial(1, {"x": 0.2}).told(2.0)]
+
+
+def test_a_row_at_fault_has_its_label_also_beside_withdrawn_ones():
+    states = ["withdrawn", "complete", "complete"]
+    frame = pd.DataFrame({"x": [0.1, 0.2, 3.0], "value": 1.0, "state": states})
+    with pytest.raises(ValueError, match=r"frame\[2\]\['x'\]: value must be in"):
+        trials_in(frame, Space({"x": (0.0, 1.0)}))
+
+
+def test_a_parameter_with_the_name_of_a_column_needs_its_own():
+    frame = pd.DataFrame({"number": [1], "value": [1.0]})
+    with pytest.raises(ValueError, match=r"column 'params_number' for the parameter 'number'"):
+        trials_in(frame, Space({"number": Integer(1, 3)}))
+
+
+def test_missing_values_and_errors_of_every_form():
+    values = pd.array([1.0, None, 2.0], dtype="Float64")
+    frame = pd.DataFrame({"x": [0.1, 0.2, 0.3], "value": values, "sem": [pd.NA, None, 0.5]})
+    assert [(t.value, t.sem) for t in trials_in(frame, Space({"x": (0.0, 1.0)}))] == [
+        (1.0, None),
+        (None, None),
+        (2.0, 0.5),
+    ]

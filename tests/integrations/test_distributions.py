@@ -89,6 +89,7 @@ def test_steps_outside_of_the_range_are_errors() -> None:
         Real(-1.0, 2.0, step=0.1),
         Integer(-3, 4),
         Integer(1, 64, log=True),
+        Integer(3, 9, step=2),
         Ordinal([4, 8, 16]),
         Categorical(["a", None, 2.5, False]),
     ],

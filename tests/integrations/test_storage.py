@@ -340,7 +340,7 @@ def test_a_study_of_any_sampler_is_read(url: str) -> None:
         {
             "act": Categorical(["relu", "gelu"]),
             "device": Fixed("cpu"),
-            "k": Real(0, 8, step=2),
+            "k": Integer(0, 8, step=2),
             "x": Real(1e-3, 1.0, log=True),
         }
     )

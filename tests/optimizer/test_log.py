@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from structbo import minimize
+from structbo import Optimizer, minimize
 
 VALUES = [2.0, float("nan"), 1.0, 1.5]
 SETTINGS: dict[str, Any] = {"num_initial": 100, "show_progress_bar": False, "catch": ValueError}
@@ -37,3 +37,12 @@ def test_every_trial_is_a_line(
 def test_nothing_is_shown_by_default(capfd: pytest.CaptureFixture[str]) -> None:
     run()
     assert capfd.readouterr() == ("", "")
+
+
+def test_coordinates_have_the_digits_that_matter(caplog: pytest.LogCaptureFixture) -> None:
+    optimizer = Optimizer({"t": (20.0, 80.0), "k": (1e-4, 1.0, "log")})
+    with caplog.at_level(logging.INFO, "structbo"):
+        optimizer.tell({"t": 45.380417, "k": 1 / 3}, 2.0)
+    assert caplog.messages == ["trial 0: 2, the best so far, at {'t': 45.38, 'k': 0.3333}"]
+    assert repr(optimizer).endswith("best 2 at {'t': 45.38, 'k': 0.3333})")
+    assert optimizer.best.params["t"] == 45.380417

@@ -63,6 +63,27 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     assert np.array_equal(optimizer.ask().params, optimizer.space.from_unit(second)[0])
 
 
+def test_a_rounded_point_is_still_that_of_its_trial() -> None:
+    """As people type what a table, a log or a report shows; the nearest trial is meant."""
+    optimizer = Optimizer({"x": (0.0, 1.0), "t": (1e-3, 1.0, "log"), "k": Integer(0, 10**5)})
+    for x in (0.123451, 0.123412, 0.5):
+        optimizer.enqueue({"x": x, "t": 1 / 3, "k": 7})
+    asked = optimizer.ask(3)
+    for point, number in (({"x": 0.1234}, 1), ({"x": 0.12345}, 0), ({"x": 0.50004}, 2)):
+        told = optimizer.tell({"t": 0.3333, "k": 7, **point}, 1.0)
+        assert told.number == number and told.params == asked[number].params
+    assert optimizer.tell({"x": 0.5, "t": 1 / 3, "k": 7}, 1.0).number == 3, "none is pending"
+
+
+def test_points_that_differ_by_more_are_trials_of_their_own() -> None:
+    optimizer = Optimizer({"x": (0.0, 1.0), "k": Integer(0, 10**5)})
+    optimizer.enqueue({"x": 0.5, "k": 7})
+    optimizer.ask()
+    assert optimizer.tell({"x": 0.5, "k": 8}, 1.0).number == 1
+    assert optimizer.tell({"x": 0.5002, "k": 7}, 1.0).number == 2
+    assert optimizer.trials[0].state == "pending"
+
+
 @pytest.mark.parametrize("how", ["trial", "number", "params", "series"])
 def test_a_trial_is_told_by_itself_its_number_or_its_point(optimizer: Optimizer, how: str) -> None:
     """Its point told, a trial is no longer pending, and there is no second one."""

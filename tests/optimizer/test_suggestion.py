@@ -58,6 +58,12 @@ def full_run_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain_module, "RUN_IN_SWEEPS", RUN_IN_SWEEPS)
 
 
+def test_no_table_is_no_data() -> None:
+    assert suggest(SPACE, None, None, 2) == suggest(SPACE, [], [], 2) == suggest(SPACE, n=2)
+    with pytest.raises(ValueError, match="X has 1 points but y has 0 values"):
+        suggest(SPACE, [{"lr": 0.1, "k": 3, "act": "b"}], None)
+
+
 @pytest.fixture(scope="module")
 def proposal() -> Any:
     return suggest(SPACE, *table(10), n=3, seed=1)

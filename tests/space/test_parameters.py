@@ -17,7 +17,7 @@ DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real
 def values(parameter):
     """All legal values of a discrete parameter, without its own help."""
     if isinstance(parameter, Integer):
-        return list(range(parameter.low, parameter.high + 1))
+        return list(range(parameter.low, parameter.high + 1, parameter.step))
     if isinstance(parameter, Real):
         steps = np.arange(len(parameter.levels)) * parameter.step
         return [round(value, 9) for value in (parameter.low + steps).tolist()]
@@ -31,6 +31,7 @@ def values(parameter):
         (Real(1e-4, 1, log=True), 1e-3, 0.25),
         (Integer(1, 9), 3, 0.25),
         (Integer(-1, 1), 0, 0.5),
+        (Integer(10, 90, step=20), 30, 0.25),
         (Integer(1, 9, log=True), 3, 0.5),
         (Real(-1, 1, step=0.25), 0.5, 0.75),
         (Integer(7, 7), 7, 0.5),
@@ -166,3 +167,21 @@ def test_choices_that_are_lists_come_back_as_tuples():
     widths = Categorical([[64], [64, [32]]])
     assert widths.choices == ((64,), (64, (32,)))
     assert widths.from_unit(widths.to_unit([64, [32]])) == (64, (32,))
+
+
+@quick
+@given(st.data(), PARAMETERS[Real], st.sampled_from([1e-4, 1e-6]))
+def test_rounded_reals_are_short_legal_and_near(data, real, resolution):
+    value = real.from_unit(data.draw(st.floats(0.0, 1.0)))
+    short = real.rounded(value, resolution)
+    assert real.low <= short <= real.high
+    assert abs(real.to_unit(short) - real.to_unit(value)) <= resolution / 2
+    assert len(repr(short)) <= len(repr(value))
+
+
+def test_digits_follow_the_range():
+    assert Real(1000.0, 1001.0).rounded(1000.123456, 1e-4) == 1000.1235
+    assert Real(0.0, 1e-6).rounded(1.23456789e-7, 1e-4) == 1.235e-7
+    assert Real(0.0, 1.0, step=1 / 3).rounded(1 / 3, 1e-4) == 0.333333
+    assert Integer(0, 10**6).rounded(123457, 1e-4) == 123457
+    assert Ordinal([0.1 + 0.2, 1.0]).rounded(0.1 + 0.2, 1e-4) == 0.1 + 0.2

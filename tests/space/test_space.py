@@ -3,6 +3,9 @@
 import math
 import pickle
 import re
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -11,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from parameter_registry import COORDINATES, PARAMETERS, quick
 
-from structbo import Categorical, Fixed, Integer, Ordinal, Real, Space
+from structbo import Categorical, Fixed, Integer, LinearConstraint, Ordinal, Real, Space
 
 SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
 
@@ -183,8 +186,103 @@ def test_a_bound_in_single_precision_is_still_the_bound():
     highs = np.array([[0.3, 0.1]], dtype=np.float32)
     assert highs.astype(float)[0, 0] > 0.3
     np.testing.assert_array_equal(space.to_unit(highs), [[1, 1]])
-    with pytest.raises(ValueError, match="must be in"):
-        Space([(0, 1)]).to_unit([-1e-9])
+
+
+@quick
+@given(PARAMETERS[Real], st.floats(0.0, 0.9e-6))
+def test_round_off_is_forgiven_at_every_bound(parameter, slack):
+    """Relative to the width of the range, on its scale, and not ten times as much."""
+    for bound, sign in ((parameter.low, -1.0), (parameter.high, 1.0)):
+        for excess, is_forgiven in ((slack, True), (1e-5, False)):
+            if parameter.log:
+                value = bound * (parameter.high / parameter.low) ** (sign * excess)
+            else:
+                value = bound + sign * excess * (parameter.high - parameter.low)
+            if is_forgiven:
+                assert parameter.as_legal(value) == bound
+            else:
+                with pytest.raises(ValueError, match=r"value must be in \["):
+                    parameter.to_unit(value)
+
+
+def test_round_off_at_zero_is_that_of_sums():
+    assert Real(0, 1).as_legal(1.0 - 0.9 - 0.1) == 0.0
+    assert Real(-1, 0).as_legal(np.float32(1) - np.float32(0.9) - np.float32(0.1)) == 0.0
+    assert Integer(0, 3).as_legal(1.0 - 0.9 - 0.1) == 0
+    assert Integer(0, 10).as_legal(0.1 * 3 * 10) == 3
+    assert Ordinal([0, 0.3, 1e-9]).as_legal(0.1 + 0.2) == 0.3
+    assert Fixed(0.1).as_legal(np.float32(0.1)) == 0.1
+
+
+@pytest.mark.parametrize("value", [2e-7, 1e-9 * 1.1, 0.3001, 1.0, math.inf, "0.3"])
+def test_choices_that_differ_by_more_than_round_off_are_others(value):
+    with pytest.raises(ValueError, match="value must be one of"):
+        Ordinal([0, 0.3, 1e-9]).to_unit(value)
+
+
+@pytest.mark.parametrize("value", [1234568, 1234567.01, True])
+def test_whole_numbers_are_other_choices_however_large(value):
+    with pytest.raises(ValueError, match="value must be one of"):
+        Categorical([1234567, 1]).to_unit(value)
+
+
+NUMBERS = [Decimal("0.5"), Fraction(1, 2), np.float16(0.5), np.longdouble(0.5), np.array(0.5)]
+
+
+@pytest.mark.parametrize("number", NUMBERS, ids=lambda number: type(number).__name__)
+def test_numbers_of_every_type_are_taken(number):
+    space = Space({"x": (0.0, 1.0), "s": Real(0, 1, step=0.25), "c": Ordinal([0.1, 0.5])})
+    (point,) = space.as_legal({"x": number, "s": number, "c": number})
+    assert point == {"x": 0.5, "s": 0.5, "c": 0.5}
+    assert [type(value) for value in point.values()] == [float] * 3
+    assert Integer(0, 3).as_legal(2 * number) == 1
+
+
+MISSING = [None, np.ma.masked, pd.NA, pd.NaT, math.nan, np.float32("nan"), np.datetime64("NaT")]
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_what_is_missing_is_no_number_and_the_choice_none(missing):
+    assert Categorical(["a", None]).as_legal(missing) is None
+    for parameter in (Real(-1, 1), Integer(-1, 1)):
+        with pytest.raises((TypeError, ValueError), match="value must be"):
+            parameter.to_unit(missing)
+
+
+def test_masked_coordinates_are_missing_and_not_zero():
+    space = Space.box([[-1, 1], [-1, 1]])
+    masked = np.ma.array([[0.1, 0.2], [0.3, 0.4]], mask=[[False, False], [True, False]])
+    np.testing.assert_array_equal(space.as_legal(masked[:1]), [[0.1, 0.2]])
+    for table in (masked, list(masked)):
+        with pytest.raises(TypeError, match=r"\['x0'\]: value must be a number, got"):
+            space.to_unit(table)
+
+
+def test_a_date_is_found_however_a_table_stores_it():
+    days = [date(2024, 1, 31), date(2024, 2, 1)]
+    space = Space({"day": Categorical(days)})
+    table = pd.DataFrame({"day": pd.to_datetime(days)})
+    assert space.as_legal(table) == [{"day": day} for day in days]
+    with pytest.raises(ValueError, match="value must be one of"):
+        space.to_unit({"day": datetime(2024, 2, 1, 12)})
+
+
+def test_other_columns_of_a_table_are_ignored_with_one_message():
+    space = Space({"x": (0.0, 1.0), "n": Fixed(3)})
+    table = pd.DataFrame({"date": ["1 May", "2 May"], "x": [0.0, 1.0], "n": 3, "note": None})
+    with pytest.warns(UserWarning) as record:
+        assert space.to_unit(table, name="X").tolist() == [[0.0], [1.0]]
+    assert [str(w.message) for w in record] == [
+        "X has other columns, which are ignored: 'date', 'note'."
+    ]
+
+
+def test_rows_are_named_by_the_index_of_their_table():
+    table = pd.DataFrame({"x": [0.0, 9.0, 0.5]}, index=["run 1", "run 2", "run 3"])
+    with pytest.raises(ValueError, match=r"X\['run 2'\]\['x'\]: value must be in"):
+        Space({"x": (0.0, 1.0)}).to_unit(table, name="X")
+    with pytest.raises(ValueError, match=r"X\[7\]\['x'\]: value must be in"):
+        Space({"x": (0.0, 1.0)}).to_unit(table.set_axis([3, 7, 9]), name="X")
 
 
 def test_a_space_is_made_from_each_short_form():
@@ -218,7 +316,15 @@ def test_the_repr_builds_the_space_again(space):
     ("make", "error", "message"),
     [
         (lambda: Real(1, 0), ValueError, "low must be below high, got low=1.0 and high=0.0"),
-        (lambda: Real(1, 1), ValueError, "low must be below high"),
+        (lambda: Real(1, 1), ValueError, "got 1.0 as both; write Fixed(1.0) for a value"),
+        (lambda: Real(0, 1, log="no"), TypeError, "log must be True or False, got 'no'"),
+        (lambda: Real(0, Decimal("1e400")), ValueError, "high must fit into a float, got Decimal"),
+        (lambda: Real(0, 10**5000), ValueError, "got an integer of thousands of digits"),
+        (lambda: Integer(1, 8, step=2), ValueError, "high=8 and step=2; high=7 would do"),
+        (lambda: Integer(1, 2, step=3), ValueError, "high=2 and step=3; high=4 would do"),
+        (lambda: Integer(1, 9, step=0), ValueError, "step must be at least 1, got 0"),
+        (lambda: Integer(1, 9, step=0.5), ValueError, "step must be an integer, got 0.5"),
+        (lambda: Integer(1, 9, log=True, step=2), ValueError, "step and log exclude each other"),
         (lambda: Real(0, math.inf), ValueError, "must be finite, got low=0.0, high=inf"),
         (lambda: Real(math.nan, 1), ValueError, "must be finite, got low=nan"),
         (lambda: Real(0, 1, log=True), ValueError, "log needs low > 0, got low=0.0"),
@@ -314,7 +420,11 @@ def with_value(**changes):
         (with_value(act={}), ValueError, "one of ['relu', 'gelu', None], got {}"),
         ([POINT, {"x": 1}], ValueError, "points[1] must have exactly the names .* missing 'lr'"),
         ({**POINT, "layer": 1}, ValueError, "unknown 'layer' (did you mean 'layers'?)"),
-        (pd.DataFrame([{"y": 1.0, **POINT}]), ValueError, "points must have .* unknown 'y'"),
+        (
+            pd.DataFrame([{**POINT, "Act": 1}]).drop(columns="act"),
+            ValueError,
+            "points must have the columns .* missing 'act' (did you mean 'Act'?)",
+        ),
         (pd.DataFrame([[*POINT.values(), 1]], columns=[*POINT, "x"]), ValueError, "repeated 'x'"),
         ([list(POINT.values())[:5]], ValueError, "points must hold 6 values .* got 5"),
         (np.zeros((4, 3)), ValueError, "points[0] must hold 6 values .* got 3"),
@@ -364,3 +474,30 @@ def test_integer_bounds_are_real_with_a_warning(bounds):
         space = Space({"x": (0, 1), "y": (1, 8.0), "layers": Integer(1, 8), "k": bounds})
         assert Space(space).parameters[-1] == Real(1.0, 8.0, log="log" in bounds)
     assert [w.filename for w in warned] == [__file__]
+
+
+@quick
+@given(SPACES, st.data())
+def test_rounded_points_are_the_same_ones(space, data):
+    rows = st.lists(st.floats(0.0, 1.0), min_size=space.num_dims, max_size=space.num_dims)
+    points = space.from_unit(np.array(data.draw(st.lists(rows, min_size=1, max_size=3))))
+    exact, short = space.to_unit(points), space.to_unit(space.rounded(points))
+    assert all(space.same(a, [b]).all() for a, b in zip(exact, short, strict=True))
+
+
+def test_rounded_points_keep_constraints_and_stay_apart():
+    limit = LinearConstraint({"a": 1.0, "b": 2.0}, high=0.53)
+    space = Space({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints=[limit])
+    assert space.rounded([[0.10007, 0.21]]) == [{"a": 0.1001, "b": 0.21}]
+    assert space.rounded([[0.10007, 0.214965]]) == [{"a": 0.10007, "b": 0.21496}]
+    assert space.rounded([[0.3, 0.11112], [0.3, 0.111128]]) == [
+        {"a": 0.3, "b": 0.1111},
+        {"a": 0.3, "b": 0.11113},
+    ]
+    assert space.rounded([[0.3, 0.11112]], taken=[[0.3, 0.1111]]) == [{"a": 0.3, "b": 0.11112}]
+
+
+def test_points_of_discrete_parameters_are_never_rounded():
+    space = Space({"k": Integer(0, 10**5), "x": (0.0, 1.0)})
+    unit = space.to_unit([[5, 0.12345], [6, 0.12345], [5, 0.1234]])
+    assert space.same(unit[0], unit).tolist() == [True, False, True]
