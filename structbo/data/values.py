@@ -37,7 +37,7 @@ def real_numbers(name: str, values: ArrayLike) -> FloatArray:
         try:
             numbers[place] = np.nan if is_masked[place] else _number(name, value)
         except TypeError:
-            raise ValueError(f"{name} must be numbers, got {value!r}.") from None
+            raise ValueError(f"{name} must be numbers, got {plain(value)!r}.") from None
     return numbers
 
 

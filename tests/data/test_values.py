@@ -108,7 +108,7 @@ def test_tables_with_missing_values(values):
         (["a", 1.0], "'a'"),
         (pd.Series(["x", 1.0]), "'x'"),
         ([1.0, 1j], r"\(1\+0j\)|1j"),
-        (np.array(["2020-01-01"], "M8[D]"), "datetime.date"),
+        (np.array(["2020-01-01"], "M8[D]"), r"np.datetime64\('2020-01-01"),
         ([1, [2]], r"\[1, \[2\]\]"),
         ({}, "{}"),
     ],
