@@ -1,4 +1,4 @@
-"""What the trials of an Optuna study tell the next proposal."""
+"""The trials of an Optuna study, as data for the next proposal."""
 
 import base64
 import math
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 from optuna import Study
 from optuna.distributions import BaseDistribution
@@ -14,8 +15,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Direction, direction_sign, filled_errors
 from structbo.integrations.liveness import lost_trials
-from structbo.models.foundation.arrays import FloatArray
-from structbo.space import Space
+from structbo.integrations.search_space import conditions
+from structbo.models.foundation.arrays import BoolArray, FloatArray
+from structbo.space import NEUTRAL, Levels, Space
 
 PROPOSAL = "structbo:proposal"
 """System attribute: the parameters of a proposal, and the chain that it left behind."""
@@ -26,7 +28,7 @@ FAILED = "structbo:failed"
 ENQUEUED = "fixed_params"
 """Optuna's system attribute: the parameters of a trial that was enqueued."""
 MAX_CHARACTERS = 60_000
-"""MySQL's TEXT holds so many. The state of a chain is longer only for thousands of parameters."""
+"""The length of MySQL's TEXT. Only thousands of parameters make the state of a chain longer."""
 
 
 def direction_of(study: Study) -> Direction:
@@ -38,6 +40,8 @@ def direction_of(study: Study) -> Direction:
 class History:
     """The trials of a study, for the proposal of one of them.
 
+    Parameters that a trial does not have are at the coordinate `NEUTRAL`.
+
     Args:
         x: points that were evaluated, of the unit cube, shape (m, D).
         y: their values, to be maximized, shape (m,); NaN where the objective failed.
@@ -45,6 +49,8 @@ class History:
         pending: points of trials that are running, shape (p, D).
         num_before: how many trials that count have a smaller number.
         chain: what the last proposal left of its Markov chain.
+        conditions: which parameters exist, as in `Levels`; None if all of them always do.
+        unexplained: names of the parameters that some trials have, but no condition tells which.
     """
 
     x: FloatArray
@@ -53,6 +59,8 @@ class History:
     pending: FloatArray
     num_before: int
     chain: bytes | None
+    conditions: BoolArray | None
+    unexplained: frozenset[str]
 
     @classmethod
     def of(
@@ -75,26 +83,24 @@ class History:
         trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
         lost = lost_trials(study, [t for t in trials if t.state.is_finished()], lost_after)
         others = [t for t in trials if t.number not in {trial.number, *lost}]
+        rows = [_row(other, distributions, space) for other in others]
+        pairs = [(t, row) for t, row in zip(others, rows, strict=True) if row is not None]
+        complete = _table([row for t, row in pairs if t.state == TrialState.COMPLETE], space)
+        learned = conditions(complete, space)
+        levels = Levels.of(space.levels, conditions=learned)
+        known = [(t, row) for t, row in pairs if _is_settled(t) or _has_all(row, levels)]
+        told = [(t, row) for t, row in known if t.state.is_finished()]
         sign = direction_sign(direction_of(study))
-        told: list[tuple[FloatArray, float, float | None]] = []
-        pending: list[FloatArray] = []
-        for other in others:
-            row = _row(other, distributions, space)
-            if row is None:
-                continue
-            if other.state == TrialState.RUNNING:
-                pending.append(row)
-            else:
-                told.append((row, sign * known_value(other), other.system_attrs.get(SEM)))
         chains = (_chain(t, space) for t in reversed(others))
-        shape = -1, space.num_dims
         return cls(
-            x=np.reshape([row for row, _, _ in told], shape),
-            y=np.array([value for _, value, _ in told], float),
-            sem=filled_errors(error for _, _, error in told),
-            pending=np.reshape(pending, shape),
+            x=_imputed([row for _, row in told], space),
+            y=np.array([sign * known_value(t) for t, _ in told], float),
+            sem=filled_errors(t.system_attrs.get(SEM) for t, _ in told),
+            pending=_imputed([row for t, row in known if not t.state.is_finished()], space),
             num_before=sum(t.number < trial.number for t in others),
             chain=next((chain for chain in chains if chain is not None), None),
+            conditions=learned,
+            unexplained=_unexplained(complete, learned, space),
         )
 
     @property
@@ -111,9 +117,9 @@ def counts(trial: FrozenTrial) -> bool:
 
 
 def known_value(trial: FrozenTrial) -> float:
-    """The value of a trial, that of its last report if it was pruned; NaN if there is none.
+    """The value of a trial; NaN if it has none, or violates a constraint.
 
-    Trials that violate a constraint have no value either.
+    A pruned trial has the value of its last report.
     """
     is_feasible = all(value <= 0.0 for value in trial.constraints.values())
     value = trial.values[0] if trial.values and is_feasible else math.nan
@@ -124,19 +130,25 @@ def known_params(
     trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, Any]:
     """The parameters of a trial, also those that were proposed or enqueued, not asked for yet."""
+    if trial.state == TrialState.COMPLETE:
+        return trial.params
     proposed = trial.system_attrs.get(PROPOSAL, {"params": {}})["params"]
-    shared = proposed.keys() & distributions.keys()
-    params = {name: distributions[name].to_external_repr(proposed[name]) for name in shared}
+    params = {
+        name: distributions[name].to_external_repr(value)
+        for name, value in proposed.items()
+        if value is not None and name in distributions
+    }
     enqueued = trial.system_attrs.get(ENQUEUED, {})
     params |= {name: enqueued[name] for name in enqueued.keys() & distributions.keys()}
     return params | trial.params
 
 
-def proposal_of(params: Mapping[str, float], chain: bytes | None) -> dict[str, Any]:
+def proposal_of(params: Mapping[str, float | None], chain: bytes | None) -> dict[str, Any]:
     """The system attribute `PROPOSAL`.
 
     Args:
-        params: the proposed point, in the internal representation.
+        params: the proposed point, in the internal representation; None for parameters that it
+            does not have.
         chain: the state of the Markov chain after the proposal.
     """
     text = None if chain is None else base64.b64encode(chain).decode("ascii")
@@ -155,14 +167,50 @@ def _chain(trial: FrozenTrial, space: Space) -> bytes | None:
 def _row(
     trial: FrozenTrial, distributions: Mapping[str, BaseDistribution], space: Space
 ) -> FloatArray | None:
-    """The point of a trial in the unit cube; None if it is not in the search space."""
+    """The point of a trial in the unit cube, NaN where it has no parameter.
+
+    None if it has none at all, or a value that is not in the search space.
+    """
     params = known_params(trial, distributions)
-    try:
-        internal = {
-            name: distribution.to_internal_repr(params[name])
-            for name, distribution in distributions.items()
-        }
-        row: FloatArray = space.to_unit(internal)[0]
-    except (KeyError, TypeError, ValueError):
-        return None
-    return row
+    row = np.full(space.num_dims, np.nan)
+    for dim, (name, parameter) in enumerate(zip(space.names, space.parameters, strict=True)):
+        if name in params:
+            try:
+                row[dim] = parameter.to_unit(distributions[name].to_internal_repr(params[name]))
+            except (TypeError, ValueError):
+                return None
+    return None if np.isnan(row).all() else row
+
+
+def _is_settled(trial: FrozenTrial) -> bool:
+    """Whether parameters that a trial does not have are missing for good."""
+    return trial.state == TrialState.COMPLETE or PROPOSAL in trial.system_attrs
+
+
+def _has_all(row: FloatArray, levels: Levels) -> bool:
+    """Whether a point has all parameters that exist there."""
+    exists = np.asarray(_existing(levels, np.where(np.isnan(row), NEUTRAL, row)))
+    return not (np.isnan(row) & exists).any()
+
+
+def _unexplained(complete: FloatArray, learned: BoolArray | None, space: Space) -> frozenset[str]:
+    if learned is None:
+        return frozenset()
+    is_seen, is_allowed = ~np.isnan(complete), learned.reshape(space.num_dims, -1)
+    return frozenset(
+        name
+        for dim, name in enumerate(space.names)
+        if is_seen[:, dim].any() and not is_allowed[dim].any()
+    )
+
+
+def _table(rows: list[FloatArray], space: Space) -> FloatArray:
+    return np.reshape(rows, (-1, space.num_dims))
+
+
+def _imputed(rows: list[FloatArray], space: Space) -> FloatArray:
+    table = _table(rows, space)
+    return np.where(np.isnan(table), NEUTRAL, table)
+
+
+_existing = jax.jit(Levels.existing)

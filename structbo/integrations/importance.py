@@ -20,10 +20,10 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
 
     They are averages over functions drawn from the posterior given the complete trials, so they
     are of the whole range of every parameter, wherever the sampler went. `importances` has them
-    with intervals, and those of pairs.
+    with intervals, and has shares of pairs.
 
     Args:
-        model: a NumPyro model; by default that of `structbo.Optimizer`.
+        model: a NumPyro model; by default the model of `structbo.Optimizer`.
         seed: for all random choices.
 
     Example:

@@ -8,12 +8,12 @@ from typing import Any, Unpack
 from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.draws import step_seed
 from structbo.integrations.distributions import distribution_of, internal_space, rounded
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
+from structbo.integrations.search_space import union_search_space
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Engine, Settings, SpaceExhausted
 from structbo.optimizer.settings import KEYWORDS, check_names, shows
@@ -31,33 +31,47 @@ _logger = logging.getLogger(__name__)
 class StructboSampler(BaseSampler):
     """A sampler of Optuna that learns which parameters interact.
 
-    Everything that a proposal depends on is in the study: values, running trials, and the state of
-    the Markov chain, which each trial keeps as a system attribute. Random choices derive from the
-    seed and the number of trials before. So a study that is continued by one process, after any
-    number of breaks, has the trials of one that ran through; several processes continue each
-    other's chain. Draws of another `inference` start afresh in every process.
+    **Trials.** The first points are quasi-random, by trial number, as in `structbo.Optimizer`; the
+    others come from the model. When every point of a finite space is evaluated, points are random.
 
-    - The first points are quasi-random, by trial number, as in `structbo.Optimizer`.
-    - Running trials are pending points, also in other processes. A trial counts as pending until it
-      is lost: its heartbeat has stopped, if the storage has one
-      (``optuna.storages.RDBStorage(url, heartbeat_interval=60)``); otherwise, it has run for ten
-      minutes, and ten times as long as any trial that finished. The value of a lost trial counts if
-      it comes after all.
-    - There is one objective: studies of several are refused.
-    - A trial whose objective raised an exception or returned NaN counts as one of the worst value;
-      so does one that violates a constraint, as there is no model of feasibility. Optuna tells of
-      Ctrl-C in the same way. A trial whose process died does not count.
-    - A pruned trial has the value of its last report; without any it counts as failed.
-    - Without a `space`, points are proposed for the parameters that all complete trials have in
-      common, with the same distributions. The other parameters, and the first trial, are random.
-    - When all points of a finite space were evaluated, points are random.
+    - The study has one objective: studies with several are refused.
+    - A trial counts as one of the worst value if its objective raises an exception or returns NaN,
+      or if it violates a constraint, since there is no model of feasibility. Optuna reports Ctrl-C
+      in the same way. A trial whose process died does not count.
+    - A pruned trial has the value of its last report; without a report it counts as failed.
+    - Running trials are pending points, also in other processes, until they are lost. A trial is
+      lost when its heartbeat stops, if the storage has one
+      (``optuna.storages.RDBStorage(url, heartbeat_interval=60)``). Otherwise, it is lost after ten
+      times the longest duration in the study, but not before ten minutes. If a lost trial is told
+      its value after all, the value counts.
+
+    **Search space.** Without a `space`, it holds all parameters of the complete trials. A parameter
+    is random in the first trial that asks for it.
+
+    - Parameters may exist in some trials only. The sampler learns when: a parameter exists where
+      choices, and integers with at most 64 values, have the values that it was seen with. One model
+      covers all parameters, and a missing one has a constant coordinate. A choice is therefore
+      optimized together with the parameters that depend on it. A parameter whose existence depends
+      on anything else stays random, and a warning names it.
+    - Ranges may vary. Proposals span the ranges in the last ten trials that have the parameter. If
+      the range in a trial does not contain the proposed value, a random value replaces it.
+
+    **Time.** The first proposal by the model waits until the model is compiled, which may take a
+    minute. The wait recurs when the search space gains a parameter or the number of trials outgrows
+    the compiled size. The logger ``structbo`` announces each wait at level INFO.
+
+    **Processes.** Everything that a proposal depends on is in the study: values, running trials,
+    and the state of the Markov chain, which each trial keeps as a system attribute. Random choices
+    derive from the seed and the number of trials before. A study that one process continues, after
+    any number of breaks, therefore has the trials of one that ran through. Several processes
+    continue each other's chain. Draws of another `inference` start afresh in every process.
 
     Args:
-        space: the search space, or what `structbo.Space` accepts. By default it is found in the
-            trials. Only here choices can be `structbo.Ordinal`, and parameters have constraints.
+        space: the search space, or what `structbo.Space` accepts; by default found in the trials.
+            A given space may have `structbo.Ordinal` choices and constraints.
         lost_after: the age in seconds beyond which a running trial is lost, in place of the rule
             above; ``math.inf`` for never.
-        settings: how points are found: seed, model, criterion and more, see `structbo.Settings`.
+        settings: seed, model, criterion and more, see `structbo.Settings`.
 
     Raises:
         TypeError: if a setting is unknown.
@@ -89,7 +103,8 @@ class StructboSampler(BaseSampler):
         self._settings = settings
         self._seed = settings.get("seed", 0)
         self._engine: Engine | None = None
-        self._independent: set[str] = set()
+        self._unexplained: frozenset[str] = frozenset()
+        self._warned: set[str] = set()
         self._distributions: dict[str, BaseDistribution] = {}
         if self._space is not None:
             pairs = zip(self._space.names, self._space.parameters, strict=True)
@@ -107,8 +122,7 @@ class StructboSampler(BaseSampler):
         self._raise_error_if_multi_objective(study)
         if self._space is not None:
             return dict(self._distributions)
-        common = intersection_search_space(study.get_trials(deepcopy=False))
-        return {name: found for name, found in common.items() if not found.single()}
+        return union_search_space(study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,)))
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -119,23 +133,33 @@ class StructboSampler(BaseSampler):
         with _one_proposal:
             engine = self._engine_for(search_space)
             history = self._history(study, trial, search_space)
+            self._unexplained = history.unexplained
+            if engine.will_compile(history.y):
+                _logger.info(
+                    "Trial %d: compiling a model of %d parameters, which may take a minute.",
+                    trial.number,
+                    engine.space.num_dims,
+                )
             while True:
                 try:
                     point = _next_point(engine, history)
                 except SpaceExhausted:
                     pairs = search_space.items()
                     return {name: self._random(study, trial, name, found) for name, found in pairs}
-                (row,) = engine.space.from_unit(point)
-                params = {name: rounded(found, row[name]) for name, found in search_space.items()}
+                params = _params(engine, point, search_space)
                 chain = None if engine.chain is None else engine.chain.saved()
                 proposal = proposal_of(params, chain)
-                # Of two processes that propose a point at a time, at least one sees that of the
-                # other, as both write theirs before they look. Who sees another's looks further.
+                # When two processes propose a point at the same time, at least one sees the other's
+                # proposal, since both write before they look. It then looks further.
                 study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
                 history = self._history(study, trial, search_space)
                 if is_new(point, history.known).all():
                     break
-        return {name: found.to_external_repr(params[name]) for name, found in search_space.items()}
+        return {
+            name: search_space[name].to_external_repr(value)
+            for name, value in params.items()
+            if value is not None
+        }
 
     def sample_independent(
         self,
@@ -145,14 +169,9 @@ class StructboSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         self._raise_error_if_multi_objective(study)
-        if trial.number > 0 and param_name not in self._independent:
-            self._independent.add(param_name)
-            _logger.warning(
-                "Parameter %r is random, from trial %d on for as long as not all complete trials "
-                "have it with the same distribution.",
-                param_name,
-                trial.number,
-            )
+        proposal = trial.system_attrs.get(PROPOSAL)
+        if proposal is not None and param_name in proposal["params"]:
+            self._warn_once(trial, param_name, proposal["params"][param_name])
         return self._random(study, trial, param_name, param_distribution)
 
     def after_trial(
@@ -167,6 +186,18 @@ class StructboSampler(BaseSampler):
 
     def reseed_rng(self) -> None:
         """Does nothing: different trials have different random numbers, in all processes."""
+
+    def _warn_once(self, trial: FrozenTrial, name: str, proposed: float | None) -> None:
+        """Says why a parameter of the search space stays random."""
+        reason = (
+            "its range there does not contain the proposed value"
+            if proposed is not None
+            else "no choice or integer in the trials tells when it exists"
+        )
+        is_expected = proposed is None and name not in self._unexplained
+        if not is_expected and name not in self._warned:
+            self._warned.add(name)
+            _logger.warning("Parameter %r is random in trial %d: %s.", name, trial.number, reason)
 
     def _random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
@@ -194,5 +225,23 @@ def _next_point(engine: Engine, history: History) -> FloatArray:
     """A point of the unit cube, shape (1, D), by the chain of the study."""
     if engine.chain is not None:
         engine.chain.restore(history.chain)
-    x, y, pending = history.x, history.y, history.pending
-    return engine.propose(x, y, pending, 1, sem=history.sem, num_before=history.num_before)
+    return engine.propose(
+        history.x,
+        history.y,
+        history.pending,
+        1,
+        sem=history.sem,
+        num_before=history.num_before,
+        conditions=history.conditions,
+    )
+
+
+def _params(
+    engine: Engine, point: FloatArray, search_space: dict[str, BaseDistribution]
+) -> dict[str, float | None]:
+    """The parameters of a point (1, D), in the internal representation; None if it has not one."""
+    (row,), (exists,) = engine.space.from_unit(point), engine.existing(point)
+    return {
+        name: rounded(search_space[name], row[name]) if is_there else None
+        for name, is_there in zip(engine.space.names, exists, strict=True)
+    }

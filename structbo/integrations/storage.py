@@ -82,7 +82,7 @@ def read_study(
     Args:
         storage: the URL of a database.
         study_name: may be missing if there is only one.
-        space: the search space; by default that of the study's own distributions.
+        space: the search space; by default made of the study's own distributions.
         settings: how points are found.
 
     Raises:

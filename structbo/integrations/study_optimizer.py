@@ -1,4 +1,4 @@
-"""An optimizer whose trials are those of an Optuna study."""
+"""An optimizer that keeps its trials in an Optuna study."""
 
 import math
 from collections.abc import Container
@@ -29,9 +29,9 @@ from structbo.space import SpaceLike
 class StudyOptimizer(Optimizer):
     """Bayesian optimization by ask and tell, with the trials of an Optuna study.
 
-    The points are those of an `Optimizer` with the same settings, and each is asked of the study,
-    whose sampler becomes a `StructboSampler`. All that is told is in the storage of the study when
-    `tell` returns.
+    It proposes the points that an `Optimizer` with the same settings proposes. Each is asked of the
+    study, whose sampler becomes a `StructboSampler`. When `tell` returns, the storage of the study
+    has all that is told.
 
     Args:
         study: with one objective, and no trials of other parameters.
@@ -54,7 +54,7 @@ class StudyOptimizer(Optimizer):
         self.read()
 
     def read(self) -> None:
-        """Reads the trials of the study, among them those of other processes."""
+        """Reads the trials of the study, which other processes may have added to."""
         frozen = self.study.get_trials(deepcopy=False)
         final = {t.number: t for t in self._trials if t.state == "complete"}
         self._trials = [final.get(one.number) or self._trial(one) for one in frozen]
@@ -113,7 +113,7 @@ class StudyOptimizer(Optimizer):
         return self._trials[number]
 
     def withdraw_running(self, besides: Container[int] = ()) -> None:
-        """Withdraws all trials that are running, besides those of some numbers."""
+        """Withdraws all running trials, besides some by their numbers."""
         for frozen in self.study.get_trials(deepcopy=False):
             if frozen.state == TrialState.RUNNING and frozen.number not in besides:
                 self._lose(frozen)

@@ -4,6 +4,7 @@ from structbo.maximizers.additive import Maximum, MessagePassing, maximize_addit
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
 from structbo.maximizers.components import Components
+from structbo.maximizers.imputed import Imputed
 from structbo.maximizers.junction_tree import (
     JunctionTree,
     Layout,
@@ -35,6 +36,7 @@ __all__ = [
     "CoordinateAscent",
     "Direct",
     "GradientAscent",
+    "Imputed",
     "JunctionTree",
     "Layout",
     "Maximizer",

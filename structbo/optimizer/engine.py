@@ -19,13 +19,13 @@ from structbo.data import NO_WARPING, Data, Standardized, Transform, Warping, pa
 from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
 from structbo.models import ConditionedGP
 from structbo.models.foundation.accelerator import has_accelerator, map_draws
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
 from structbo.proposal import Situation, is_new, propose
-from structbo.space import Levels, Space
+from structbo.space import NEUTRAL, Levels, Space
 
 MIN_DRAWS, MAX_DRAWS = 3, 6
 DRAWS_TIMES_DIMS = 60
@@ -64,6 +64,7 @@ class Engine:
         self.space = space
         self.method = resolved(space, settings)
         self._acquisition: Acquisition | None = None
+        self._conditions: BoolArray | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
@@ -87,6 +88,7 @@ class Engine:
         *,
         sem: FloatArray | None = None,
         num_before: int | None = None,
+        conditions: BoolArray | None = None,
     ) -> FloatArray:
         """The next points.
 
@@ -98,6 +100,7 @@ class Engine:
             sem: standard errors of the values, shape (m,); None if there are none.
             num_before: how many points were asked for before these; by default m + p. It decides
                 which points of the quasi-random sequence come next, and the random choices.
+            conditions: which parameters exist, see `Levels`; None if all of them always do.
 
         Returns:
             Legal points, shape (n, D), different from each other and from all those given.
@@ -106,6 +109,7 @@ class Engine:
             SpaceExhausted: if a finite space has fewer than n other points.
         """
         start = time.monotonic()
+        self._conditions = conditions
         known = np.concatenate([x, pending])
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
@@ -130,7 +134,7 @@ class Engine:
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])
-            legal = self.space.snap(candidates)
+            legal = self._legal(candidates)
             new = legal[is_new(legal, taken)]
             first = new[:1] if len(new) else self._new_points(taken, 1, skip=step + len(points))
             points = np.concatenate([points, first])
@@ -310,13 +314,15 @@ class Engine:
         """Quasi-random points that are not known yet."""
         rows = self._quasi_random(skip, number=256 + 4 * n)
         points = rows[is_new(rows, known)][:n]
-        if len(points) < n and self.space.num_points is not None:
+        if len(points) < n and self.space.num_points is not None and self._conditions is None:
             taken = {row.tobytes() for row in self.space.snap(np.concatenate([known, points]))}
             levels = [level for level in self.space.levels if level is not None]
             rest = (np.array(row) for row in itertools.product(*levels))
             new = (row for row in rest if row.tobytes() not in taken)
             more = list(itertools.islice(new, n - len(points)))
             points = np.concatenate([points, np.reshape(more, (-1, self.space.num_dims))])
+        if len(points) < n:
+            raise SpaceExhausted(f"{n} new points were asked for, but only {len(points)} are left.")
         return points
 
     def _quasi_random(self, skip: int, number: int) -> FloatArray:
@@ -326,14 +332,25 @@ class Engine:
         sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
-            return self.space.snap(np.asarray(_even(self._levels, start)))
+            return self._legal(np.asarray(_even(self._levels, start)))
+
+    def existing(self, x: FloatArray) -> BoolArray:
+        """Which parameters points (m, D) have, by the conditions of the last proposal: (m, D)."""
+        with double_precision():
+            return np.asarray(_existing(self._levels, x))
+
+    def _legal(self, x: FloatArray) -> FloatArray:
+        """The legal points nearest to points (m, D)."""
+        legal = self.space.snap(x)
+        return legal if self._conditions is None else np.where(self.existing(legal), legal, NEUTRAL)
 
     @property
     def _levels(self) -> Levels:
         """The legal coordinates, in double precision where that is switched on."""
-        return Levels.of(self.space.levels, self.space.half_spaces)
+        return Levels.of(self.space.levels, self.space.half_spaces, self._conditions)
 
 
+_existing = jax.jit(jax.vmap(Levels.existing, in_axes=(None, 0)))
 _even = jax.jit(Levels.even)
 
 

@@ -28,6 +28,7 @@ from structbo.data import Data
 from structbo.draws import Draws, condition
 from structbo.maximizers import (
     Components,
+    Imputed,
     Layout,
     Maximizer,
     Search,
@@ -87,7 +88,8 @@ def prepared_search(
 
 def _is_additive(situation: Situation, criterion: Criterion) -> bool:
     """Whether message passing can maximize the criterion as it is."""
-    is_free = situation.levels.half_spaces is None
+    levels = situation.levels
+    is_free = levels.half_spaces is None and levels.conditions is None
     is_of_terms = isinstance(criterion, AdditiveCriterion)
     return is_of_terms and situation.union.is_everything and is_free
 
@@ -178,9 +180,13 @@ def search_starts(
 
 def _maximized(
     acquisition: Acquisition, search: Search, is_additive: bool
-) -> Acquisition | AdditiveAcquisition:
+) -> Acquisition | AdditiveAcquisition | Imputed:
     """What the maximizer is given: by components, if message passing can maximize it as it is."""
-    return AdditiveAcquisition.of(acquisition, search.components) if is_additive else acquisition
+    if is_additive:
+        return AdditiveAcquisition.of(acquisition, search.components)
+    if search.levels.conditions is not None:
+        return Imputed(acquisition, search.levels)
+    return acquisition
 
 
 def _message_passing_maxima(

@@ -2,12 +2,13 @@
 
 from structbo.space.choices import Categorical, Fixed, Ordinal
 from structbo.space.constraints import LinearConstraint
-from structbo.space.levels import Levels
+from structbo.space.levels import NEUTRAL, Levels
 from structbo.space.numeric import Integer, Real
 from structbo.space.parameters import Parameter, Scale
 from structbo.space.space import Points, Space, SpaceLike
 
 __all__ = [
+    "NEUTRAL",
     "Categorical",
     "Fixed",
     "Integer",

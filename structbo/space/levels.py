@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from structbo.models.foundation.arrays import BoolArray
 from structbo.space.half_spaces import HalfSpaces
+
+NEUTRAL = 0.5
+"""The coordinate of a variable that a point does not have."""
 
 
 class Levels(NamedTuple):
@@ -21,15 +26,21 @@ class Levels(NamedTuple):
         counts: how many levels each variable has, 0 for a continuous one, shape (D,).
         half_spaces: where points must be as a whole; None if anywhere. These are of continuous
             variables only.
+        conditions: whether variable d can exist at level l of variable q, shape (D, D, L); None if
+            all variables exist everywhere. A variable exists if all others allow it.
     """
 
     values: Array
     counts: Array
     half_spaces: HalfSpaces | None = None
+    conditions: Array | None = None
 
     @classmethod
     def of(
-        cls, levels: Sequence[np.ndarray | None], half_spaces: HalfSpaces | None = None
+        cls,
+        levels: Sequence[np.ndarray | None],
+        half_spaces: HalfSpaces | None = None,
+        conditions: BoolArray | None = None,
     ) -> "Levels":
         """Pads one array of levels per variable; None stands for a continuous one."""
         counts = [0 if values is None else len(values) for values in levels]
@@ -37,7 +48,8 @@ class Levels(NamedTuple):
         for row, values in zip(padded, levels, strict=True):
             if values is not None:
                 row[: len(values)] = values
-        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces)
+        allowed = None if conditions is None else jnp.asarray(conditions)
+        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces, allowed)
 
     def as_arrays(self) -> list[np.ndarray | None]:
         """One array of levels per variable, None for a continuous one; not traceable."""
@@ -79,12 +91,28 @@ class Levels(NamedTuple):
         """Legal points from uniform ones (m, D), every level of a variable equally likely."""
         spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
         points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
-        return points if self.half_spaces is None else self.half_spaces.uniform(points)
+        points = points if self.half_spaces is None else self.half_spaces.uniform(points)
+        return jax.vmap(self.imputed)(points)
 
     def nearest(self, x: Array) -> Array:
         """The legal point nearest to a point (D,); with half spaces, the next one on its ray."""
         point = self.coordinates(self.positions(x))[:, 0]
-        return point if self.half_spaces is None else self.half_spaces.pulled_in(point[None])[0]
+        if self.half_spaces is not None:
+            point = self.half_spaces.pulled_in(point[None])[0]
+        return self.imputed(point)
+
+    def existing(self, x: Array) -> Array:
+        """Which variables exist at a point (D,), bool, shape (D,)."""
+        if self.conditions is None:
+            return jnp.ones(x.shape, bool)
+        num_dims, _, num_levels = self.conditions.shape
+        index = jnp.where(self.discrete, self.positions(x), 0)[:, 0].astype(int)
+        level = jnp.minimum(index, num_levels - 1)
+        return self.conditions[:, jnp.arange(num_dims), level].all(1)
+
+    def imputed(self, x: Array) -> Array:
+        """A point (D,) whose missing variables have the coordinate `NEUTRAL`."""
+        return x if self.conditions is None else jnp.where(self.existing(x), x, NEUTRAL)
 
     def on_line(self, x: Array, dim: Array, line: Array) -> Array:
         """Coordinates along one dimension, squeezed in between the bounds that points leave it.

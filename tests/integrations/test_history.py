@@ -1,4 +1,4 @@
-"""What a proposal is told of the trials of a study."""
+"""The trials of a study become points and values."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 import optuna
 import pytest
 from optuna import Study, create_trial
-from optuna.distributions import FloatDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 import structbo as sb
@@ -76,7 +76,7 @@ def test_pruned_trials_have_the_value_of_the_last_report(study: Study) -> None:
 
 
 def test_proposed_points_are_pending_before_their_values_are_asked_for(study: Study) -> None:
-    """As in another process, whose objective has not called `suggest_float` yet."""
+    """Another process may not have called `suggest_float` yet."""
     for x in (0.5, 1.5):
         study.add_trial(
             create_trial(
@@ -94,6 +94,47 @@ def test_trials_of_other_parameters_are_left_out_but_count(study: Study) -> None
     study.add_trial(trial(1.0, value=2.0))
     found = history(study)
     assert (found.x.tolist(), found.y.tolist(), found.num_before) == ([[0.5]], [2.0], 3)
+
+
+KIND = CategoricalDistribution(["a", "b"])
+CONDITIONAL: dict[str, BaseDistribution] = {"kind": KIND, "of_a": X, "of_b": X}
+
+
+def of_kind(kind: str, x: float | None, state: TrialState, **settings: Any) -> FrozenTrial:
+    """A trial of a kind, with the parameter of that kind if it is known."""
+    params = {"kind": kind} | ({} if x is None else {f"of_{kind}": x})
+    distributions = {name: CONDITIONAL[name] for name in params}
+    return create_trial(state=state, params=params, distributions=distributions, **settings)
+
+
+def test_parameters_that_a_trial_does_not_have_are_neutral(study: Study) -> None:
+    """They are missing for good in complete trials, and where the conditions say so."""
+    for kind, x in (("a", 0.2), ("b", 1.8), ("a", 0.4), ("b", 1.6)):
+        study.add_trial(of_kind(kind, x, TrialState.COMPLETE, value=1.0))
+    failed = {"system_attrs": {FAILED: True}}
+    study.add_trial(of_kind("a", 0.6, TrialState.FAIL, **failed))
+    study.add_trial(of_kind("b", None, TrialState.FAIL, **failed))
+    study.add_trial(of_kind("b", 1.4, TrialState.RUNNING))
+    study.add_trial(of_kind("a", None, TrialState.RUNNING))
+    proposal = proposal_of({"kind": 0.0, "of_a": 0.8, "of_b": None}, None)
+    study.add_trial(of_kind("a", None, TrialState.RUNNING, system_attrs={PROPOSAL: proposal}))
+    study.ask()
+    found = History.of(study, study.trials[-1], CONDITIONAL, internal_space(CONDITIONAL))
+    np.testing.assert_allclose(
+        found.x, [[0, 0.1, 0.5], [1, 0.5, 0.9], [0, 0.2, 0.5], [1, 0.5, 0.8], [0, 0.3, 0.5]]
+    )
+    np.testing.assert_allclose(found.pending, [[1, 0.5, 0.7], [0, 0.4, 0.5]])
+    assert (found.num_before, found.unexplained) == (9, frozenset())
+    assert found.conditions is not None
+    assert found.conditions[1:, 0].tolist() == [[True, False], [False, True]]
+
+
+def test_parameters_of_trials_that_nothing_else_tells_apart_are_unexplained(study: Study) -> None:
+    for x in (0.2, None, 0.4, None):
+        study.add_trial(of_kind("a", x, TrialState.COMPLETE, value=1.0))
+    study.ask()
+    found = History.of(study, study.trials[-1], CONDITIONAL, internal_space(CONDITIONAL))
+    assert found.unexplained == {"of_a"}, "no trial has the other one"
 
 
 def test_the_chain_is_that_of_the_last_trial_that_counts(study: Study) -> None:

@@ -1,4 +1,4 @@
-"""The sampler: its points are those of an `Optimizer`, whatever process asks for them."""
+"""The sampler proposes the points of an `Optimizer`, whatever process asks for them."""
 
 import logging
 import pickle
@@ -27,6 +27,7 @@ SPACE = Space(
     }
 )
 PLANE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+CHILDREN = {"C": (1e-3, 1e3, "log"), "rate": (0.0, 1.0)}
 
 
 def value(params: dict[str, Any]) -> float:
@@ -92,7 +93,7 @@ def test_another_process_continues_the_chain() -> None:
 
 
 def test_the_first_points_of_processes_differ_and_are_those_of_one_process() -> None:
-    """Even when none of them knows the points of the others."""
+    """Even when no process knows the points of the others."""
     storage = InMemoryStorage()
     samplers = [StructboSampler(PLANE, num_initial=MANY) for _ in range(4)]
     trials = [study_with(sampler, storage).ask() for sampler in samplers]
@@ -147,7 +148,41 @@ def test_a_failed_evaluation_is_not_asked_for_again() -> None:
     assert suggested(study.ask()) != point
 
 
-def test_conditional_parameters_are_random_and_named_once(
+def conditional(trial: Trial) -> float:
+    """The best model is "svm", but only near C = 10."""
+    if trial.suggest_categorical("kind", ["svm", "tree"]) == "svm":
+        return float(np.log10(trial.suggest_float("C", 1e-3, 1e3, log=True)) - 1) ** 2
+    return 5.0 + trial.suggest_float("rate", 0.0, 1.0)
+
+
+@pytest.mark.parametrize("space", [None, {"kind": Categorical(["svm", "tree"]), **CHILDREN}])
+def test_conditional_parameters_are_proposed_where_they_exist(
+    space: dict[str, Any] | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = optuna.create_study(sampler=StructboSampler(space, num_initial=MANY))
+    study.optimize(conditional, n_trials=4)
+    assert {t.params["kind"] for t in study.trials} == {"svm", "tree"}
+    study.optimize(conditional, n_trials=8)
+    for trial in study.trials[4:]:
+        proposed = trial.system_attrs[PROPOSAL]["params"]
+        assert list(proposed) == (["C", "kind", "rate"] if space is None else list(space))
+        assert {name for name, value in proposed.items() if value is not None} == set(trial.params)
+        child = "C" if trial.params["kind"] == "svm" else "rate"
+        assert trial.params[child] == proposed[child]
+    assert len({tuple(t.params.values()) for t in study.trials}) == 12
+    assert not [one for one in caplog.records if one.name.startswith("structbo")]
+
+
+@pytest.mark.nightly
+def test_a_choice_and_its_parameters_are_optimized_together() -> None:
+    """Without the model 25 trials come within .0026 in one run of ten, in the median to .02."""
+    study = optuna.create_study(sampler=StructboSampler(seed=0, num_initial=8))
+    study.optimize(conditional, n_trials=25)
+    assert study.best_value < 1e-4
+    assert sum(t.params["kind"] == "svm" for t in study.trials[8:]) > 12
+
+
+def test_parameters_without_a_condition_are_random_and_named_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     study = study_with(StructboSampler(num_initial=MANY))
@@ -156,13 +191,64 @@ def test_conditional_parameters_are_random_and_named_once(
         x = trial.suggest_float("x", 0.0, 1.0)
         return x if trial.number % 2 else x + trial.suggest_float("only_here", 0.0, 1.0)
 
-    with caplog.at_level(logging.WARNING, "structbo"):
-        study.optimize(objective, n_trials=8)
+    study.optimize(objective, n_trials=8)
     (record,) = [one for one in caplog.records if one.levelno == logging.WARNING]
-    assert record.getMessage().startswith("Parameter 'only_here' is random, from trial 2 on")
+    assert record.getMessage() == (
+        "Parameter 'only_here' is random in trial 2: no choice or integer in the trials tells "
+        "when it exists."
+    )
     drawn = [t.params["only_here"] for t in study.trials if t.number % 2 == 0]
     assert len(set(drawn)) == 4
-    assert [tuple(t.system_attrs[PROPOSAL]["params"]) for t in study.trials[2:]] == [("x",)] * 6
+    for trial in study.trials[2:]:
+        proposed = trial.system_attrs[PROPOSAL]["params"]
+        assert proposed == {"only_here": None, "x": trial.params["x"]}
+
+
+def test_ranges_may_vary(caplog: pytest.LogCaptureFixture) -> None:
+    """Proposals span all ranges; those that a trial cannot have are replaced."""
+    study = study_with(StructboSampler(num_initial=MANY))
+
+    def objective(trial: Trial) -> float:
+        n = trial.suggest_int("n", 1, 9)
+        return n + trial.suggest_int("k", 1, n)
+
+    study.optimize(objective, n_trials=12)
+    num_kept = 0
+    for trial in study.trials[2:]:
+        proposed = trial.system_attrs[PROPOSAL]["params"]
+        assert proposed["n"] == trial.params["n"]
+        if proposed["k"] <= trial.params["n"]:
+            assert trial.params["k"] == proposed["k"]
+            num_kept += 1
+    assert 0 < num_kept < 10
+    (record,) = [one for one in caplog.records if one.levelno == logging.WARNING]
+    assert "'k' is random" in record.getMessage()
+    assert record.getMessage().endswith("its range there does not contain the proposed value.")
+
+
+def test_a_parameter_of_a_queued_trial_is_no_surprise(caplog: pytest.LogCaptureFixture) -> None:
+    study = optuna.create_study(sampler=StructboSampler(num_initial=MANY))
+    study.optimize(conditional, n_trials=6)
+    for kind in ("svm", "tree"):
+        study.enqueue_trial({"kind": kind})
+    study.optimize(conditional, n_trials=2)
+    assert [t.params["kind"] for t in study.trials[6:]] == ["svm", "tree"]
+    assert not [one for one in caplog.records if one.name.startswith("structbo")]
+
+
+def test_the_wait_for_a_model_is_announced(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = study_with(StructboSampler(PLANE, num_initial=2))
+
+    def compiles(*arguments: Any, **settings: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(Engine, "_compile", compiles)
+    with caplog.at_level(logging.INFO, "structbo"), pytest.raises(TimeoutError):
+        study.optimize(lambda t: t.suggest_float("x", 0, 1) + t.suggest_float("y", 0, 1), 3)
+    messages = [one.getMessage() for one in caplog.records if one.name.startswith("structbo")]
+    assert messages == ["Trial 2: compiling a model of 2 parameters, which may take a minute."]
 
 
 def test_random_values_of_a_trial_differ_from_parameter_to_parameter() -> None:

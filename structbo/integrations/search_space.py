@@ -1,0 +1,167 @@
+"""The search space of a study: all parameters of its trials, and the conditions they exist on."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+import numpy as np
+from optuna.distributions import (
+    BaseDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial
+
+from structbo.models.foundation.arrays import BoolArray, FloatArray
+from structbo.space import Space
+
+NUM_RECENT = 10
+"""The latest trials decide ranges, and conditions that not all trials agree on."""
+MAX_LEVELS = 64
+"""Conditions are on parameters with at most this many values."""
+SAME = 1e-9
+"""Round-off of the number of steps between two bounds."""
+
+
+def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """All parameters that trials have, by name, but for those with a single value.
+
+    Args:
+        trials: the complete ones, by number. A range spans the ranges of the latest trials that
+            have the parameter.
+
+    Example:
+        >>> from optuna import create_trial
+        >>> spaces = [{"x": IntDistribution(1, 4)}, {"x": IntDistribution(3, 8)}]
+        >>> points = [{"x": 3}, {"x": 3}]
+        >>> union_search_space(
+        ...     create_trial(params=point, distributions=space, value=0.0)
+        ...     for point, space in zip(points, spaces)
+        ... )
+        {'x': IntDistribution(high=8, log=False, low=1, step=1)}
+    """
+    found: dict[str, list[BaseDistribution]] = {}
+    for trial in trials:
+        for name, distribution in trial.distributions.items():
+            found.setdefault(name, []).append(distribution)
+    spans = {name: _span(found[name][-NUM_RECENT:]) for name in sorted(found)}
+    return {name: span for name, span in spans.items() if span is not None and not span.single()}
+
+
+def _span(distributions: Sequence[BaseDistribution]) -> BaseDistribution | None:
+    """The smallest range that contains several; None if they are of different kinds."""
+    last = distributions[-1]
+    if all(one == last for one in distributions):
+        return last
+    numeric = [d for d in distributions if isinstance(d, FloatDistribution | IntDistribution)]
+    if len({type(d) for d in distributions}) > 1 or len({d.log for d in numeric}) != 1:
+        return None
+    low, high = min(d.low for d in numeric), max(d.high for d in numeric)
+    step = _common_step(numeric, low)
+    if isinstance(last, IntDistribution):
+        return IntDistribution(int(low), int(high), numeric[0].log, int(step or 1))
+    return FloatDistribution(low, high, numeric[0].log, step)
+
+
+def _common_step(
+    distributions: Sequence[FloatDistribution | IntDistribution], low: float
+) -> float | None:
+    """The step of a grid from `low` that contains all ranges; None if there is no such grid."""
+    steps = {d.step for d in distributions}
+    step = steps.pop()
+    if steps or step is None:
+        return None
+    counts = [(d.low - low) / step for d in distributions]
+    return step if all(abs(count - round(count)) < SAME for count in counts) else None
+
+
+def conditions(x: FloatArray, space: Space) -> BoolArray | None:
+    """The conditions that parameters exist on, as in `Levels`, learned from points.
+
+    A parameter exists where every parent has a value that it had in the points with the parameter.
+    The parents are as few as separate these points from all others; they are discrete, and exist
+    themselves in all points with the parameter. Values of an ordered parent may also lie between or
+    beyond those seen, up to the first seen without the parameter. A parameter without such parents
+    in all points, nor in the latest `NUM_RECENT`, exists nowhere.
+
+    Args:
+        x: points of the unit cube, the latest last, shape (m, D); NaN where a parameter is missing.
+        space: the search space.
+
+    Returns:
+        Shape (D, D, L); None if every point has all parameters.
+    """
+    if not np.isnan(x).any():
+        return None
+    discrete = {
+        dim: levels
+        for dim, levels in enumerate(space.levels)
+        if levels is not None and len(levels) <= MAX_LEVELS
+    }
+    width = max(map(len, discrete.values()), default=1)
+    allowed = np.ones((space.num_dims, space.num_dims, width), bool)
+    for dim in range(space.num_dims):
+        parents = _parents(x, dim, discrete, space.categorical)
+        if parents is None:
+            parents = _parents(x[-NUM_RECENT:], dim, discrete, space.categorical)
+        if parents is None:
+            allowed[dim] = False
+        else:
+            for parent, values in parents.items():
+                allowed[dim, parent, : len(values)] = values
+    return allowed
+
+
+def _parents(
+    x: FloatArray, dim: int, discrete: Mapping[int, FloatArray], categorical: Container[int]
+) -> dict[int, BoolArray] | None:
+    """The parents of a parameter, each with the levels that allow it; None if none are found.
+
+    Parents are chosen greedily, each to separate the most points.
+    """
+    has = ~np.isnan(x[:, dim])
+    if not has.any():
+        return None
+    present, missing = x[has], x[~has]
+    allowed = {
+        parent: _allowed(levels, present[:, parent], missing[:, parent], parent in categorical)
+        for parent, levels in discrete.items()
+        if not np.isnan(present[:, parent]).any()
+    }
+    found: dict[int, BoolArray] = {}
+    while len(missing):
+        separated = {
+            parent: np.isin(missing[:, parent], discrete[parent][~values])
+            for parent, values in allowed.items()
+        }
+        best = max(
+            allowed,
+            key=lambda parent: (
+                separated[parent].sum(),
+                parent in categorical,
+                -len(discrete[parent]),
+            ),
+            default=None,
+        )
+        if best is None or not separated[best].any():
+            return None
+        found[best] = allowed[best]
+        missing = missing[~separated[best]]
+    return found
+
+
+def _allowed(
+    levels: FloatArray, present: FloatArray, missing: FloatArray, is_categorical: bool
+) -> BoolArray:
+    """The levels of a parent that allow a parameter.
+
+    Args:
+        levels: the levels of the parent.
+        present: its coordinates in points that have the parameter.
+        missing: its coordinates in the other points; NaN where it is missing itself.
+        is_categorical: whether its levels have no order.
+    """
+    if is_categorical:
+        return np.isin(levels, present)
+    low = missing[missing < present.min()].max(initial=-np.inf)
+    high = missing[missing > present.max()].min(initial=np.inf)
+    allowed: BoolArray = (low < levels) & (levels < high)
+    return allowed
