@@ -134,7 +134,7 @@ class StructboSampler(BaseSampler):
             engine = self._engine_for(search_space)
             history = self._history(study, trial, search_space)
             self._unexplained = history.unexplained
-            if engine.will_compile(history.y):
+            if engine.is_modeled(history.y) and engine.will_compile(history.y):
                 _logger.info(
                     "Trial %d: compiling a model of %d parameters, which may take a minute.",
                     trial.number,

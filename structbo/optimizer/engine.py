@@ -113,7 +113,7 @@ class Engine:
         known = np.concatenate([x, pending])
         step = len(known) if num_before is None else num_before
         self.check_room(known, n)
-        if np.isfinite(y).sum() < self._num_needed:
+        if not self.is_modeled(y):
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
             self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
@@ -239,6 +239,10 @@ class Engine:
                 message = "with %d observations, the model has %d inducing points"
                 _logger.info(message, np.sum(data.mask), number)
 
+    def is_modeled(self, y: FloatArray) -> bool:
+        """Whether a proposal given values y (m,) is by the model, not quasi-random."""
+        return bool(np.isfinite(y).sum() >= self._num_needed)
+
     def will_compile(self, y: FloatArray, num_pending: int = 0) -> bool:
         """Whether a proposal, or what it prepares, compiles for longer than points take otherwise.
 
@@ -248,7 +252,7 @@ class Engine:
         """
         if padded_size(len(y)) in self._sizes:
             return False
-        if np.isfinite(y).sum() >= self._num_needed:
+        if self.is_modeled(y):
             return True
         num_missing = self._num_needed - len(y) - num_pending - 1
         return self.chain is not None and len(y) > 0 and num_first(num_missing) > 0
