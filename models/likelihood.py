@@ -22,13 +22,18 @@ from structbo.models.marginal import (
     log_marginal,
     masked,
     safe_cholesky,
+    solve_lower,
     solved,
 )
 
 MAX_EXACT = 1024
-"""Of more observations, padding counted, the likelihood has inducing points."""
+"""With more rows than this, padding counted, the likelihood has inducing points."""
 NUM_INDUCING = 512
 """How many it then has."""
+
+BELIEVED_NOISE, LEAST_NOISE = 1e-4, 1e-10
+"""Variance at a point where the function counts as known, relative to the noise of an observation,
+and at least, relative to the prior variance: enough for a factorization."""
 
 Model = Callable[..., Any]
 """A NumPyro model, ``model(X, y=None, mask=None)``.
@@ -129,7 +134,7 @@ class MarginalGP(dist.Distribution):
 
     @property
     def _variances(self) -> tuple[Array, Array]:
-        """Of the noise, and of the function before any data."""
+        """The noise variances, and the prior variance of the function."""
         return self.noise_variances, self.covariance.outputscale
 
     def log_prob(self, value: Array) -> Array:
@@ -147,23 +152,51 @@ class MarginalGP(dist.Distribution):
         return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
 
     def condition(self, y: Array) -> ConditionedGP:
-        """The posterior given the observations, shape (n,)."""
-        mask, noise = self.data_mask, self.noise
-        if self.num_inducing is None:
-            _, (whitener, alpha) = self.evidence_and_solution(self.gram, y)
-            noise_factor = jnp.sqrt(self.noise_variances)
-            return ConditionedGP(
-                self.covariance, self.x, mask, noise, noise_factor, whitener, alpha
-            )
-        pseudo = PseudoObservations.of(self.gram, y, mask, *self._variances)
+        """The posterior given the observations, shape (n,).
+
+        At a point whose observation is NaN, the function counts as known: it is its posterior mean
+        given the rows before. No mean changes, and the variance there falls to almost zero.
+        """
+        mask, is_believed = self.data_mask, jnp.isnan(y)
+        least = jnp.maximum(BELIEVED_NOISE * self.noise, LEAST_NOISE * self.covariance.outputscale)
+        variances = jnp.where(is_believed, least, self.noise_variances)
+        centers = self.centers
+        gram = self.covariance(self.x, centers, mask[: len(centers)])
+        if self.num_inducing is not None:
+            return self._condition_inducing(gram, y, variances)
+        cholesky = safe_cholesky(masked(gram + jnp.diag(variances), mask))
+        surprise = solve_lower(cholesky, jnp.where(mask & ~is_believed, y, 0.0))
+        return ConditionedGP(
+            self.covariance,
+            self.x,
+            mask,
+            self.noise,
+            noise_factor=jnp.sqrt(variances),
+            whitener=inverse_factor(cholesky),
+            alpha=solve_lower(cholesky, jnp.where(is_believed, 0.0, surprise), transpose=True),
+        )
+
+    def _condition_inducing(self, gram: Array, y: Array, variances: Array) -> ConditionedGP:
+        """`condition` from a rectangular Gram matrix, (n, M), and noise variances, (n,)."""
+        is_observed = self.data_mask & ~jnp.isnan(y)
+        y, prior_variance = jnp.where(is_observed, y, 0.0), self.covariance.outputscale
+
+        def pseudo(mask: Array) -> PseudoObservations:
+            return PseudoObservations.of(gram, y, mask, variances, prior_variance)
+
+        every = pseudo(self.data_mask)
         return ConditionedGP(
             self.covariance,
             self.centers,
-            mask[: self.num_inducing],
-            noise,
-            pseudo.noise_factor,
-            inverse_factor(pseudo.cholesky),
-            pseudo.alpha,
+            self.data_mask[: self.num_inducing],
+            self.noise,
+            noise_factor=every.noise_factor,
+            whitener=inverse_factor(every.cholesky),
+            alpha=jax.lax.cond(
+                (is_observed == self.data_mask).all(),
+                lambda: every.alpha,
+                lambda: pseudo(is_observed).alpha,
+            ),
         )
 
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
@@ -188,7 +221,7 @@ class MarginalGP(dist.Distribution):
 
 
 def inducing_rows(num_rows: int, wanted: int | None = None) -> int | None:
-    """How many of so many rows are inducing points; None if the likelihood is exact.
+    """The number of inducing points; None if the likelihood is exact.
 
     Args:
         num_rows: rows of data and of padding.

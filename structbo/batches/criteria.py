@@ -1,6 +1,6 @@
 """Criteria for one more point, evaluated on all candidates at once.
 
-Their formulas are those of `structbo.acquisition`, at the moments of the mixture of draws.
+The formulas of `structbo.acquisition` are applied to the moments of the mixture of draws.
 """
 
 from collections.abc import Callable
@@ -103,7 +103,7 @@ def width_at(width: Width, ground: GroundSet) -> float:
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """The expected improvement on a value.
+    """The expected improvement on a value, and on all candidates that count as evaluated.
 
     Args:
         incumbent: the value to improve on.
@@ -113,4 +113,4 @@ class ExpectedImprovement:
 
     def __call__(self, ground: GroundSet) -> FloatArray:
         """Scores of the candidates, shape (m,)."""
-        return CriterionScore(LogEI(), self.incumbent)(ground)
+        return CriterionScore(LogEI(), max(self.incumbent, ground.incumbent))(ground)

@@ -17,7 +17,7 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 LEAST_SIZE = 256
-"""Of a kernel, padding counted: regions differ from batch to batch, and each size is compiled."""
+"""Least padded size of a kernel. Regions differ from batch to batch, and each size is compiled."""
 
 
 @dataclass(frozen=True)

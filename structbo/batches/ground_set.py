@@ -39,6 +39,8 @@ class GroundSet:
         covariance: posterior covariance, shape (m, m).
         noise: variance of an observation around the function, not below what covariances resolve.
         available: which candidates may be chosen, bool, shape (m,).
+        incumbent: the largest value at a candidate that counts as evaluated; at first there is
+            none, and it is minus infinity.
     """
 
     points: FloatArray
@@ -46,6 +48,7 @@ class GroundSet:
     covariance: FloatArray
     noise: float
     available: BoolArray
+    incumbent: float = -np.inf
 
     @classmethod
     def of(cls, posteriors: ConditionedGP, points: FloatArray) -> "GroundSet":
@@ -83,11 +86,12 @@ class GroundSet:
         """
         column = self.covariance[:, index]
         gain = column / (column[index] + self.noise)
-        surprise = 0.0 if value is None else value - self.mean[index]
+        known = float(self.mean[index]) if value is None else value
         return replace(
             self.without(index),
-            mean=self.mean + gain * surprise,
+            mean=self.mean + gain * (known - self.mean[index]),
             covariance=self.covariance - np.outer(gain, column),
+            incumbent=max(self.incumbent, known),
         )
 
     def without(self, index: int) -> "GroundSet":

@@ -20,10 +20,15 @@ Lie = Callable[[FloatArray], float]
 class Hallucination(Value):
     """The criterion's best point, given its best point, and so on.
 
-    Points already chosen, and pending ones, count as observed: at their means, which leaves all
-    means as they are and shrinks deviations, or at a lie. With means it is BUCB for a width of
-    beta's schedule, B-EST for `EstimationWidth`, and the kriging believer for the expected
-    improvement, except that the incumbent stays. With a lie it is the constant liar.
+    Points already chosen, and pending ones, count as evaluated, and the value of each is its
+    posterior mean. All means stay as they are, deviations shrink, and the incumbent of an expected
+    improvement rises to the best of these means. This is BUCB for a width of beta's schedule, B-EST
+    for `EstimationWidth`, and the kriging believer for the expected improvement. With a lie it is
+    the constant liar.
+
+    `suggest` and `Optimizer` believe in the means of each draw, and in the function itself: no
+    noise remains at a chosen point, so a copy of it promises no gain. `choose_batch` has one mean
+    for all draws, and observations with noise; so do lies.
 
     Args:
         lie: the value that all these points are taken to have, a function of the observed values
@@ -69,7 +74,8 @@ def widening(ground: GroundSet, q: int) -> float:
 
     References:
         Desautels, Krause and Burdick 2014, section 4.2, where beta is multiplied by ``exp(2 C)``,
-        hence its root by ``exp(C)``; Kathuria et al. 2016, section 3.1, print the former.
+        hence its root by ``exp(C)``; Kathuria et al. 2016, section 3.1, multiply the root by
+        ``exp(2 C)``.
     """
     gain, free = 0.0, ground
     for _ in range(min(q - 1, int(ground.available.sum()))):

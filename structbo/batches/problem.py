@@ -135,14 +135,13 @@ def choose_batch(
         key: a JAX random key.
         width: the root of beta, the exploration parameter, of this batch; for batches that follow
             EST, ``EstimationWidth(maximum)``.
-        next_width: that of the next batch, which the relevance region depends on; None for the
-            same.
+        next_width: the root of beta of the next batch, for the relevance region; None for `width`.
         criterion: scores single points; None for the upper confidence bound.
         first: index of the first point; None for the criterion's best.
         pending: points being evaluated, shape (p, D). They count like earlier points of the batch.
 
     Returns:
-        Indices of q candidates, no two of them equal points, none of them pending, shape (q,).
+        Indices of q candidates at different points that are not pending, shape (q,).
 
     Raises:
         TypeError: if the strategy or the criterion is of the wrong kind.

@@ -37,7 +37,8 @@ class Data(NamedTuple):
 
     Args:
         x: points of the unit cube, shape (n, D).
-        y: standardized observations, to be maximized, shape (n,).
+        y: standardized observations, to be maximized, shape (n,). In proposals, NaN marks a point
+            whose value is unknown; see `MarginalGP.condition`.
         mask: which rows are data, bool, shape (n,).
         known_noise: variances that are known of single observations, shape (n,); None if none is.
     """

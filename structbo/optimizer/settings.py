@@ -47,7 +47,7 @@ class Settings(TypedDict, total=False):
         batch: how several points are chosen at a time, a name of
             `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
             instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
-            the earlier ones as observed at their posterior means.
+            the earlier ones as known: at their posterior means, without noise.
         sampler: draws the model's sites: a function from a model to a NumPyro kernel, such as
             `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
             `numpyro.infer.NUTS`.

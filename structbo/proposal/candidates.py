@@ -69,7 +69,8 @@ def _sobol(number: int, num_dims: int) -> FloatArray:
 
 def best_observed(data: Data) -> Array:
     """The best observed points, the best first: shape (NUM_PARENTS, D)."""
-    top = jax.lax.top_k(jnp.where(data.mask, data.y, -jnp.inf), NUM_PARENTS)[1]
+    is_observed = jnp.asarray(data.mask) & ~jnp.isnan(data.y)
+    top = jax.lax.top_k(jnp.where(is_observed, data.y, -jnp.inf), NUM_PARENTS)[1]
     return jnp.asarray(data.x)[top]
 
 

@@ -10,7 +10,7 @@ from structbo.batches import BatchStrategy, Hallucination
 from structbo.maximizers import Maximizer
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.batch import from_candidates, prepared_candidates
-from structbo.proposal.one_by_one import by_hallucination, prepared_fantasies
+from structbo.proposal.one_by_one import by_hallucination
 from structbo.proposal.search import prepared_search
 from structbo.proposal.situation import Proposal, Situation
 
@@ -68,9 +68,7 @@ def prepared(
         is_batch: whether there will be several points, or pending ones.
     """
     yield from prepared_search(situation, criterion, maximizer)
-    if is_batch and isinstance(strategy, Hallucination):
-        yield from prepared_fantasies(situation, strategy)
-    elif is_batch:
+    if is_batch and not isinstance(strategy, Hallucination):
         yield from prepared_candidates(situation)
 
 
