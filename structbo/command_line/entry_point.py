@@ -13,6 +13,7 @@ from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
+from structbo.data import filled_errors
 from structbo.integrations import read_study
 from structbo.models.foundation.kept_programs import keep_programs
 from structbo.optimizer import Optimizer, suggest
@@ -30,8 +31,9 @@ Weighted sums of real parameters a and b, if some are to be bounded, are a list 
 
   constraints: [{weights: {a: 1, b: 1}, high: 1}]
 
-A data file is a CSV table with a column for every parameter and one for the value. An empty value
-is that of a point still being evaluated; "nan" or "failed" marks an evaluation that failed.
+A data file is a CSV table, also as spreadsheets save it, with a column for every parameter and one
+for the value. An empty value: still running. "failed" or "nan": failed. A column "sem" has standard
+errors of values that are means; other columns, such as a date or a remark, are ignored.
 """
 
 
@@ -39,11 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command.
 
     Args:
-        arguments: by default those of the process.
+        arguments: of the command; by default the arguments of the process.
 
     Returns:
-        The exit code: 0, or 1 after an error, of which one line is written to stderr. Wrong
-        options exit with 2.
+        The exit code: 0, or 1 after an error, which is a line on stderr. Wrong options exit with 2.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -65,7 +66,7 @@ def _suggest(options: argparse.Namespace) -> None:
     known = (
         Evaluations([], [], [])
         if options.data is None
-        else read_evaluations(options.data, space, options.value)
+        else read_evaluations(options.data, space, options.value, options.sem)
     )
     points: Any = suggest(
         space,
@@ -74,17 +75,21 @@ def _suggest(options: argparse.Namespace) -> None:
         options.n,
         direction=options.direction,
         pending=known.pending,
+        sem=filled_errors(known.errors),
         seed=options.seed,
         criterion=options.criterion,
     )
     is_json = options.format == "json" or (
         options.format is None and options.out is not None and options.out.suffix == ".json"
     )
+    if not is_json:
+        points = space.rounded(points, taken=[*known.points, *known.pending])
     text = written(space, points, is_json)
     if options.out is None:
         print(text, end="")
     else:
-        options.out.write_text(text, encoding="utf-8")
+        is_marked = not is_json and not text.isascii()  # spreadsheets need the mark of UTF-8
+        options.out.write_text(text, encoding="utf-8-sig" if is_marked else "utf-8")
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -110,7 +115,7 @@ def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
     if options.study is not None:
         raise ValueError("--study is for --storage; a table has one run.")
     if options.space is None:
-        space, column = guess_space(options.data, options.value)
+        space, column = guess_space(options.data, options.value, options.sem)
         warnings.warn(
             "no --space is given: parameters and their ranges are those of the table, as the "
             "report says in its last section.",
@@ -118,16 +123,16 @@ def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
         )
     else:
         space, column = read_space(options.space), options.value
-    known = read_evaluations(options.data, space, column)
+    known = read_evaluations(options.data, space, column, options.sem)
     optimizer = Optimizer(space, options.direction or "minimize", seed=options.seed)
-    for point, value in zip(known.points, known.values, strict=True):
-        optimizer.tell(point, value)
+    for point, value, error in zip(known.points, known.values, known.errors, strict=True):
+        optimizer.tell(point, (value, error))
     return optimizer, known.pending
 
 
 def _of_study(options: argparse.Namespace) -> Any:
-    if options.value is not None or options.direction is not None:
-        raise ValueError("--value and --direction are for tables; a study has its own.")
+    if any(given is not None for given in (options.value, options.sem, options.direction)):
+        raise ValueError("--value, --sem and --direction are for tables; a study has its own.")
     space = None if options.space is None else read_space(options.space)
     return read_study(options.storage, options.study, space, seed=options.seed)
 
@@ -151,7 +156,9 @@ def _parser() -> argparse.ArgumentParser:
     next_points.add_argument("--data", type=Path, help="CSV file; by default nothing is known")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
     next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
-    next_points.add_argument("--out", type=Path, help="CSV or JSON file; by default stdout")
+    next_points.add_argument(
+        "--out", type=Path, help="CSV or JSON file; by default stdout. CSV has few digits, JSON all"
+    )
     next_points.add_argument("--format", choices=("csv", "json"), help="by default that of --out")
     next_points.set_defaults(run=_suggest)
 
@@ -207,6 +214,11 @@ def _add_options_of_tables(command: argparse.ArgumentParser) -> None:
         help="whether small or large values are good (default: minimize)",
     )
     command.add_argument("--value", metavar="COLUMN", help="the column of the values")
+    command.add_argument(
+        "--sem",
+        metavar="COLUMN",
+        help='the column of standard errors of the values (default: "sem", if there is one)',
+    )
 
 
 @contextlib.contextmanager

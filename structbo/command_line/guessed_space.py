@@ -1,33 +1,36 @@
 """A search space guessed from a table of evaluations, where no space file is given."""
 
 import math
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from structbo.command_line.table_file import check_columns, read_rows
+from structbo.command_line.numerals import Numerals, readings
+from structbo.command_line.table import Table, read_table
+from structbo.command_line.table_file import NUMBER, SEM, STATE, VALUE
 from structbo.space import Categorical, Integer, Parameter, Real, Space
 
-VALUE = "value"
-"""The column of the values, if there is one of this name; else it is the last."""
-BOOKKEEPING = {"", "number", "sem", "state"}
+BOOKKEEPING = {"", NUMBER, SEM, STATE}
 """Columns of a table of trials that are no parameters, as `Result.to_frame` writes them."""
 MAX_CHOICES = 20
 """A column with more different texts is a remark or an identifier."""
 LOGARITHMIC = 1000.0
 """Positive numbers that differ by this factor are looked at on a logarithmic scale."""
+DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
-def guess_space(path: Path, value: str | None) -> tuple[Space, str]:
+def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[Space, str]:
     """A space with the ranges that are in a CSV file.
 
     Whole numbers become integers, other numbers real, and all else choices. Columns of one value
-    only, of very many texts, and of `BOOKKEEPING` are no parameters; there is a warning for the
-    first two.
+    only, of dates, of very many texts, and of `BOOKKEEPING` are no parameters; there is a warning
+    for the first three.
 
     Args:
         path: of the file, whose first line has the names of the columns.
         value: the name of the value's column; None for `VALUE`, or else the last.
+        sem: the name of the column of standard errors, if it is not `SEM`.
 
     Returns:
         The space, and the name of the value's column.
@@ -36,35 +39,43 @@ def guess_space(path: Path, value: str | None) -> tuple[Space, str]:
         OSError: if the file cannot be read.
         ValueError: if it is no CSV file, has no such column, or no parameters.
     """
-    columns, *rows = read_rows(path) or [[]]
-    if not columns:
+    table = read_table(path, [*filter(None, (value, sem))])
+    named = [name for name in table.columns if name]
+    if not named:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.")
-    column = value or (VALUE if VALUE in columns else columns[-1])
-    check_columns(path, columns, [column])
+    possible = [name for name in named if name not in BOOKKEEPING]
+    column = value or (VALUE if VALUE in named else [*named, *possible][-1])
+    table.check_columns(named if value is None else [*named, value])
     found: dict[str, Parameter] = {}
-    for name, texts in zip(columns, zip(*rows, strict=False), strict=False):
-        if name == column or name in BOOKKEEPING:
+    for name in possible:
+        if name in (column, sem):
             continue
-        different = sorted({text.strip() for text in texts})
-        parameter = _parameter(different)
-        if parameter is None:
-            what = "one value" if len(different) == 1 else f"{len(different)} different texts"
-            warnings.warn(f"{path}: column {name} has {what}: it is no parameter.", stacklevel=2)
-        else:
+        different = sorted(set(table.cells(name)))
+        parameter = _parameter(table, name, different)
+        if parameter is not None:
             found[name] = parameter
+            continue
+        what = "one value" if len(different) == 1 else f"{len(different)} different texts"
+        if all(DATE.fullmatch(text) for text in different if text):
+            what = "dates"
+        warnings.warn(f"{path}: column {name} has {what}: it is no parameter.", stacklevel=2)
     if not found:
         raise ValueError(f"{path} has no column that could be a parameter; give a --space.")
     return Space(found), column
 
 
-def _parameter(texts: Sequence[str]) -> Parameter | None:
-    """The parameter with these values, each given once; None if they are those of none."""
-    if len(texts) < 2:
+def _parameter(table: Table, name: str, texts: Sequence[str]) -> Parameter | None:
+    """The parameter of a column with these values; None if it is no parameter."""
+    if len(texts) < 2 or all(DATE.fullmatch(text) for text in texts if text):
         return None
+    numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")
     try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
-        return Categorical(texts) if len(texts) <= MAX_CHOICES else None
+        numbers = [numerals.number(text) for text in texts if text]
+    except ValueError as error:
+        if all(readings(text) for text in texts if text):
+            raise ValueError(f"{table.path}: column {name} {error}.") from None
+        choices = [text or None for text in texts]
+        return Categorical(choices) if len(texts) <= MAX_CHOICES else None
     low, high = min(numbers), max(numbers)
     if not math.isfinite(high - low) or low == high:
         return None

@@ -1,10 +1,15 @@
 """Search spaces in files, as YAML or JSON."""
 
 import inspect
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
+
+from structbo.command_line.text_file import read_text
 from structbo.space import (
     Categorical,
     Fixed,
@@ -44,17 +49,19 @@ def read_space(path: Path) -> Space:
         OSError: if the file cannot be read.
         ValueError: if it is no such mapping, naming what is at fault.
     """
-    import yaml
-
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        found = _parsed(read_text(path), is_json=path.suffix == ".json")
+    except (json.JSONDecodeError, yaml.YAMLError) as error:
         raise ValueError(
             f"{path} is neither YAML nor JSON: {' '.join(str(error).split())}."
         ) from None
+    except _RepeatedKey as error:
+        raise ValueError(f"{path} has {error} twice: rename or remove one.") from None
     if not isinstance(found, Mapping) or not found:
         raise ValueError(f"{path} must map names to parameters, got {found!r}.")
     specs = {str(name): spec for name, spec in found.items()}
+    if len(specs) < len(found):
+        raise ValueError(f"{path} has names that differ by quotes only: {', '.join(specs)}.")
     listed = [] if _is_parameter(specs.get(CONSTRAINTS)) else specs.pop(CONSTRAINTS, [])
     parameters = {name: _parameter(f"{path}: {name}", spec) for name, spec in specs.items()}
     constraints = _constraints(f"{path}: {CONSTRAINTS}", listed)
@@ -94,13 +101,13 @@ def _constraints(where: str, specs: Any) -> list[LinearConstraint]:
             raise ValueError(
                 f"{one} must have weights and bounds, such as {example}, got {spec!r}."
             )
-        weights = {str(name): _number(weight) for name, weight in spec["weights"].items()}
+        weights = {str(name): weight for name, weight in spec["weights"].items()}
         made.append(_made(one, LinearConstraint, {**spec, "weights": weights}))
     return made
 
 
 def _made(where: str, kind: type[Made], arguments: Mapping[Any, Any]) -> Made:
-    """What a class makes of the arguments in a file."""
+    """An instance of a class with the arguments in a file."""
     known = inspect.signature(kind).parameters
     for key in arguments:
         if key not in known:
@@ -109,15 +116,59 @@ def _made(where: str, kind: type[Made], arguments: Mapping[Any, Any]) -> Made:
                 f"{where} has an unknown {key!r}{hint}; it may have {', '.join(known)}."
             )
     try:
-        return kind(**{key: _number(value) for key, value in arguments.items()})
+        return kind(**arguments)
     except (TypeError, ValueError) as error:
         message = str(error).replace(f"{kind.__name__}.__init__() ", "")
         raise ValueError(f"{where}: {message}") from None
 
 
-def _number(value: Any) -> Any:
-    """A number that YAML takes for a text: it wants 1.0e-5, and people write 1e-5."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
+class _RepeatedKey(Exception):
+    """A mapping has a key twice."""
+
+
+def _parsed(text: str, *, is_json: bool) -> Any:
+    if is_json:
+        return json.loads(text, object_pairs_hook=_mapping)
+    return yaml.load(text, _Loader)
+
+
+def _mapping(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    _check_keys([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _check_keys(keys: Sequence[Any]) -> None:
+    for i, key in enumerate(keys):
+        if key in keys[:i]:
+            raise _RepeatedKey(repr(key))
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML 1.2: yes, no, on, off and dates are texts, and 1e-5 is a number.
+
+    So a table can have the words of the space file.
+    """
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        own = [key for key, _ in node.value if key.tag != MERGE]
+        _check_keys([self.construct_object(key, deep=True) for key in own])
+        found: dict[Any, Any] = super().construct_mapping(node, deep)
+        return found
+
+
+MERGE = "tag:yaml.org,2002:merge"
+RESOLVERS = {
+    "null": (r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    "bool": (r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
+    "int": (r"[-+]?(0|[1-9]\d*)", [*"-+0123456789"]),
+    "float": (
+        r"[-+]?(\.\d+|\d+\.\d*|\d+(?=[eE]))([eE][-+]?\d+)?|[-+]?\.inf|\.nan",
+        [*"-+.0123456789"],
+    ),
+    "merge": ("<<", ["<"]),
+}
+"""Texts without quotes that YAML 1.2 takes for other values, and how they may begin."""
+_Loader.yaml_implicit_resolvers = {}
+for _kind, (_pattern, _first) in RESOLVERS.items():
+    _tag = f"tag:yaml.org,2002:{_kind}"
+    _Loader.add_implicit_resolver(_tag, re.compile(f"({_pattern})$", re.ASCII), _first)

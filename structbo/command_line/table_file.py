@@ -3,137 +3,203 @@
 import csv
 import io
 import json
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, get_args
 
+from structbo.command_line.choice_cells import MISSING, cells_of_choices
+from structbo.command_line.numerals import Numerals
+from structbo.command_line.table import Row, Table, read_table
+from structbo.data import State
 from structbo.space import Fixed, Parameter, Space
-from structbo.space.spelling import did_you_mean
 
-FAILED = {"nan", "failed", "inf", "-inf", "none", "null"}
-"""What stands, in any case of its letters, for the value of an evaluation that failed."""
+FAILED = MISSING | {"failed", "inf", "-inf"}
+"""Texts, in letters of any case, for the value of an evaluation that failed."""
+VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
+"""Columns of a table of trials, as `to_frame` writes them, unless parameters have these names."""
 
 
-class Evaluations(NamedTuple):
+@dataclass(frozen=True)
+class Evaluations:
     """Points with their values, and points without.
 
     Args:
         points: dicts by name.
         values: of these points; NaN for failed evaluations.
         pending: points that are still being evaluated.
+        errors: standard errors of the values; None for an unknown one.
+        numbers: of the points in their table: the column `NUMBER` if it tells rows apart, else the
+            lines of the file.
     """
 
     points: list[dict[str, Any]]
     values: list[float]
     pending: list[dict[str, Any]]
+    errors: list[float | None] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
 
 
-def read_evaluations(path: Path, space: Space, value: str | None) -> Evaluations:
+def read_evaluations(
+    path: Path, space: Space, value: str | None, sem: str | None = None
+) -> Evaluations:
     """Reads a CSV file with a column for every parameter and one for the value.
 
-    An empty value is that of a point still being evaluated; one of `FAILED` marks a failed
-    evaluation.
+    An empty value means that the point is still being evaluated, one of `FAILED` that its
+    evaluation failed. In a table of trials, the column `STATE` tells failed and withdrawn points
+    without a value. Other columns are ignored.
 
     Args:
         path: of the file, whose first line has the names of the columns.
         space: the search space.
-        value: the name of the value's column; None if it is the only one that is no parameter.
+        value: the name of the value's column; None for the only one that is no parameter, or
+            `VALUE`.
+        sem: the name of the column of standard errors; None for `SEM`, if there is one.
 
     Raises:
         OSError: if the file cannot be read.
         ValueError: if a column is missing, or a cell is not a value of its parameter; the line and
             the column are named.
     """
-    rows = read_rows(path)
-    columns = rows[0] if rows else []
-    column = _value_column(path, columns, space, value)
-    found = Evaluations([], [], [])
-    for line, cells in enumerate(rows[1:], start=2):
-        if not cells:
+    table = read_table(path, [*space.columns, *filter(None, (value, sem))])
+    table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
+    column = _value_column(table, space, value)
+    reader = _Reader(table, space, column, _sem_column(table, space, sem))
+    found, numbers = Evaluations([], [], []), reader.numbers()
+    for row, number in zip(table.rows, numbers, strict=True):
+        if reader.is_remark(row):
             continue
-        where = f"{path}, line {line}"
-        if len(cells) != len(columns):
-            raise ValueError(f"{where} must have {len(columns)} cells, as the first line has.")
-        row = {name: cell.strip() for name, cell in zip(columns, cells, strict=True)}
-        point = {
-            name: _cell(f"{where}, column {name}", parameter, row[name])
-            for name, parameter in space.spec.items()
-            if name in row
-        }
-        if row[column]:
+        point, known = reader.point(row), reader.value(row)
+        if known is not None:
             found.points.append(point)
-            found.values.append(_value(f"{where}, column {column}", row[column]))
-        else:
+            found.values.append(known)
+            found.errors.append(reader.error(row))
+            found.numbers.append(number)
+        elif reader.state(row) != "withdrawn":
             found.pending.append(point)
     return found
 
 
-def read_rows(path: Path) -> list[list[str]]:
-    """The cells of a CSV file, line by line.
+class _Reader:
+    """The cells of a table of evaluations as Python's own values."""
 
-    Raises:
-        OSError: if the file cannot be read.
-        ValueError: if it is no CSV file.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(csv.reader(file, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no CSV file: {error}.") from None
+    def __init__(self, table: Table, space: Space, value: str, sem: str | None) -> None:
+        self._table, self._value, self._sem = table, value, sem
+        self._parameters = {n: made for n, made in space.spec.items() if n in table.columns}
+        self._choices = cells_of_choices(space)
+        self._columns = [*self._parameters, *filter(None, (value, sem))]
+        numbers = [name for name in self._columns if name not in self._choices]
+        texts = (text for name in numbers for text in table.cells(name))
+        self._numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")
+        self._own_numbers, self._states = self._own(NUMBER, space), self._own(STATE, space)
+        if not set(self._states.values()) <= {"", *get_args(State)}:
+            self._states = {}  # another column of this name
+
+    def _own(self, column: str, space: Space) -> dict[int, str]:
+        """The texts of a column that is no parameter, by lines."""
+        if column in space.columns or column not in self._table.columns:
+            return {}
+        lines = [row.line for row in self._table.rows]
+        return dict(zip(lines, map(str.lower, self._table.cells(column)), strict=True))
+
+    def numbers(self) -> list[int]:
+        """The numbers of the rows."""
+        own = [text for text in self._own_numbers.values() if text.isdecimal()]
+        if own and len(set(map(int, own))) == len(self._table.rows):
+            return [int(text) for text in own]
+        return [row.line for row in self._table.rows]
+
+    def is_remark(self, row: Row) -> bool:
+        """Whether a row has cells in other columns only."""
+        return not any(self._text(row, column).strip() for column in self._columns)
+
+    def state(self, row: Row) -> str:
+        """The state of a trial; empty if the table has none."""
+        return self._states.get(row.line, "")
+
+    def point(self, row: Row) -> dict[str, Any]:
+        return {name: self._parameter(row, name, made) for name, made in self._parameters.items()}
+
+    def value(self, row: Row) -> float | None:
+        """The value, NaN for a failed evaluation; None if there is none."""
+        text = self._text(row, self._value).strip()
+        if text.lower() in FAILED or (not text and self.state(row) == "failed"):
+            return math.nan
+        return self._number(row, self._value) if text else None
+
+    def error(self, row: Row) -> float | None:
+        """The standard error of the value; None if it is unknown."""
+        if self._sem is None or self._text(row, self._sem).strip().lower() in MISSING | {""}:
+            return None
+        error = self._number(row, self._sem)
+        if not 0.0 <= error < math.inf:
+            raise ValueError(
+                f"{self._where(row, self._sem)} must be a standard error, 0 or more, got {error}."
+            )
+        return error
+
+    def _parameter(self, row: Row, name: str, made: Parameter | Fixed) -> Any:
+        where, text = self._where(row, name), self._text(row, name)
+        if name not in self._choices:
+            value: Any = self._number(row, name)
+        else:
+            try:
+                value = self._choices[name].choice(text)
+            except LookupError:
+                value = text.strip()  # the parameter says what it may be
+            except ValueError as error:
+                raise ValueError(f"{where} {error}.") from None
+        try:
+            return made.as_legal(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{where}: {error}") from None
+
+    def _number(self, row: Row, column: str) -> float:
+        try:
+            return self._numerals.number(self._text(row, column).strip())
+        except ValueError as error:
+            raise ValueError(f"{self._where(row, column)} {error}.") from None
+
+    def _text(self, row: Row, column: str) -> str:
+        return row.cells[self._table.columns.index(column)]
+
+    def _where(self, row: Row, column: str) -> str:
+        return f"{self._table.path}, line {row.line}, column {column}"
 
 
-def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
-    """Raises ValueError if a file lacks a column that is needed."""
-    if missing := [name for name in needed if name not in columns]:
-        raise ValueError(
-            f"{path} has no column {missing[0]!r}{did_you_mean(missing[0], columns)}; its columns "
-            f"are {', '.join(columns)}."
-        )
-
-
-def _value_column(path: Path, columns: Sequence[str], space: Space, value: str | None) -> str:
-    check_columns(path, columns, space.names)
-    others = [name for name in columns if name not in space.columns]
-    if value is None and len(others) == 1:
-        return others[0]
+def _value_column(table: Table, space: Space, value: str | None) -> str:
+    own = [SEM, STATE, NUMBER]
+    others = [name for name in table.columns if name and name not in space.columns]
+    possible = [name for name in others if name not in own]
+    if value is None and VALUE in possible:
+        value = VALUE
+    if value is None and len(possible) == 1:
+        return possible[0]
     if value not in others:
         given = (
             "say with --value which column" if value is None else f"{value!r} is not the one that"
         )
         raise ValueError(
-            f"{given} has the values: {path} has {', '.join(others) or 'parameters only'}."
+            f"{given} has the values: {table.path} has {', '.join(others) or 'parameters only'}."
         )
+    table.check_columns([value])
     return value
 
 
-def _cell(where: str, parameter: Parameter | Fixed, text: str) -> Any:
-    """The value of a parameter that a text stands for."""
-    choices = getattr(parameter, "choices", None)
-    if choices is None:
-        value: Any = _float(where, text)
-    else:
-        by_text = {str(choice): choice for choice in choices}
-        value = by_text.get(text, text)
-    try:
-        parameter.as_legal(value)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error}") from None
-    return value
-
-
-def _value(where: str, text: str) -> float:
-    return float("nan") if text.lower() in FAILED else _float(where, text)
-
-
-def _float(where: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"{where} must be a number, got {text!r}.") from None
+def _sem_column(table: Table, space: Space, sem: str | None) -> str | None:
+    if sem is None:
+        return SEM if SEM in table.columns and SEM not in space.columns else None
+    if sem in space.columns:
+        raise ValueError(f"--sem {sem} is a parameter: name the column of standard errors.")
+    table.check_columns([sem])
+    return sem
 
 
 def written(space: Space, points: Sequence[dict[str, Any]], is_json: bool) -> str:
     """Points as a text: JSON, a list of objects, or CSV with a line of names.
+
+    `read_evaluations` reads the CSV, whatever the choices are.
 
     Example:
         >>> print(written(Space({"a": (0.0, 1.0)}), [{"a": 0.5}], is_json=False), end="")
@@ -141,9 +207,14 @@ def written(space: Space, points: Sequence[dict[str, Any]], is_json: bool) -> st
         0.5
     """
     if is_json:
-        return json.dumps(list(points), indent=2) + "\n"
+        return json.dumps(list(points), indent=2, default=str) + "\n"
+    cells = cells_of_choices(space)
     text = io.StringIO()
-    rows = csv.DictWriter(text, space.columns, lineterminator="\n")
-    rows.writeheader()
-    rows.writerows(points)
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(space.columns)
+    for point in points:
+        rows.writerow(
+            cells[name].text(point[name]) if name in cells else point[name]
+            for name in space.columns
+        )
     return text.getvalue()

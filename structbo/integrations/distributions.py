@@ -47,8 +47,8 @@ def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) ->
         case IntDistribution(low=low, high=high, log=True):
             return Real(low, high, log=True)
         case FloatDistribution(low=low, high=high) | IntDistribution(low=low, high=high):
-            step = float(distribution.step or 1.0)
-            return Real(low, high, step=step if (high - low) / step < MAX_INTEGERS else None)
+            width = float(distribution.step or 1.0)
+            return Real(low, high, step=width if (high - low) / width < MAX_INTEGERS else None)
     raise TypeError(f"{distribution} is not a distribution that StructboSampler knows.")
 
 

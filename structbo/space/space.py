@@ -278,9 +278,8 @@ class Space:
         array([ True, False])
         """
         slack = [RESOLUTION / 2 + ROUND_OFF if level is None else 0.0 for level in self.levels]
-        distances = np.abs(np.asarray(others) - np.asarray(unit))
-        is_same: NDArray[np.bool_] = (distances <= np.array(slack)).all(1)
-        return is_same
+        distances: FloatArray = np.abs(np.asarray(others) - np.asarray(unit))
+        return np.logical_and.reduce(distances <= np.array(slack), axis=1)
 
     def _points(self, rows: list[list[Any]]) -> Points:
         """Rows of values as points."""

@@ -1,5 +1,6 @@
 """The command: its output, exit codes, and one line for every error."""
 
+import csv
 import json
 import re
 import subprocess
@@ -46,6 +47,59 @@ def test_points_go_to_a_file_in_the_format_of_its_name(folder: Path):
     assert json.loads((folder / "next.json").read_text()) == expected(1)
     assert run("suggest --space space.yaml --data runs.csv --out next.csv") == 0
     assert (folder / "next.csv").read_text().splitlines()[0] == "lr,k"
+
+
+def test_points_have_the_digits_that_matter(folder: Path, capsys: pytest.CaptureFixture[str]):
+    """In CSV; they are the points that JSON has in full, and new ones beside those of the table."""
+    command = "suggest --space space.yaml --data runs.csv -n 5"
+    assert run(command) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert run(f"{command} --format json") == 0
+    exact = json.loads(capsys.readouterr().out)
+    short = [{"lr": float(row["lr"]), "k": int(row["k"])} for row in rows]
+    assert all(len(row["lr"].lstrip("0.")) <= 5 for row in rows)
+    for one, other in zip(SPACE.to_unit(short), SPACE.to_unit(exact), strict=True):
+        assert SPACE.same(one, [other]).all()
+    (folder / "narrow.yaml").write_text("x: {type: real, low: 0, high: 1}\n")
+    found: list[str] = []
+    for _ in range(3):
+        table = "x,y\n" + "".join(f"{x},\n" for x in found)
+        (folder / "pending.csv").write_text(table)
+        assert run("suggest --space narrow.yaml --data pending.csv") == 0
+        found.append(capsys.readouterr().out.splitlines()[1])
+    assert len(set(found)) == 3 and all(len(x) <= 6 for x in found)
+
+
+def test_a_file_of_points_opens_in_a_spreadsheet(folder: Path):
+    """Letters beyond ASCII need a mark of the encoding; without them there is none."""
+    (folder / "celsius.yaml").write_text("t °C: {type: real, low: 0, high: 1}\n", encoding="utf-8")
+    assert run("suggest --space celsius.yaml --out next.csv") == 0
+    assert (folder / "next.csv").read_bytes().startswith("\ufefft °C\n".encode())
+    assert run("suggest --space space.yaml --out next.csv") == 0
+    assert (folder / "next.csv").read_bytes().startswith(b"lr,k\n")
+
+
+def test_standard_errors_reach_suggestions_and_reports(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (folder / "runs.csv").write_text("lr,k,loss,sem,se\n0.1,3,0.5,0.1,2\n0.2,3,0.6,,\n")
+    seen: dict[str, Any] = {}
+
+    def proposed(*table: Any, **settings: Any) -> Any:
+        return suggest(*table, **seen.setdefault("settings", settings))
+
+    def write(search: Optimizer, path: Path, **settings: Any) -> Path:
+        seen["errors"] = [trial.sem for trial in search.trials]
+        return path
+
+    monkeypatch.setattr("structbo.command_line.entry_point.suggest", proposed)
+    monkeypatch.setattr("structbo.command_line.entry_point.write_report", write)
+    for option, error in (("", 0.1), ("--sem se", 2.0)):
+        assert run(f"suggest --space space.yaml --data runs.csv --value loss {option}") == 0
+        assert seen.pop("settings")["sem"].tolist() == [error, 0.0]
+        command = f"report --space space.yaml --data runs.csv --value loss {option} --out r.html"
+        assert run(command) == 0
+        assert seen.pop("errors") == [error, None]
 
 
 def test_points_keep_the_constraints_of_the_space_file(
@@ -137,9 +191,9 @@ def test_a_report_is_also_of_a_study(
     assert found["search"].best.value == result.best_value
     assert found["title"] == "Report on study mine"
     capsys.readouterr()
-    for option in ("--direction minimize", "--value loss"):
+    for option in ("--direction minimize", "--value loss", "--sem e"):
         assert run(f"{command} {option}") == 1
-        assert "--value and --direction are for tables" in capsys.readouterr().err
+        assert "--value, --sem and --direction are for tables" in capsys.readouterr().err
     assert run("report --data runs.csv --out r.html --study mine") == 1
     assert "--study is for --storage" in capsys.readouterr().err
 

@@ -26,7 +26,7 @@ def test_ranges_and_choices_are_those_of_the_table(tmp_path: Path):
             "depth": Integer(1, 8),
             "width": Integer(16, 64),
             "act": Categorical(["3", "gelu", "relu"]),
-            " note": Integer(3, 5),
+            "note": Integer(3, 5),
         }
     )
 

@@ -47,6 +47,30 @@ def test_json_is_read_as_well(tmp_path: Path):
 SQUARE = "{a: {type: real, low: 0, high: 1}, b: {type: real, low: 0, high: 1}, constraints: "
 
 
+def test_texts_of_a_space_file_stay_as_they_are_written(tmp_path: Path):
+    """So that a table can have the same words: YAML 1.2 knows fewer numbers and truth values."""
+    words = ["yes", "no", "on", "off", "12:30", "2024-01-31", "007", "1_000", "0x1F", "NO", "y"]
+    text = f"a: {{type: categorical, choices: [{', '.join(words)}]}}"
+    assert read_space(written(tmp_path, text)) == Space({"a": Categorical(words)})
+    text = "a: {type: ordinal, choices: [true, FALSE, null, 1e-5, 2E+3, .5, 1., -3, +4, '5', 0]}"
+    values = [True, False, None, 1e-5, 2000.0, 0.5, 1.0, -3, 4, "5", 0]
+    choices = read_space(written(tmp_path, text)).spec["a"].choices
+    assert list(map(repr, choices)) == list(map(repr, values))
+    text = "a: {type: fixed, value: '1e3'}\nb: {type: integer, low: 0, high: 8, step: 2}"
+    expected = Space({"a": Fixed("1e3"), "b": Integer(0, 8, step=2)})
+    assert read_space(written(tmp_path, text)) == expected
+
+
+def test_a_file_may_have_tabs_marks_and_other_encodings(tmp_path: Path):
+    expected = Space({"t °C": Real(0.0, 1.0)})
+    json_text = json.dumps({"t °C": {"type": "real", "low": 0, "high": 1}}, indent="\t")
+    (tmp_path / "space.json").write_text(json_text, encoding="utf-8-sig")
+    assert read_space(tmp_path / "space.json") == expected
+    yaml_text = "base: &b {type: real, low: 0, high: 1}\nt °C: {<<: *b, low: -1}"
+    (tmp_path / "space.yaml").write_text(yaml_text, encoding="cp1252")
+    assert read_space(tmp_path / "space.yaml").spec["t °C"] == Real(-1.0, 1.0)
+
+
 def test_constraints_are_a_list_beside_the_parameters(tmp_path: Path):
     text = SQUARE + "[{weights: {a: 1, b: 2e0}, high: 1}, {weights: {b: -1}, low: -5e-1}]}"
     expected = [
@@ -72,6 +96,13 @@ BAD = {
     "lr: {type: [real], low: 0, high: 1}": "got \"['real']\"",
     "lr: {type: real, low: 0, hi: 1}": "lr has an unknown 'hi' (did you mean 'high'?); it may have",
     "lr: {type: real, low: 0}": "lr: missing 1 required positional argument: 'high'",
+    "lr: {type: real, low: '1e-5', high: 1}": "lr: low must be a number, got '1e-5'",
+    "lr: {type: real, low: 1, high: 2, log: no}": "lr: log must be True or False, got 'no'",
+    "lr: {type: real, low: 1, high: 1}": "write Fixed(1.0) for a value that does not vary",
+    "lr: {type: real, low: 0, high: 1}\nlr: {type: fixed, value: 1}": "has 'lr' twice",
+    "lr: {type: real, low: 0, low: 1, high: 2}": "has 'low' twice",
+    "1: {type: real, low: 0, high: 1}\n'1': {type: fixed, value: 1}": "differ by quotes only: 1",
+    "? [1, 2]\n: 3": "is neither YAML nor JSON",
     "lr: {type: real, low: a, high: 1}": "lr: low must be a number, got 'a'",
     "lr: {type: integer, low: 0.5, high: 1}": "lr: low must be an integer, got 0.5",
     "k: {type: categorical, choices: relu}": "k: ",

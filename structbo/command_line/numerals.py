@@ -1,0 +1,106 @@
+"""Numbers in the cells of tables, as programs and spreadsheets of all countries write them."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+BETWEEN_THOUSANDS = ".,'\N{RIGHT SINGLE QUOTATION MARK}\\s"
+DECIMAL_COMMA = re.compile(r"[-+]?(\d+,\d*|,\d+)(e[-+]?\d+)?", re.IGNORECASE)
+GROUPED = re.compile(
+    rf"[-+]?[1-9]\d{{0,2}}(?P<sign>[{BETWEEN_THOUSANDS}])\d{{3}}((?P=sign)\d{{3}})*([.,]\d*)?"
+)
+"""A number with separators between thousands."""
+
+
+class Numerals(NamedTuple):
+    """The numbers of a table, which tell how it writes decimals.
+
+    Args:
+        commas: with one comma, as for decimals.
+        points: with one point, as for decimals.
+        is_point_usual: whether decimal points are expected.
+    """
+
+    commas: Sequence[str]
+    points: Sequence[str]
+    is_point_usual: bool
+
+    @classmethod
+    def of(cls, texts: Iterable[str], *, is_point_usual: bool = True) -> "Numerals":
+        """Finds the numbers among texts without blanks around them."""
+        given = set(texts)
+        commas = sorted(text for text in given if DECIMAL_COMMA.fullmatch(text))
+        points = sorted(text for text in given if "." in text and as_float(text) is not None)
+        return cls(commas, points, is_point_usual)
+
+    def number(self, text: str) -> float:
+        """The number that a text stands for.
+
+        Raises:
+            ValueError: if it is no number, or may be two; the message goes after the name of its
+                cell.
+
+        Example:
+            >>> Numerals.of(["0,5", "1,234"]).number("1,234")
+            1.234
+        """
+        found = as_float(text)
+        if found is not None:
+            if not self.is_point_usual and self._is_ambiguous(text, self.points):
+                raise ValueError(_AMBIGUOUS.format(text=text))
+            return found
+        if text in self.commas and not self.points:
+            if self._is_ambiguous(text, self.commas):
+                raise ValueError(_AMBIGUOUS.format(text=text))
+            return float(text.replace(",", "."))
+        raise ValueError(self._fault(text))
+
+    @staticmethod
+    def _is_ambiguous(text: str, alike: Sequence[str]) -> bool:
+        """Whether the sign of a number and of all others like it may divide thousands."""
+        return text in alike and all(GROUPED.fullmatch(other) for other in alike)
+
+    def _fault(self, text: str) -> str:
+        if not text:
+            return "is empty"
+        if "%" in text:
+            return f"has a percent sign, {text!r}: format the column as plain numbers"
+        if text.startswith("#"):
+            return f"has an error of the spreadsheet, {text!r}: mend or empty the cell"
+        if text in self.commas:
+            return (
+                f"has a comma, {text!r}, and other numbers have points, such as "
+                f"{self.points[0]!r}: use one sign for decimals and none between thousands"
+            )
+        if GROUPED.fullmatch(text):
+            return f"has a sign between thousands, {text!r}: format the column without it"
+        return f"must be a number, got {text!r}"
+
+
+_AMBIGUOUS = (
+    "is ambiguous, {text!r}: a decimal or thousands? Format the column with more decimals and no "
+    "sign between thousands"
+)
+
+
+def as_float(text: str) -> float | None:
+    """A number with a decimal point; None for any other text."""
+    try:
+        return None if "_" in text else float(text.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return None
+
+
+def readings(text: str) -> list[float]:
+    """All numbers that a text may stand for.
+
+    Example:
+        >>> readings("1,000"), readings("0.5"), readings("relu")
+        ([1.0, 1000.0], [0.5], [])
+    """
+    found = [as_float(text)]
+    if DECIMAL_COMMA.fullmatch(text):
+        found.append(as_float(text.replace(",", ".")))
+    if (grouped := GROUPED.fullmatch(text)) and not grouped[3]:
+        found.append(as_float(re.sub(f"[{BETWEEN_THOUSANDS}]", "", text)))
+    return [number for number in found if number is not None]
