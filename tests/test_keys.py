@@ -15,7 +15,7 @@ from structbo.acquisition.criteria import CRITERIA
 from structbo.batches import Hallucination
 from structbo.batches.strategies import BATCH_STRATEGIES
 from structbo.data import Data
-from structbo.draws import maximum_likelihood
+from structbo.draws import Posteriors, maximum_likelihood
 from structbo.maximizers import MultiStart
 from structbo.models import (
     AdditiveGP,
@@ -178,7 +178,8 @@ NONE = np.empty((0, NUM_DIMS))
 
 def situation() -> Situation:
     given = jax.tree.map(jnp.asarray, draws(2)), Data.padded(X, Y)
-    return Situation(AdditiveGP(), *given, Levels.of([None] * NUM_DIMS), NONE)
+    posteriors = Posteriors.of(AdditiveGP(), *given)
+    return Situation(posteriors, Levels.of([None] * NUM_DIMS), NONE)
 
 
 @pytest.mark.nightly

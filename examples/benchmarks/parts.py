@@ -32,7 +32,7 @@ NUM_ASKS = 6
 NAMES = {
     "sweep": "chain",
     "warp": "power of the transform",
-    "_members": "components of the draws",
+    "_conditioned": "posteriors of the draws",
     "search_starts": "starts",
     "_value_and_gradient": "gradient ascent",
 }

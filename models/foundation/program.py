@@ -65,10 +65,9 @@ class Kind(NamedTuple):
     @property
     def is_serial(self) -> bool:
         """Whether no matrix of real numbers is so long that several cores are of use."""
-        return not any(
-            len(shape) == 2 and shape[0] > MAX_SERIAL_ROWS and jnp.issubdtype(kind, jnp.floating)
-            for shape, kind in zip(self.shapes, self.types, strict=True)
-        )
+        matrices = zip(self.shapes, self.types, strict=True)
+        long = [kind for shape, kind in matrices if len(shape) == 2 and shape[0] > MAX_SERIAL_ROWS]
+        return not any([jnp.issubdtype(kind, jnp.floating) for kind in long])
 
 
 class Program(Generic[Parameters, Result]):
@@ -170,9 +169,9 @@ class Program(Generic[Parameters, Result]):
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
         leaves, tree = jax.tree.flatten((args, kwargs))
-        shapes = tuple(getattr(leaf, "shape", ()) for leaf in leaves)
-        types = tuple(getattr(leaf, "dtype", type(leaf)) for leaf in leaves)
-        return Kind(tree, shapes, types, tuple(args[i] for i in self._static))
+        shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
+        types = tuple([getattr(leaf, "dtype", type(leaf)) for leaf in leaves])
+        return Kind(tree, shapes, types, tuple([args[i] for i in self._static]))
 
     def _file(self, kind: Kind) -> Path | None:
         """Where the program of such arguments is kept; None if it is not."""

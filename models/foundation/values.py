@@ -40,13 +40,26 @@ class Value(KeepsPrecision):
         edges(0.2, max_width=1)
     """
 
+    __slots__ = ("_known",)  # the hash and the content, which are no attribute to compare
+
     def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
+        if not isinstance(other, Value) or type(self) is not type(other):
             return NotImplemented
-        return self is other or content(vars(self)) == content(vars(other))
+        return self is other or self._hash_and_content() == other._hash_and_content()
 
     def __hash__(self) -> int:
-        return hash((type(self), content(vars(self))))
+        return self._hash_and_content()[0]
+
+    def _hash_and_content(self) -> tuple[int, Hashable]:
+        """Computed once: every call of a compiled function asks for it."""
+        if not hasattr(self, "_known"):
+            own = content(vars(self))
+            object.__setattr__(self, "_known", (hash((type(self), own)), own))
+        known: tuple[int, Hashable] = self._known
+        return known
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
 
     def __repr__(self) -> str:
         return printed_call(self)

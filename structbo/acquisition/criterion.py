@@ -23,6 +23,9 @@ from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.values import ByContent
 from structbo.models.gp import ConditionedGP
 
+CONSTANTS = "_constants"
+"""The attribute for what a criterion consists of besides traced numbers."""
+
 
 class Criterion(ABC):
     """A measure of how promising a point is; subclasses are frozen dataclasses, and pytrees."""
@@ -87,9 +90,12 @@ class Criterion(ABC):
 
 def _flatten(criterion: Criterion) -> tuple[list[Any], ByContent]:
     fields = vars(criterion)
-    numbers = [name for name in criterion.traced if not callable(fields[name])]
-    constants = {name: value for name, value in fields.items() if name not in numbers}
-    return [fields[name] for name in numbers], ByContent((tuple(numbers), constants))
+    if CONSTANTS not in fields:  # computed once, as every call of a compiled function asks for it
+        numbers = tuple([name for name in criterion.traced if not callable(fields[name])])
+        constants = {name: value for name, value in fields.items() if name not in numbers}
+        object.__setattr__(criterion, CONSTANTS, ByContent((numbers, constants)))
+    known: ByContent = fields[CONSTANTS]
+    return list(map(fields.__getitem__, known.values[0])), known
 
 
 def _unflatten(cls: type[Criterion], constants: ByContent, leaves: Iterable[Any]) -> Criterion:

@@ -7,6 +7,7 @@ from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.markov_chains import run_chains
 from structbo.draws.model import Draws, check_known_noise, check_run, default_model, latent_sites
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
+from structbo.draws.posteriors import Posteriors
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Fitter",
     "Inference",
     "ModelSearch",
+    "Posteriors",
     "RestrictedProjection",
     "bag_of_models",
     "check_known_noise",

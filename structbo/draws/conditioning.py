@@ -1,11 +1,9 @@
 """Gaussian processes and likelihoods of draws, given data."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from numpyro import handlers
 
@@ -17,37 +15,19 @@ from structbo.models.gp import ConditionedGP
 from structbo.models.likelihood import MarginalGP, Model, likelihood_site
 
 
-def condition(
-    model: Model, draws: Draws, data: Data, rows: Array | np.ndarray | None = None
-) -> ConditionedGP:
-    """The Gaussian process posterior of every draw.
-
-    A structure's table has a row for every component that may be: of edges between 500 dimensions
-    125,250, where a draw has some hundreds. With the rows that hold components the posteriors take
-    less memory, and to evaluate them less time.
+def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
+    """The Gaussian process posterior of every draw; traceable.
 
     Args:
         model: a NumPyro model with one `MarginalGP` as observed site.
         draws: values of its latent sites, the first axis being the draws.
         data: padded observations.
-        rows: of every draw's table, those that hold components, shape (S, R), -1 for padding. By
-            default all.
 
     Returns:
         A `ConditionedGP` whose arrays have the draws along the first axis.
     """
     y = jnp.asarray(data.y)
-
-    def one(item: tuple[Draws, Array | None]) -> ConditionedGP:
-        draw, own_rows = item
-        posterior = likelihood_of(model, draw, data).condition(y)
-        if own_rows is None:
-            return posterior
-        covariance = posterior.covariance
-        decomposition = covariance.decomposition.only(own_rows)
-        return replace(posterior, covariance=replace(covariance, decomposition=decomposition))
-
-    return map_draws(one, (draws, None if rows is None else jnp.asarray(rows)))
+    return map_draws(lambda draw: likelihood_of(model, draw, data).condition(y), draws)
 
 
 @compiled("model")

@@ -159,7 +159,7 @@ def gradient_ascent(
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         points = flat.reshape(starts.shape)
-        values, gradients = (np.asarray(a) for a in value_and_gradient(points))
+        values, gradients = map(np.asarray, value_and_gradient(points))
         better = values > best_values
         best_points[better], best_values[better] = points[better], values[better]
         usable = np.isfinite(values)[:, None] & np.isfinite(gradients) & is_continuous

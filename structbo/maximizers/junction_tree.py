@@ -44,7 +44,8 @@ class JunctionTree(NamedTuple):
     @property
     def cliques(self) -> tuple[tuple[int, ...], ...]:
         """For every step, the eliminated variable followed by its separator."""
-        return tuple((v, *rest) for v, rest in zip(self.order, self.separators, strict=True))
+        pairs = zip(self.order, self.separators, strict=True)
+        return tuple([(v, *rest) for v, rest in pairs])
 
     @property
     def steps(self) -> dict[int, int]:
@@ -111,7 +112,7 @@ def triangulate(
         frozenset({0})
     """
     adjacent = {v: set(graph[v]) for v in sorted(graph)}
-    joined = {v: sum(len(adjacent[v] & adjacent[u]) for u in adjacent[v]) // 2 for v in adjacent}
+    joined = {v: sum([len(n & adjacent[u]) for u in n]) // 2 for v, n in adjacent.items()}
     fill = {v: len(n) * (len(n) - 1) // 2 - joined[v] for v, n in adjacent.items()}
     clamps = np.zeros(len(adjacent), int) if times_clamped is None else times_clamped
     limit = len(adjacent) if max_width is None else max_width
@@ -136,9 +137,9 @@ def triangulate(
     clamped: list[int] = []
     eliminated: dict[int, set[int]] = {}
     while adjacent:
-        narrow = [v for v in adjacent if len(adjacent[v]) <= limit]
+        narrow = [(fill[v], len(n), v) for v, n in adjacent.items() if len(n) <= limit]
         if narrow:
-            v = min(narrow, key=lambda v: (fill[v], len(adjacent[v])))
+            *_, v = min(narrow)
             for pair in combinations(adjacent[v], 2):
                 if pair[1] not in adjacent[pair[0]]:
                     join(*pair)
@@ -232,12 +233,13 @@ def make_layout(
     inbox: list[list[tuple[int, list[int]]]] = [[] for _ in cliques]
 
     def deliver(scope: Sequence[int], offset: int) -> None:
-        free = {
-            v: num_grid ** (len(scope) - 1 - axis)
-            for axis, v in enumerate(scope)
-            if v not in tree.clamped
-        }
-        step = min(steps[v] for v in free or scope)
+        place = num_grid ** (len(scope) - 1)
+        free = {}
+        for v in scope:
+            if v not in tree.clamped:
+                free[v] = place
+            place //= num_grid
+        step = min(map(steps.__getitem__, free or scope))
         strides = [free.get(v, 0) for v in cliques[step]]
         inbox[step].append((offset, strides + [0] * (width + 1 - len(strides))))
 

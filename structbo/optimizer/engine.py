@@ -16,7 +16,7 @@ from structbo.acquisition import Acquisition, LogEI
 from structbo.acquisition.expected_improvement import mean_improvement
 from structbo.acquisition.joint import TINY_VARIANCE
 from structbo.data import NO_WARPING, Data, Standardized, Transform, Warping, padded_size
-from structbo.draws import Chain, Draws, DrawSource, num_inducing, step_seed
+from structbo.draws import Chain, DrawSource, Posteriors, step_seed
 from structbo.models import ConditionedGP
 from structbo.models.foundation.accelerator import has_accelerator, map_draws
 from structbo.models.foundation.arrays import BoolArray, FloatArray
@@ -121,10 +121,11 @@ class Engine:
         with double_precision():
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
             draws = self._source.advance(data)
-            self._log_inducing(draws, data)
             seed = step_seed(method.seed, step, use=PROPOSAL)
+            posteriors = Posteriors.of(method.model, draws, data)
+            self._log_inducing(posteriors)
             ranked, self._acquisition = propose(
-                Situation(method.model, draws, data, self._levels, pending),
+                Situation(posteriors, self._levels, pending),
                 n,
                 jax.random.key(seed),
                 method.criterion,
@@ -231,13 +232,12 @@ class Engine:
                 )
                 list(itertools.islice(steps, number))
 
-    def _log_inducing(self, draws: Draws, data: Data) -> None:
+    def _log_inducing(self, posteriors: Posteriors) -> None:
         """Says when the model has inducing points, once for every padded size."""
-        if len(data.x) not in self._sizes:
-            number = num_inducing(self.method.model, draws, data)
-            if number is not None:
-                message = "with %d observations, the model has %d inducing points"
-                _logger.info(message, np.sum(data.mask), number)
+        number = posteriors.num_inducing
+        if number is not None and len(posteriors.data.x) not in self._sizes:
+            message = "with %d observations, the model has %d inducing points"
+            _logger.info(message, np.sum(posteriors.data.mask), number)
 
     def is_modeled(self, y: FloatArray) -> bool:
         """Whether a proposal given values y (m,) is by the model, not quasi-random."""

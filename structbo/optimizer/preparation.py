@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from structbo.data import Data, padded_size
-from structbo.draws import Chain
+from structbo.draws import Chain, Posteriors
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer.settings import Method
 from structbo.proposal import Situation, prepared
 from structbo.space import Levels
 
-NUM_PROGRAMS = 9
+NUM_PROGRAMS = 10
 """The steps of `programs` for a first proposal, two of them for batches only."""
-NUM_NEXT = 6
+NUM_NEXT = 7
 """Those for a next padded size, two of them for batches only."""
 SOON = 13 / 16
 """When so much of a padded size is used, preparing the next one begins. Many runs end before it,
@@ -55,7 +55,9 @@ def programs(
     draws = yield from chain.prepared(data, warp=method.warp)
     rest = np.zeros((num_pending, x.shape[1]))
     searched = _table(np.concatenate([x, rest]), has_noise)
-    situation = Situation(method.model, draws, searched, levels, pending=rest)
+    posteriors = Posteriors.prepared(method.model, draws, searched)
+    yield
+    situation = Situation(posteriors, levels, pending=rest)
     yield from prepared(
         situation, method.criterion, method.batch, method.maximizer, is_batch=is_batch
     )

@@ -3,6 +3,8 @@
 import logging
 from typing import Any
 
+import numpy as np
+
 from structbo.data import (
     Direction,
     Trial,
@@ -31,6 +33,7 @@ class Record:
         self.direction: Direction = direction
         self._sign = direction_sign(direction)
         self._trials: list[Trial] = []
+        self._rows: dict[int, FloatArray] = {}
 
     def __repr__(self) -> str:
         best = ""
@@ -94,5 +97,8 @@ class Record:
 
     def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """Points of the unit cube, values to be maximized, and their standard errors if any."""
-        x = unit_points(self.space, [t.params for t in told], "params")
-        return x, self._sign * trial_values(told), filled_errors(t.sem for t in told)
+        new = [t for t in told if t.number not in self._rows]
+        rows = unit_points(self.space, [t.params for t in new], "params")
+        self._rows |= {t.number: row for t, row in zip(new, rows, strict=True)}
+        x = np.reshape([self._rows[t.number] for t in told], (-1, self.space.num_dims))
+        return x, self._sign * trial_values(told), filled_errors([t.sem for t in told])

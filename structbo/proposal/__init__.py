@@ -1,8 +1,9 @@
 """The next points: an acquisition averaged over draws, and where it is largest."""
 
+from structbo.proposal.batch import Proposal
 from structbo.proposal.candidates import candidate_points, is_new
 from structbo.proposal.next_points import prepared, propose
-from structbo.proposal.situation import Proposal, Situation
+from structbo.proposal.search import Situation
 
 __all__ = [
     "Proposal",

@@ -7,7 +7,7 @@ those of `candidate_points`.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from structbo.acquisition import (
+    Acquisition,
     AdditiveAcquisition,
     AdditiveUCB,
     Criterion,
@@ -23,17 +24,25 @@ from structbo.acquisition import (
 )
 from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
 from structbo.batches.criteria import TINY_DEVIATION
-from structbo.data import Data
-from structbo.draws import Draws, condition
-from structbo.maximizers import Components, Layout
-from structbo.models import ConditionedGP, Model
+from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, candidate_points, is_new
-from structbo.proposal.situation import Proposal, Situation
-from structbo.space import Levels
+from structbo.proposal.search import Situation, Task, task_of
 
 NUM_CANDIDATES = 480
 """Few enough that with the first point's and some pending ones they are 512 at most."""
+
+
+class Proposal(NamedTuple):
+    """The points to evaluate next.
+
+    Args:
+        ranked: for each point its candidates in the unit cube, best first, shape (K, D).
+        acquisition: what the first point maximizes.
+    """
+
+    ranked: list[FloatArray]
+    acquisition: Acquisition
 
 
 def from_candidates(
@@ -60,10 +69,11 @@ def from_candidates(
     Returns:
         The points; if there are no new candidates, the proposal of one point.
     """
-    data, num_observed = situation.data, situation.num_observed
+    posteriors, num_observed = situation.posteriors, situation.num_observed
+    data = posteriors.data
     num_dims = data.x.shape[1]
     key_candidates, key_strategy = jax.random.split(key)
-    posteriors, others = candidates(*_arguments(situation, key_candidates))
+    others = candidates(posteriors.is_projected, task_of(situation, posteriors, key_candidates))
     points = np.concatenate([*single.ranked, np.asarray(others)])
     known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], situation.pending])
     points = points[is_new(points, known)]
@@ -83,7 +93,7 @@ def from_candidates(
 
     chosen = choose_batch(
         strategy,
-        posteriors,
+        posteriors.processes,
         data,
         points,
         size,
@@ -104,65 +114,30 @@ def prepared_candidates(situation: Situation) -> Iterator[None]:
     Args:
         situation: what will be known, with any values.
     """
-    key = jax.eval_shape(jax.random.key, 0)
-    posteriors, others = candidates.prepare(*_arguments(situation, key))
+    posteriors, key = situation.posteriors, jax.eval_shape(jax.random.key, 0)
+    others = candidates.prepare(posteriors.is_projected, task_of(situation, posteriors, key))
     yield
-    GroundSet.prepare(posteriors, np.asarray(others))
+    GroundSet.prepare(posteriors.processes, np.asarray(others))
     yield
 
 
-def _arguments(situation: Situation, key: Any) -> tuple[Any, ...]:
-    """Those of `candidates`."""
-    union = situation.union
-    return (
-        situation.model,
-        union.is_projected,
-        situation.draws,
-        situation.data,
-        union.rows,
-        union.components,
-        union.layouts[0],
-        situation.levels,
-        situation.num_observed,
-        key,
-    )
-
-
-@compiled("model", "is_projected")
-def candidates(
-    model: Model,
-    is_projected: bool,
-    draws: Draws,
-    data: Data,
-    rows: Array | np.ndarray,
-    components: Components,
-    layout: Layout,
-    levels: Levels,
-    num_observed: Array | float,
-    key: Array,
-) -> tuple[ConditionedGP, Array]:
-    """The posteriors of draws, and points all over the space to choose a batch from.
+@compiled("is_projected")
+def candidates(is_projected: bool, task: Task) -> Array:
+    """Points all over the space to choose a batch from.
 
     Args:
-        model: the NumPyro model.
         is_projected: whether components share no axes: there is no additive acquisition then.
-        draws: posterior draws of the model's sites.
-        data: padded observations.
-        rows: which rows of each draw's decomposition are components, shape (S, R).
-        components: those of all draws.
-        layout: the junction tree of all of them.
-        levels: the legal coordinates.
-        num_observed: how many observations there are.
-        key: a JAX random key.
+        task: what a search is given.
 
     Returns:
-        The posteriors, stacked along the first axis, and shape (NUM_CANDIDATES, D).
+        Shape (NUM_CANDIDATES, D).
     """
-    posteriors = condition(model, draws, data, rows)
     landscape = None
     if not is_projected:
-        beta = HalfLog()(num_observed, data.x.shape[1])
-        contexts = jnp.full(len(posteriors.noise), beta)
-        landscape = AdditiveAcquisition(posteriors, contexts, components, AdditiveUCB()), layout
-    parents = best_observed(data)
-    return posteriors, candidate_points(key, landscape, levels, parents, NUM_CANDIDATES)
+        beta = HalfLog()(task.num_observed, task.data.x.shape[1])
+        contexts = jnp.full(len(task.processes.noise), beta)
+        criterion = AdditiveUCB()
+        acquisition = AdditiveAcquisition(task.processes, contexts, task.components, criterion)
+        landscape = acquisition, task.layouts[0]
+    parents = best_observed(task.data)
+    return candidate_points(task.key, landscape, task.levels, parents, NUM_CANDIDATES)

@@ -1,18 +1,23 @@
-"""The next points: one after the other, or by a strategy that chooses among candidates."""
+"""The next points: one after the other, or by a strategy that chooses among candidates.
 
-from collections.abc import Iterator
+One after the other, each point counts the points before it, and pending ones, as known.
+"""
+
+from collections.abc import Iterator, Sequence
 
 import jax
+import numpy as np
 from jax import Array
 
 from structbo.acquisition import Criterion
-from structbo.batches import BatchStrategy, Hallucination
+from structbo.batches import BatchStrategy, Hallucination, Lie
+from structbo.data import Data
+from structbo.draws import Posteriors
 from structbo.maximizers import Maximizer
+from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
-from structbo.proposal.batch import from_candidates, prepared_candidates
-from structbo.proposal.one_by_one import by_hallucination
-from structbo.proposal.search import prepared_search
-from structbo.proposal.situation import Proposal, Situation
+from structbo.proposal.batch import Proposal, from_candidates, prepared_candidates
+from structbo.proposal.search import Situation, best_points, prepared_search
 
 
 def propose(
@@ -77,3 +82,39 @@ def _split(num_points: int, key: Array) -> tuple[list[Array], Array]:
     """A key for each point that is searched for, and one for the batch."""
     key_points, key_batch = jax.random.split(key)
     return list(jax.random.split(key_points, num_points)), key_batch
+
+
+def by_hallucination(
+    situation: Situation,
+    keys: Sequence[Array],
+    criterion: Criterion,
+    strategy: Hallucination,
+    maximizer: Maximizer,
+) -> Proposal:
+    """Maximizes a criterion, averaged over draws, a point for every key; see `propose`.
+
+    Pending points, and the points chosen before, count as known, see `Hallucination`.
+    """
+    posteriors, new = situation.posteriors, situation.pending
+    ranked, acquisitions = [], []
+    for key in keys:
+        if len(new):
+            posteriors = _with_fantasies(posteriors, new, strategy.lie)
+        points, acquisition = best_points(situation, posteriors, key, criterion, maximizer)
+        ranked.append(points)
+        acquisitions.append(acquisition)
+        new = points[:1]
+    return Proposal(ranked, acquisitions[0])
+
+
+def _with_fantasies(posteriors: Posteriors, points: FloatArray, lie: Lie | None) -> Posteriors:
+    """The posteriors given more rows, whose values are unknown (NaN) or a lie."""
+    data = posteriors.data
+    rows = np.asarray(data.mask)
+    x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]
+    values = np.full(len(points), np.nan if lie is None else lie(y))
+    known = data.known_noise
+    if known is not None:
+        known = np.concatenate([np.asarray(known)[rows], np.zeros(len(points))])
+    more = Data.padded(np.concatenate([x, points]), np.concatenate([y, values]), known)
+    return posteriors.given(more)

@@ -8,8 +8,8 @@ components share no axes. It does not know constraints: its maxima are pulled in
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from structbo.acquisition import (
 )
 from structbo.acquisition.additive import posterior_of
 from structbo.data import Data
-from structbo.draws import Draws, condition
+from structbo.draws import Posteriors
 from structbo.maximizers import (
     Components,
     Imputed,
@@ -36,12 +36,11 @@ from structbo.maximizers import (
     coarse_to_fine,
     maxima_on_same_grids,
 )
-from structbo.models import Model, OuterBox
+from structbo.models import ConditionedGP, OuterBox
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, perturbed
-from structbo.proposal.situation import Situation
 from structbo.space import Levels
 
 NUM_ROUNDS = 2
@@ -49,14 +48,60 @@ NUM_DRAW_STARTS = 3
 NUM_RANDOM = 256
 
 
+@dataclass(frozen=True)
+class Situation:
+    """What is known of the function, and where points may be.
+
+    Args:
+        posteriors: of the draws, given the observations.
+        levels: the legal coordinates.
+        pending: points being evaluated, shape (p, D).
+    """
+
+    posteriors: Posteriors
+    levels: Levels
+    pending: FloatArray
+
+    @property
+    def num_observed(self) -> float:
+        """How many observations there are; pending points are none."""
+        return float(np.sum(self.posteriors.data.mask))
+
+
+class Task(NamedTuple):
+    """What the compiled search is given.
+
+    Args:
+        processes: the posteriors, stacked along the first axis.
+        data: the observations, and points that count as observed.
+        components: the components of all draws.
+        layouts: the junction tree of all components, and the trees of each draw's, stacked.
+        levels: the legal coordinates.
+        num_observed: how many observations there are.
+        key: a JAX random key.
+    """
+
+    processes: ConditionedGP
+    data: Data
+    components: Components
+    layouts: tuple[Layout, Layout]
+    levels: Levels
+    num_observed: Array | float
+    key: Array
+
+
 def best_points(
-    situation: Situation, data: Data, key: Array, criterion: Criterion, maximizer: Maximizer
+    situation: Situation,
+    posteriors: Posteriors,
+    key: Array,
+    criterion: Criterion,
+    maximizer: Maximizer,
 ) -> tuple[FloatArray, Acquisition]:
     """The points that maximize a criterion, averaged over draws.
 
     Args:
         situation: what is known.
-        data: its observations, and points that count as observed.
+        posteriors: given the observations and points that count as observed.
         key: a JAX random key.
         criterion: how points are judged.
         maximizer: finds the points.
@@ -64,9 +109,11 @@ def best_points(
     Returns:
         Points of the unit cube, the best first, shape (K, D), and the acquisition.
     """
-    acquisition, search = search_starts(*_arguments(situation, data, key, criterion, maximizer))
+    is_additive = _is_additive(situation, criterion)
+    task = task_of(situation, posteriors, key)
+    acquisition, search = search_starts(maximizer, is_additive, criterion, task)
     acquisition = replace(acquisition, criterion=criterion)
-    function = _maximized(acquisition, search, _is_additive(situation, criterion))
+    function = _maximized(acquisition, search, is_additive)
     return np.asarray(maximizer(function, search)), acquisition
 
 
@@ -75,14 +122,17 @@ def prepared_search(
 ) -> Iterator[None]:
     """Compiles what `best_points` needs, in the background: one program at every step.
 
-    Arguments are those of `best_points`, with any values.
+    Args:
+        situation: what will be known, with any values.
+        criterion: how points will be judged.
+        maximizer: finds the points.
     """
-    key = jax.eval_shape(jax.random.key, 0)
-    arguments = _arguments(situation, situation.data, key, criterion, maximizer)
-    acquisition, search = search_starts.prepare(*arguments)
+    is_additive = _is_additive(situation, criterion)
+    task = task_of(situation, situation.posteriors, jax.eval_shape(jax.random.key, 0))
+    acquisition, search = search_starts.prepare(maximizer, is_additive, criterion, task)
     yield
     acquisition = replace(acquisition, criterion=criterion)
-    maximizer.prepare(_maximized(acquisition, search, _is_additive(situation, criterion)), search)
+    maximizer.prepare(_maximized(acquisition, search, is_additive), search)
     yield
 
 
@@ -91,77 +141,51 @@ def _is_additive(situation: Situation, criterion: Criterion) -> bool:
     levels = situation.levels
     is_free = levels.half_spaces is None and levels.conditions is None
     is_of_terms = isinstance(criterion, AdditiveCriterion)
-    return is_of_terms and situation.union.is_everything and is_free
+    return is_of_terms and situation.posteriors.is_everything and is_free
 
 
-def _arguments(
-    situation: Situation, data: Data, key: Any, criterion: Criterion, maximizer: Maximizer
-) -> tuple[Any, ...]:
-    """Those of `search_starts`."""
-    return (
-        situation.model,
-        maximizer,
-        _is_additive(situation, criterion),
-        criterion,
-        situation.draws,
-        data,
-        situation.union.rows,
-        situation.union.components,
-        situation.union.layouts,
-        situation.levels,
-        situation.num_observed,
-        key,
+def task_of(situation: Situation, posteriors: Posteriors, key: Any) -> Task:
+    """The search for one point, by posteriors that may count more points as observed."""
+    return Task(
+        processes=posteriors.processes,
+        data=posteriors.data,
+        components=posteriors.components,
+        layouts=posteriors.layouts,
+        levels=situation.levels,
+        num_observed=situation.num_observed,
+        key=key,
     )
 
 
-@compiled("model", "maximizer", "is_additive")
+@compiled("maximizer", "is_additive")
 def search_starts(
-    model: Model,
-    maximizer: Maximizer,
-    is_additive: bool,
-    criterion: Criterion,
-    draws: Draws,
-    data: Data,
-    rows: Array | np.ndarray,
-    components: Components,
-    layouts: tuple[Layout, Layout],
-    levels: Levels,
-    num_observed: Array | float,
-    key: Array,
+    maximizer: Maximizer, is_additive: bool, criterion: Criterion, task: Task
 ) -> tuple[Acquisition, Search]:
     """The criterion's acquisition, and the state of the search for the maximizer.
 
     Args:
-        model: the NumPyro model.
         maximizer: finds the points; its starts are computed here.
         is_additive: whether message passing can maximize the criterion as it is.
         criterion: how points are judged.
-        draws: posterior draws of the model's sites.
-        data: padded observations.
-        rows: which rows of each draw's decomposition are components, shape (S, R).
-        components: those of all draws.
-        layouts: the junction tree of all of them, and of those of each draw, stacked.
-        levels: the legal coordinates.
-        num_observed: how many observations there are.
-        key: a JAX random key.
+        task: what the search is given.
 
     Returns:
         The acquisition, and the search with maxima and starts.
     """
-    keys = jax.random.split(key, 5)
+    keys = jax.random.split(task.key, 5)
     key_random, key_parents, key_starts, key_criterion, key_maximizer = keys
-    posteriors = condition(model, draws, data, rows)
+    posteriors, data, levels = task.processes, task.data, task.levels
     parents = best_observed(data)
     spread = levels.even(jax.random.uniform(key_random, (NUM_RANDOM, data.x.shape[1])))
     children = jax.vmap(levels.nearest)(perturbed(key_parents, parents, NUM_RANDOM))
 
-    union, single = layouts
+    union, single = task.layouts
     search = Search(
         levels=levels,
         candidates=jnp.concatenate([spread, children, parents]),
         best=parents[0],
-        num_observed=num_observed,
-        components=components,
+        num_observed=task.num_observed,
+        components=task.components,
         layouts=single,
         key=key_criterion,
     )

@@ -27,11 +27,10 @@ from structbo.acquisition.independent_maximum import exceedance, quantile
 from structbo.acquisition.max_value_entropy import NUM_FEATURES
 from structbo.batches import Hallucination
 from structbo.data import Data
-from structbo.draws import condition
+from structbo.draws import Posteriors, condition
 from structbo.maximizers import MultiStart
 from structbo.models import AdditiveGP, Decomposition, edges, projected
 from structbo.proposal import Situation, propose
-from structbo.proposal.union import structure_of
 from structbo.space import Levels
 
 
@@ -241,7 +240,8 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
         "noise": np.array([0.01, 0.05]),
     }
     levels = [None, None, np.array([0.0, 0.4, 1.0]), None]
-    situation = Situation(model, draws, data, Levels.of(levels), np.empty((0, NUM_DIMS)))
+    posteriors = Posteriors.of(model, draws, data)
+    situation = Situation(posteriors, Levels.of(levels), np.empty((0, NUM_DIMS)))
     how = acquisition.AdditiveUCB(4.0), Hallucination(), MultiStart()
     proposal = propose(situation, 1, jax.random.key(0), *how)
     (candidates,) = proposal.ranked
@@ -275,7 +275,7 @@ def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
         "outputscale": jnp.ones(1),
         "noise": jnp.full(1, 0.1),
     }
-    union, key = structure_of(model, draws, data), jax.random.key(3)
+    union, key = Posteriors.of(model, draws, data), jax.random.key(3)
     assert union.layouts[1].clamped.sum() == 5
     best, candidates = x[data.y[:40].argmax()], jnp.asarray(rng.random((512, num_dims)))
     search = acquisition.Search(

@@ -85,7 +85,7 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
     assert steps(1) == []
     steps.tell_up_to(SMALLEST)
     assert not steps.optimizer.will_compile, "the last one of the smallest size"
-    ahead = {"warp", "sweep", "search_starts", "_value_and_gradient"}
+    ahead = {"warp", "sweep", "_conditioned", "search_starts", "_value_and_gradient"}
     assert {*steps(1)} <= (ahead if settings is sampled else set())
 
 
@@ -97,10 +97,10 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
     """What draws by a chain is compiled before the size is reached, and not when it is."""
     steps = Steps(compiled, settings(0))
     steps.tell_up_to(UNUSUAL)
-    search = ["search_starts", "_value_and_gradient"]
+    search = ["_conditioned", "search_starts", "_value_and_gradient"]
     before = steps(1)
     if settings is sampled:
-        assert before[-4:] == ["warp", "sweep", *search]
+        assert before[-5:] == ["warp", "sweep", *search]
     assert steps.optimizer.will_compile
     assert steps(1) == ([] if settings is sampled else search)
     assert steps(1) == []
