@@ -4,7 +4,7 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Callable
-from functools import lru_cache, update_wrapper, wraps
+from functools import cache, lru_cache, update_wrapper, wraps
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from structbo.models.foundation.program import Program
@@ -56,11 +56,10 @@ class Compiled(Generic[Parameters, Result]):
         update_wrapper(self, function)
         self._num_constants = num_constants
 
-        @remembered
         def program(*constants: Any) -> Program[..., Result]:
             return Program(function, constants)
 
-        self._program = program
+        self._program = remembered(program) if num_constants else cache(program)
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         count = self._num_constants

@@ -114,30 +114,24 @@ class Program(Generic[Parameters, Result]):
             )
             for is_serial in (True, False)
         }
-        self._called: set[Kind] = set()
+        self._called: dict[Kind, Callable[..., Result]] = {}
         self._prepared: dict[Kind, tuple[Result, Future[None]]] = {}
         self._loaded: dict[Kind, Callable[..., Result]] = {}
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         kind = self._kind(args, kwargs)
-        if kind in self._called:
-            return self._run(kind, args, kwargs)
+        if (called := self._called.get(kind)) is not None:
+            return called(*args, **kwargs)
         if kind not in self._prepared and self._file(kind) is not None:
             self.prepare(*args, **kwargs)
         if (prepared := self._prepared.get(kind)) is not None:
             wait([prepared[1]])
         with _tracing:
             self._prepared.pop(kind, None)
-            result = self._run(kind, args, kwargs)
-            self._called.add(kind)
+            runs = self._loaded.get(kind, self._jitted[kind.is_serial])
+            result = runs(*args, **kwargs)
+            self._called[kind] = runs
             return result
-
-    def _run(self, kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
-        if kind in self._loaded:
-            traced = (arg for i, arg in enumerate(args) if i not in self._static)
-            return self._loaded[kind](*traced, **kwargs)
-        result: Result = self._jitted[kind.is_serial](*args, **kwargs)
-        return result
 
     def prepare(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """Compiles the function in the background; the first call waits until it is done.
@@ -184,7 +178,14 @@ class Program(Generic[Parameters, Result]):
     def _load(self, kind: Kind, kept: KeptProgram, is_double: bool) -> None:
         """Loads a program; where that fails, the call compiles it."""
         with jax.enable_x64(is_double):
-            self._loaded[kind] = kept.load()
+            program = kept.load()
+
+        def run(*args: Any, **kwargs: Any) -> Result:
+            traced = [arg for i, arg in enumerate(args) if i not in self._static]
+            result: Result = program(*traced, **kwargs)
+            return result
+
+        self._loaded[kind] = run
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result; nothing is compiled."""

@@ -40,7 +40,8 @@ class Value(KeepsPrecision):
         edges(0.2, max_width=1)
     """
 
-    __slots__ = ("_known",)  # the hash and the content, which are no attribute to compare
+    __slots__ = ("_known",)
+    _known: tuple[int, Hashable]  # the hash and the content; a slot, it is no part of `vars`
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value) or type(self) is not type(other):
@@ -55,8 +56,7 @@ class Value(KeepsPrecision):
         if not hasattr(self, "_known"):
             own = content(vars(self))
             object.__setattr__(self, "_known", (hash((type(self), own)), own))
-        known: tuple[int, Hashable] = self._known
-        return known
+        return self._known
 
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))

@@ -80,6 +80,6 @@ def filled_errors(errors: Iterable[float | None]) -> FloatArray | None:
         ([0.0, 0.5], None)
     """
     given = list(errors)
-    if all(error is None for error in given):
+    if given.count(None) == len(given):
         return None
     return np.array([0.0 if error is None else error for error in given])

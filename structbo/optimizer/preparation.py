@@ -67,8 +67,8 @@ def num_first(num_missing: int) -> int:
     """How many programs of the first proposal should be prepared with so many points to go.
 
     Example:
-        >>> num_first(9), num_first(8), num_first(0)
-        (0, 1, 9)
+        >>> num_first(10), num_first(9), num_first(0)
+        (0, 1, 10)
     """
     return max(0, NUM_PROGRAMS - num_missing)
 
@@ -84,7 +84,7 @@ def num_soon(num_observed: int, num_pending: int = 1) -> int:
 
     Example:
         >>> [num_soon(n) for n in (51, 52, 54, 62)], num_soon(56, num_pending=4)
-        ([0, 1, 2, 6], 4)
+        ([0, 1, 2, 7], 5)
     """
     size = padded_size(num_observed)
     start = int(SOON * size)

@@ -99,5 +99,5 @@ class Units:
             mean: on the scale of the model, of any shape.
             deviation: likewise.
         """
-        ends = self.values(mean - NORMAL_95 * deviation), self.values(mean + NORMAL_95 * deviation)
-        return ends if self.is_increasing else ends[::-1]
+        reach = NORMAL_95 * deviation * self.transform.sign
+        return self.values(mean - reach), self.values(mean + reach)

@@ -46,7 +46,8 @@ def test_every_size_begins_anew() -> None:
     ahead = Ahead(lambda: 0.0)
     ahead.begin(20, seconds=5.0)
     assert [ahead.due(n) for n in (21, 22)] == [1, 2]
-    assert [ahead.due(n) for n in range(23, 29)] == [3, 4, 5, 6, 0, 0], "nothing is left to do"
+    numbers_due = [ahead.due(n) for n in range(23, 30)]
+    assert numbers_due == [*range(3, NUM_NEXT + 1), 0, 0], "nothing is left to do"
     ahead.begin(65, seconds=0.1)
     assert 64 in ahead and 128 in ahead and 256 not in ahead
     assert ahead.due(66) == 1

@@ -1,0 +1,68 @@
+"""How often a suggestion runs the model, and how many functions of the package it calls."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from traceback import walk_stack
+from typing import Any
+
+import numpy as np
+import pytest
+from import_graph import FLOORS, ROOT
+
+import structbo as sb
+from structbo.models import AdditiveGP
+
+MAX_CALLS = 1500
+NUM_DIMS, NUM_POINTS = 6, 25
+
+
+def objective(x: np.ndarray) -> float:
+    return float(np.sin(5.0 * x[0] * x[1]) + x[2] * x[3])
+
+
+@pytest.fixture(scope="module")
+def optimizer() -> sb.Optimizer:
+    """One whose programs are compiled."""
+    optimizer = sb.Optimizer(sb.Space.box([[0.0, 1.0]] * NUM_DIMS))
+    for point in np.random.default_rng(0).random((NUM_POINTS, NUM_DIMS)):
+        optimizer.tell(point, objective(point))
+    trial = optimizer.ask()
+    optimizer.tell(trial, objective(trial.params))
+    return optimizer
+
+
+def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
+    folders = tuple(str(ROOT / floor) for floor in FLOORS)
+    calls = Counter[str]()
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(folders):
+            calls[f"{Path(frame.f_code.co_filename).name}: {frame.f_code.co_qualname}"] += 1
+
+    sys.setprofile(count)
+    try:
+        optimizer.ask()
+    finally:
+        sys.setprofile(None)
+    assert 100 < calls.total() <= MAX_CALLS, calls.most_common(20)
+
+
+def test_a_proposal_runs_the_model_once(
+    optimizer: sb.Optimizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the padded size grows, once for all readers of the posteriors, fantasies included."""
+    runs: list[set[str]] = []
+    run = AdditiveGP.__call__
+
+    def counted(self: AdditiveGP, *args: Any, **kwargs: Any) -> Any:
+        files = [Path(frame.f_code.co_filename) for frame, _ in walk_stack(None)]
+        runs.append({file.stem for file in files if file.parent.name == "draws"})
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(AdditiveGP, "__call__", counted)
+    for point in np.random.default_rng(1).random((70 - NUM_POINTS, NUM_DIMS)):
+        optimizer.tell(point, objective(point))
+    optimizer.ask(3)
+    assert any("chain" in run for run in runs)
+    assert sum("posteriors" in run for run in runs) == 1, runs
