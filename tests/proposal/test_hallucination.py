@@ -9,7 +9,7 @@ import pytest
 from structbo.acquisition import LogEI, best_means
 from structbo.batches import Hallucination
 from structbo.data import Data
-from structbo.draws import condition, default_model
+from structbo.draws import Posteriors, condition, default_model
 from structbo.maximizers import MultiStart
 from structbo.models import ConditionedGP
 from structbo.models.foundation.precision import double_precision
@@ -40,7 +40,9 @@ def situation(seed: int, pending: np.ndarray = PENDING[:0]) -> Situation:
     x = rng.random((14, NUM_DIMS))
     y = -4.0 * ((x - 0.6) ** 2).sum(1) + np.sqrt(NOISE) * rng.standard_normal(len(x))
     data = Data.padded(x, (y - y.mean()) / y.std())
-    return Situation(MODEL, draws(seed), data, Levels.of([None] * NUM_DIMS), pending)
+    with double_precision():
+        posteriors = Posteriors.of(MODEL, draws(seed), data)
+    return Situation(posteriors, Levels.of([None] * NUM_DIMS), pending)
 
 
 def proposed(known: Situation, num_points: int, strategy: Hallucination) -> Proposal:
@@ -50,7 +52,7 @@ def proposed(known: Situation, num_points: int, strategy: Hallucination) -> Prop
 
 
 def posteriors(known: Situation) -> ConditionedGP:
-    return condition(known.model, known.draws, known.data)
+    return known.posteriors.processes
 
 
 @jax.jit
@@ -101,9 +103,10 @@ def test_a_draw_believes_its_own_mean() -> None:
 def test_a_lie_is_one_value_for_all_draws() -> None:
     known = situation(0, PENDING)
     lying = proposed(known, 1, Hallucination(lambda values: 3.0)).acquisition
-    rows = np.asarray(known.data.mask)
-    x = np.concatenate([np.asarray(known.data.x)[rows], PENDING])
-    data = Data.padded(x, np.append(np.asarray(known.data.y)[rows], 3.0))
+    given = known.posteriors.data
+    rows = np.asarray(given.mask)
+    x = np.concatenate([np.asarray(given.x)[rows], PENDING])
+    data = Data.padded(x, np.append(np.asarray(given.y)[rows], 3.0))
     with double_precision():
-        expected = best_means(condition(known.model, known.draws, data))
+        expected = best_means(condition(MODEL, draws(0), data))
     np.testing.assert_allclose(lying.contexts, expected, rtol=1e-8)
