@@ -2,6 +2,7 @@
 
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.default import default_sampler
+from structbo.samplers.edge_flips import EdgeFlips
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
 from structbo.samplers.grid_gibbs import GridGibbs
@@ -29,6 +30,7 @@ from structbo.samplers.structure_block import StructureBlock, sites_with_support
 __all__ = [
     "BLOCKS",
     "ActiveGibbs",
+    "EdgeFlips",
     "EdgeGibbs",
     "FamilyGibbs",
     "GridGibbs",

@@ -100,8 +100,8 @@ class Conditional:
         self._likelihood_site = _only(gp_sites(trace), trace)
         self.is_incremental = self._changes_only_components(trace, value)
         """Whether moves touch only the components that change."""
-        self.has_flip_rule = False
-        """Whether the components are known to change as a `FlipRule` says."""
+        self.flips_pairs = False
+        """Whether the flip of an edge changes the component of its two variables, and no other."""
         if not self.is_incremental:
             return
         observed = trace[self._likelihood_site or ""]
@@ -129,7 +129,10 @@ class Conditional:
         self.distinct_factors = jax.lax.map(lambda dim: distinct_elements(at_centers(dim)), dims)
         """Those correlations that are distinct, shape (D, M (M + 1) / 2)."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
-        self.has_flip_rule = self.covariance.decomposition.valid_flip_rule is not None
+        decomposition = self.covariance.decomposition
+        self.flips_pairs = decomposition.has_main_effects and (
+            decomposition.valid_flip_rule is not None
+        )
         self._fixed = likelihood.with_noise(jnp.zeros(shape) if residual is None else residual)
 
     def _changes_only_components(self, trace: Trace, value: Array) -> bool:

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpyro.distributions import Distribution
 
 from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.structures.edge_matrix import EdgeBernoulli
@@ -29,16 +30,14 @@ from structbo.samplers.conditional import (
 from structbo.samplers.low_rank import FEATURES
 
 PRODUCTS = 15
-"""So many products of features of its two variables a pair has."""
+"""Rank of the approximation of a pair's covariance."""
 MAX_REFINED = 192
-"""Of more edges than this, those that are there and those that first-order changes put first are
-looked at; flips of the others gain no more than their prior odds."""
+"""Number of edges whose gains are refined: the present edges first, then the largest first-order
+gains. The gains of the others are at most their prior log odds."""
 LEAST_PIVOT = 1e-6
-"""What a flip leaves of a variance, at least, or of the values that components explain: rounding
-errors may say less than nothing."""
+"""Lower bound of a remaining variance, and of a sum of squares, against rounding errors."""
 BLOCK = 2**10
-"""So many columns at a time stay in a processor's cache while they are multiplied. An accelerator
-multiplies all at once."""
+"""Columns of one matrix product on a processor, sized for its cache."""
 
 
 class _Evaluated(NamedTuple):
@@ -71,23 +70,36 @@ class _Evaluated(NamedTuple):
         return cls(edges, point.components, gram, whitener.astype(jnp.float32), inverse, alpha)
 
 
+def prior_log_odds(prior: Distribution, edges: Array) -> Array:
+    """The change of the prior log density under the flip of each edge i < j.
+
+    Args:
+        prior: of an edge matrix; the changes of one that is no `EdgeBernoulli` count as zero.
+        edges: the edge matrix, shape (D, D).
+
+    Returns:
+        Shape (D (D - 1) / 2,).
+    """
+    pairs = np.triu_indices(len(edges), 1)
+    if not isinstance(prior, EdgeBernoulli):
+        return jnp.zeros(len(pairs[0]))
+    log_odds: Array = prior.flip_log_odds(edges)[pairs]
+    return log_odds
+
+
 def flip_gains(conditional: Conditional, point: Point) -> Array:
     """The change of the log density under the flip of each edge i < j, shape (D (D - 1) / 2,).
 
-    The components of a flip are taken to be the pair itself and, where main effects are not kept,
-    those of its ends that have no other edge. That is so for `pairs`, where edges of inactive
-    variables gain nothing; for `cliques` it ignores common neighbors. Where more than the
-    components depends on the edges, or the likelihood is not a `MarginalGP`, the changes are those
-    of the prior alone.
+    Where ``conditional.flips_pairs``, a flip adds or removes the component of its two variables;
+    edges of inactive variables gain nothing. Elsewhere the gains are the prior's alone.
 
     Args:
         conditional: the model as a function of its edges.
         point: evaluated with its solution.
     """
-    prior, pairs = conditional.prior, np.triu_indices(len(point.value), 1)
-    is_known = isinstance(prior, EdgeBernoulli)
-    log_odds = prior.flip_log_odds(point.value)[pairs] if is_known else jnp.zeros(len(pairs[0]))
-    graph = _Evaluated.of(conditional, point)
+    pairs = np.triu_indices(len(point.value), 1)
+    log_odds = prior_log_odds(conditional.prior, point.value)
+    graph = _Evaluated.of(conditional, point) if conditional.flips_pairs else None
     if graph is None or not len(log_odds):
         return log_odds
     with jax.default_matmul_precision("highest"):  # 32 bits: JAX leaves out half of them on a GPU
@@ -108,12 +120,9 @@ def _gains(
 
 
 def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
-    """Gains of the evidence; none where a structure has a component for every active variable,
-    and an end of the edge is not active.
-    """
-    decomposition = conditional.decomposition(point.value)
-    rule = decomposition.valid_flip_rule
-    if rule is None or not decomposition.has_main_effects:
+    """Gains of the evidence, which are zero for edges of inactive variables."""
+    rule = conditional.decomposition(point.value).valid_flip_rule
+    if rule is None:
         return gains
     is_active = jnp.diagonal(rule.edges)
     first, second = np.triu_indices(len(point.value), 1)
@@ -124,28 +133,15 @@ def _low_rank_gains(
     conditional: Conditional, graph: _Evaluated, first: Array, second: Array
 ) -> Array:
     """Of the evidence, for edges with these ends, shape (E,)."""
-    covariance, rows = conditional.covariance, conditional.features
-    relevance, is_edge = conditional.relevance, graph.edges[first, second]
-    sign, weight = jnp.where(is_edge, -1.0, 1.0), relevance[first] + relevance[second]
-    columns = [_scaled(_products(rows, first, second), weight)]
-    signs, change = [jnp.repeat(sign[:, None], PRODUCTS, 1)], sign * weight
-    if not covariance.decomposition.has_main_effects:
-        ones = jnp.ones((len(first), FEATURES))
-        for end in (first, second):
-            is_lone = graph.edges[end].sum(1) == is_edge
-            weight = jnp.where(is_lone, relevance[end], 0.0)
-            change -= sign * weight
-            # What is added comes first: without it a variance could be negative on the way.
-            added, removed = weight * is_edge, weight * ~is_edge
-            columns = [_scaled(rows[end], added), *columns, _scaled(rows[end], removed)]
-            signs = [ones, *signs, -ones]
-    total = graph.components.total
-    new_total = jnp.maximum(total + change, 1e-6)
-    scale = covariance.shared_variance / jnp.maximum(total, new_total)
+    relevance, total = conditional.relevance, graph.components.total
+    sign = jnp.where(graph.edges[first, second], -1.0, 1.0)
+    weight = relevance[first] + relevance[second]
+    new_total = jnp.maximum(total + sign * weight, 1e-6)
+    scale = conditional.covariance.shared_variance / jnp.maximum(total, new_total)
     return _evidence_gains(
         graph,
-        P=_scaled(jnp.concatenate(columns, 1), scale),
-        signs=jnp.concatenate(signs, 1),
+        P=_scaled(_products(conditional.features, first, second), scale * weight),
+        signs=jnp.repeat(sign[:, None], PRODUCTS, 1),
         factor=total / new_total,
     )
 
@@ -236,17 +232,11 @@ def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
 def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
     """First-order changes of the evidence, shape (D, D) and symmetric."""
     gradient = 0.5 * (jnp.outer(graph.alpha, graph.alpha) - graph.inverse)
-    factors, weights = conditional.distinct_factors, gradient_by_distinct(gradient)
-    relevance, edges = conditional.relevance, graph.edges
+    weights = gradient_by_distinct(gradient)
+    relevance, total = conditional.relevance, graph.components.total
     change = relevance[:, None] + relevance
-    inner = change * weighted_products(factors, weights)
-    if not conditional.covariance.decomposition.has_main_effects:
-        is_lone = (edges.sum(1)[:, None] - edges) == 0
-        own = (is_lone * relevance[:, None], is_lone.T * relevance)
-        change = change - own[0] - own[1]
-        main = factors @ weights
-        inner -= own[0] * main[:, None] + own[1] * main
-    sign, total = jnp.where(edges, -1.0, 1.0), graph.components.total
+    inner = change * weighted_products(conditional.distinct_factors, weights)
+    sign = jnp.where(graph.edges, -1.0, 1.0)
     new_total = jnp.maximum(total + sign * change, 1e-6)
     shared = conditional.covariance.shared_variance / new_total
     r, q = (graph.inverse * graph.gram).sum(), graph.alpha @ graph.gram @ graph.alpha

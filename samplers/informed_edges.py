@@ -7,6 +7,7 @@ from jax import Array
 from structbo.models.foundation.accelerator import where_needed
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Conditional, Point
+from structbo.samplers.edge_flips import EdgeFlips
 from structbo.samplers.edge_gains import flip_gains
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
@@ -15,10 +16,10 @@ NUM_MOVES, LEAST_IN_SEARCH = 10, 5
 MOVES_TIMES_DIMS = 200
 """The more dimensions, the more a proposal costs. In a search, where a draw must not take long,
 this, divided by D, are those of a step."""
-FLIPS, FLIPS_WHERE_GUESSED = 8.0, 1.0
-"""How many flips a proposal would have on average, at most, if none were left out."""
-UNIFORM, UNIFORM_WHERE_GUESSED = 0.05, 1.0
-"""How many flips of any edge, whatever it gains, a proposal has in addition, on average."""
+FLIPS = 8.0
+"""Upper bound of a proposal's expected number of flips, before the share that is left out."""
+UNIFORM = 0.05
+"""Expected number of flips that a proposal draws uniformly, whatever the gains."""
 MOST_PROBABLE = 0.8
 """Of a single flip, and so the share of all that is not left out: no proposal must flip an edge."""
 
@@ -35,9 +36,9 @@ class InformedEdges(Metropolis):
     Where many edges matter little, a proposal flips six of them on average, and most are
     accepted. Where a posterior is sure of its edges, most proposals flip none, which costs nothing.
 
-    Where the components are not those of `pairs`, or the likelihood is not a `MarginalGP`, what a
-    flip changes is a guess. Then proposals have two flips on average, or less, and half of them are
-    of any edge, whatever it gains.
+    The gains are known where a flip changes the component of its pair alone, as in `pairs`. With
+    other components, such as `cliques`, or another likelihood than `MarginalGP`, a step takes the
+    moves of `EdgeFlips` instead.
 
     Args:
         model: the NumPyro model.
@@ -56,18 +57,20 @@ class InformedEdges(Metropolis):
         most = MOVES_TIMES_DIMS // len(value) if self.is_search else NUM_MOVES
         return min(max(most, LEAST_IN_SEARCH), NUM_MOVES)
 
+    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+        if conditional.flips_pairs:
+            return super().update(key, conditional, value)
+        return EdgeFlips(self.model, self._num_moves).update(key, conditional, value)
+
     def start(self, conditional: Conditional, value: Array) -> Point:
         return _guided(conditional, conditional.start(value, with_solution=True))
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        most = FLIPS if conditional.has_flip_rule else FLIPS_WHERE_GUESSED
-        uniform = UNIFORM if conditional.has_flip_rule else UNIFORM_WHERE_GUESSED
-
         def probabilities(point: Point) -> Array:
             """Of the flip of each edge."""
-            share = jnp.minimum(most / point.guide.sum(), 1.0)
+            share = jnp.minimum(FLIPS / point.guide.sum(), 1.0)
             return MOST_PROBABLE * jnp.minimum(
-                share * point.guide + uniform / len(point.guide), 1.0
+                share * point.guide + UNIFORM / len(point.guide), 1.0
             )
 
         here = probabilities(point)

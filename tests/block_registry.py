@@ -45,6 +45,7 @@ def levels(num_dims: int) -> dist.Distribution:
 
 BLOCKS: dict[str, Row] = {
     "EdgeGibbs": Row(samplers.EdgeGibbs, graphs),
+    "EdgeFlips": Row(samplers.EdgeFlips, graphs),
     "InformedEdges": Row(samplers.InformedEdges, graphs),
     "PartitionGibbs": Row(samplers.PartitionGibbs, seats, lambda num_dims: num_dims),
     "SplitMerge": Row(samplers.SplitMerge, seats, lambda num_dims: num_dims),

@@ -33,6 +33,7 @@ from structbo.posterior import Posterior
 from structbo.proposal import Situation, propose
 from structbo.samplers import (
     ActiveGibbs,
+    EdgeFlips,
     EdgeGibbs,
     FamilyGibbs,
     GridGibbs,
@@ -92,6 +93,7 @@ NO_EDGES = {"Z": jnp.zeros((NUM_DIMS, NUM_DIMS), int)}
 SINGLES = {"labels": jnp.arange(NUM_DIMS)}
 HYPER_PARAMETERS = {"lengthscale": jnp.full(NUM_DIMS, 0.5), "outputscale": 1.0, "noise": 0.1}
 BLOCKS = {
+    EdgeFlips: (edges(), NO_EDGES),
     EdgeGibbs: (edges(), NO_EDGES),
     InformedEdges: (edges(), NO_EDGES),
     PartitionGibbs: (partitions(), SINGLES),

@@ -60,7 +60,8 @@ def directions(num_dims: int) -> sm.Decomposition:
 CLIQUES, GRID = sm.edges(0.4, sm.cliques), sm.FiniteUniform([0.1, 0.3, 1.0])
 CASES: dict[str, Callable[[], Case]] = {
     "EdgeGibbs": partial(case, CLIQUES, KNOWN, ss.EdgeGibbs),
-    "InformedEdges": partial(case, CLIQUES, KNOWN, ss.InformedEdges),
+    "EdgeFlips": partial(case, CLIQUES, KNOWN, ss.EdgeFlips),
+    "InformedEdges": partial(case, sm.edges(0.4), KNOWN, ss.InformedEdges),
     "PartitionGibbs": partial(case, sm.partitions(), KNOWN, ss.PartitionGibbs),
     "SplitMerge": partial(case, sm.partitions(), KNOWN, ss.SplitMerge),
     "RestrictedSplitMerge": partial(case, sm.partitions(), KNOWN, ss.RestrictedSplitMerge),

@@ -225,12 +225,11 @@ def test_an_informed_move_takes_one_factorization(data):
     assert factorizations(jax.make_jaxpr(guided)(Z).jaxpr) == 1
 
 
-@pytest.mark.parametrize(("components", "most"), [(pairs, 8.05), (rows_of, 2.0)])
-def test_proposals_flip_some_of_many_edges(components, most, data):
+def test_proposals_flip_some_of_many_edges(data):
     """Without observations each of 28 would be flipped by half of all proposals."""
     num_dims, count = 8, 400
     x, y, mask = jnp.full((2, num_dims), 0.5), jnp.zeros(2), jnp.zeros(2, bool)
-    model = conditioned(AdditiveGP(edges(0.5, components)), data(7, num_dims))
+    model = conditioned(AdditiveGP(edges(0.5)), data(7, num_dims))
     Z = jnp.zeros((num_dims, num_dims), int)
 
     @jax.jit
@@ -241,4 +240,4 @@ def test_proposals_flip_some_of_many_edges(components, most, data):
         return jax.lax.map(lambda k: block.propose(k, conditional, point)[0].value.sum() / 2, keys)
 
     counts = np.asarray(flips(jax.random.split(jax.random.key(0), count)))
-    assert abs(counts.mean() - 0.8 * most) < 4.0 * counts.std() / np.sqrt(count)
+    assert abs(counts.mean() - 0.8 * 8.05) < 4.0 * counts.std() / np.sqrt(count)

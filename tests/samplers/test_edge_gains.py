@@ -31,7 +31,6 @@ CASES = {
     "residual": {"residual": Residual()},
     "relevance": {"relevance": dist.HalfNormal(1.0)},
     "categorical": {"categorical": (3,)},
-    "without main effects": {"components": cliques, "relevance": dist.HalfNormal(1.0)},
 }
 
 
@@ -85,6 +84,15 @@ def test_gains_are_what_flips_change(case, points):
     medians = np.median(np.abs(gains - changes), 1)
     assert medians[1:].max() < 0.9 and medians[0] < 2.5
     assert np.corrcoef(gains[0], changes[0])[0, 1] > 0.95
+
+
+def test_where_other_components_change_gains_are_those_of_the_prior(points):
+    """A flip over `cliques` joins and splits whole cliques, whatever their common neighbors."""
+    gains, changes = gains_and_changes(given_values(cliques), points)
+    is_edge = np.asarray(graphs())[(slice(None), *PAIRS)] == 1
+    odds = np.log(0.2 / 0.8)
+    np.testing.assert_allclose(gains, np.where(is_edge, -odds, odds))
+    assert np.abs(gains - changes).max() > 10.0
 
 
 def test_what_two_pairs_explain_alike():

@@ -13,7 +13,7 @@ from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
 from structbo.models import AdditiveGP, Residual, adjacency, cliques, edges, pairs
-from structbo.samplers import EdgeGibbs, InformedEdges, edge_gains
+from structbo.samplers import EdgeFlips, EdgeGibbs, InformedEdges, edge_gains
 
 NUM_DIMS = 4
 SCALARS = {"outputscale": jnp.array(1.0), "noise": jnp.array(0.1)}
@@ -44,6 +44,7 @@ def edge_model(components, options):
     [
         pytest.param("pairs", partial(EdgeGibbs, num_moves=4), marks=pytest.mark.nightly),
         ("pairs", partial(InformedEdges, num_moves=2)),
+        ("cliques", partial(EdgeFlips, num_moves=3)),
         pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
         pytest.param("cliques", partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
         *[

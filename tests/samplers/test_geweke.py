@@ -52,6 +52,7 @@ def directions(num_dims: int) -> Decomposition:
 
 
 FAMILIES = {
+    "pairs": (edges(0.4), 3, None),
     "edges": (edges(0.4, cliques), 3, None),
     "edges, EdgeGibbs": (edges(0.4, cliques), 3, EdgeGibbs),
     "forests": (edges(0.6, cliques, max_width=1), 3, None),
