@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from numpyro.distributions import Distribution
+from numpyro.distributions.constraints import Constraint
 from numpyro.infer import HMC, DiscreteGibbs, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
@@ -16,6 +17,7 @@ from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.hamiltonian import Hamiltonian
 from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
+from structbo.samplers.structure_block import element_support
 
 
 def default_sampler(
@@ -105,9 +107,14 @@ def _values(name: str, prior: Distribution, known: Blocks) -> NDArray[Any]:
     if values is None or values.size != len(values):
         kinds = [key.__name__ for key in known if isinstance(key, type)]
         raise ValueError(
-            f"no block samples the discrete site {name!r}, a {type(prior).__name__} with support "
-            f"{prior.support}. Blocks are known for {', '.join(kinds)} and finite sets of numbers: "
-            "give the site a prior on one of these supports, or compose a sampler with a block for "
-            f"it: default_sampler(model, blocks={{{name!r}: MyBlock}})."
+            f"no block samples the discrete site {name!r}, a {type(prior).__name__} whose support "
+            f"is {_class_name(prior.support)}. Blocks are known for {', '.join(kinds)} and finite "
+            "sets of numbers: give the site a prior on one of these supports, or compose a sampler "
+            f"with a block for it: default_sampler(model, blocks={{{name!r}: MyBlock}})."
         )
     return values.ravel()
+
+
+def _class_name(support: Constraint) -> str:
+    """The class of a support; NumPyro's ``repr`` takes its first letter for an underscore."""
+    return type(element_support(support)).__name__.removeprefix("_")

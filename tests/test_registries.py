@@ -9,9 +9,9 @@ from parameter_registry import PARAMETERS
 from structure_registry import STRUCTURES
 
 from structbo import acquisition, batches, maximizers, models, space
-from structbo.acquisition import CRITERIA, Criterion
-from structbo.batches import BATCH_STRATEGIES, BatchProblem
-from structbo.maximizers import MAXIMIZERS, Maximizer
+from structbo.acquisition import CRITERIA, UCB, Criterion, as_criterion
+from structbo.batches import BATCH_STRATEGIES, BatchProblem, DPPSample, as_strategy
+from structbo.maximizers import MAXIMIZERS, Direct, Maximizer, as_maximizer
 from structbo.models import KERNELS, Decomposition, Kernel
 from structbo.space import Parameter
 
@@ -62,3 +62,21 @@ def test_everything_that_ships_has_a_row(kind: str):
 def test_every_kernel_with_a_name_of_its_own_has_a_row():
     named = {value for value in vars(models).values() if isinstance(value, Kernel)}
     assert len(named) > 2 and named <= set(KERNELS.values())
+
+
+@pytest.mark.parametrize(
+    ("registry", "found", "name", "new"),
+    [
+        (CRITERIA, as_criterion, "ucb", UCB(9.0)),
+        (MAXIMIZERS, as_maximizer, "direct", Direct(max_evaluations=3)),
+        (BATCH_STRATEGIES, as_strategy, "dpp_sample", DPPSample(accuracy=0.5)),
+    ],
+    ids=["criteria", "maximizers", "batch strategies"],
+)
+def test_an_entry_that_replaces_another_counts_from_then_on(
+    registry, found, name, new, monkeypatch
+):
+    """Names become instances before anything is compiled, and instances are keys of programs."""
+    before = found(name)
+    monkeypatch.setitem(registry, name, new)
+    assert found(name) == new != before

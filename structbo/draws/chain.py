@@ -22,6 +22,7 @@ from structbo.models.foundation.precision import KeepsPrecision
 from structbo.models.foundation.program import Program
 from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
 from structbo.samplers.hamiltonian import NUM_HELD
+from structbo.samplers.registry import Blocks
 from structbo.samplers.relocation import relocated
 from structbo.samplers.structure_block import ENDLESS
 
@@ -196,7 +197,8 @@ class Chain(KeepsPrecision):
         return arrays
 
     def _compiled(self, data: Data) -> "CompiledSampler":
-        return compiled_sampler(self._model, data.x.shape[1], self._sampler, self._is_vectorized)
+        num_dims = data.x.shape[1]
+        return compiled_sampler(self._model, num_dims, self._sampler, self._is_vectorized, BLOCKS)
 
     @property
     def _key(self) -> Array:
@@ -221,9 +223,12 @@ class CompiledSampler(NamedTuple):
 
 @remembered
 def compiled_sampler(
-    model: Model, num_dims: int, sampler: Sampler = default_sampler, is_vectorized: bool = False
+    model: Model, num_dims: int, sampler: Sampler, is_vectorized: bool, blocks: Blocks
 ) -> CompiledSampler:
-    """The compiled chain of a model, or many chains; equal ones share their programs."""
+    """The compiled chain of a model, or many chains; equal ones share their programs.
+
+    Samplers compose the registered blocks, so the registry is among the arguments.
+    """
     kernel = kernel_of(sampler, model, num_dims)
 
     def initialize(key: Array, data: Data) -> Any:
@@ -268,7 +273,7 @@ def compiled_sampler(
         return warp(jax.tree.map(lambda leaf: leaf[0], states), data)
 
     def program(one: Any, of_many: Any, static: tuple[int, ...] = ()) -> Program[..., Any]:
-        made_of = model, num_dims, sampler, BLOCKS, is_vectorized
+        made_of = model, num_dims, sampler, is_vectorized, dict(blocks)
         return Program(of_many if is_vectorized else one, static=static, made_of=made_of)
 
     return CompiledSampler(

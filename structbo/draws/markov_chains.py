@@ -23,6 +23,7 @@ from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
 from structbo.models.foundation.program import Program
 from structbo.samplers import BLOCKS, Sampler, kernel_of
+from structbo.samplers.registry import Blocks
 from structbo.samplers.statistics import statistics_of
 
 NUM_REPORTS = 10
@@ -66,7 +67,7 @@ def run_chains(
         Values of all sites, and the statistics that the kernel names.
     """
     is_vectorized = has_accelerator()
-    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup, is_vectorized)
+    chain = _compiled_chain(model, sampler, x.shape[1], num_warmup, is_vectorized, BLOCKS)
     chunk = _chunk(num_samples)
     args = jnp.asarray(x), jnp.asarray(y), options
     keys = jax.random.split(key, num_chains)
@@ -127,7 +128,12 @@ class _CompiledChain(NamedTuple):
 
 @remembered
 def _compiled_chain(
-    model: Model, sampler: MCMCKernel | Sampler, num_dims: int, num_warmup: int, is_vectorized: bool
+    model: Model,
+    sampler: MCMCKernel | Sampler,
+    num_dims: int,
+    num_warmup: int,
+    is_vectorized: bool,
+    blocks: Blocks,
 ) -> _CompiledChain:
     is_kernel = isinstance(sampler, MCMCKernel)
     kernel: Any = sampler if is_kernel else kernel_of(sampler, model, num_dims)
@@ -153,7 +159,7 @@ def _compiled_chain(
         return jax.lax.scan(step, state, length=num_steps)
 
     def program(function: Callable[..., Any], static: tuple[int, ...] = ()) -> Program[..., Any]:
-        made_of = model, sampler, num_dims, num_warmup, BLOCKS, is_vectorized
+        made_of = model, sampler, num_dims, num_warmup, is_vectorized, dict(blocks)
         of_chains = for_chains(function) if is_vectorized else function
         return Program(of_chains, static=static, made_of=made_of)
 

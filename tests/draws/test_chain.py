@@ -16,7 +16,7 @@ from structbo.draws.chain import CompiledSampler
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
 from structbo.models.additive import FIRST_RHO
-from structbo.samplers import ParallelTempering, Sampler, default_sampler, kernel_of
+from structbo.samplers import BLOCKS, ParallelTempering, Sampler, default_sampler, kernel_of
 
 NUM_DIMS, NUM_DRAWS = 3, 6
 RUN_IN_SWEEPS = chain_module.RUN_IN_SWEEPS
@@ -45,6 +45,10 @@ def advance(chain: Chain, data: Data) -> dict[str, np.ndarray]:
     with jax.enable_x64(True):
         draws: Draws = chain.advance(data)
     return {name: np.asarray(value) for name, value in draws.items()}
+
+
+def compiled() -> CompiledSampler:
+    return chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler, False, BLOCKS)
 
 
 def unwarped(state: Any, data: Data) -> tuple[Data, Warping]:
@@ -133,7 +137,7 @@ def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.Monk
     again = Chain(MODEL, 2, seed=3)
     again.restore(saved)
     assert_equal(advance(chain, second), advance(again, second), rtol=0)
-    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = compiled()
     for k, key in enumerate(jax.random.split(jax.random.key(3), 2)):
         with jax.enable_x64(True):
             state = initialize(key, first)
@@ -157,7 +161,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
         np.concatenate([y, np.full(68, 3.0)]),
         np.arange(128) < 60,
     )
-    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = compiled()
 
     def first(data: Data) -> dict[str, np.ndarray]:
         with jax.enable_x64(True):
@@ -170,7 +174,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
 @pytest.mark.nightly
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is run in once; each later call is one pass that starts where the last one ended."""
-    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = compiled()
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
 
@@ -219,7 +223,7 @@ def test_on_many_observations_it_is_run_in_on_a_part(
     n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every part of the table is in it, and all draws are given all of the table."""
-    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = compiled()
     seen: list[np.ndarray] = []
 
     def start(key: jax.Array, data: Data) -> Any:
@@ -292,7 +296,7 @@ def test_the_chain_follows_new_observations() -> None:
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Else its first call and the later ones are compiled separately, some 10 seconds more."""
-    initialize, sweep, _ = chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler)
+    initialize, sweep, _ = compiled()
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
         start = initialize(jax.random.key(3), data)

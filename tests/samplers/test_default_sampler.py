@@ -7,6 +7,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
+from numpyro.distributions import constraints
 from numpyro.infer import MCMC, NUTS, DiscreteGibbs
 from structure_registry import NUM_DIMS, STRUCTURES
 
@@ -222,6 +223,40 @@ def test_discrete_sites_without_a_block_are_named(prior):
         ValueError, match=f"no block samples the discrete site 'k', a {name}.*compose"
     ):
         default_sampler(AdditiveGP(structure), num_dims=3)
+
+
+class Cuts(constraints.Constraint):
+    """Distinct numbers in rising order."""
+
+    is_discrete = True
+    event_dim = 1
+
+
+class CutPrior(dist.Distribution):
+    support = Cuts()
+
+    def __init__(self):
+        super().__init__(event_shape=(2,))
+
+    def sample(self, key, sample_shape=()):
+        return jnp.broadcast_to(jnp.arange(2), (*sample_shape, 2))
+
+    def log_prob(self, value):
+        return jnp.zeros(jnp.shape(value)[:-1])
+
+
+@pytest.mark.parametrize(
+    ("prior", "name"),
+    [(CutPrior(), "Cuts"), (dist.Poisson(2.0).expand([3]).to_event(1), "IntegerNonnegative")],
+)
+def test_errors_name_the_class_of_a_support(prior, name):
+    """NumPyro prints `Cuts` as `uts()`, since its own classes begin with an underscore."""
+
+    def model(x, y=None):
+        numpyro.sample("cuts", prior)
+
+    with pytest.raises(ValueError, match=f"whose support is {name}\\. Blocks are known for"):
+        default_sampler(model)
 
 
 @pytest.mark.parametrize(
