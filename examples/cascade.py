@@ -1,7 +1,7 @@
 """Tune the 22 stage thresholds of OpenCV's frontal-face detector (Viola and Jones, 2001).
 
-The detector is a cascade: a window of the picture is a face when it passes all 22 stages, so the
-thresholds interact. OpenCV ships hand-tuned ones; `accuracy` is what a Bayesian optimizer sees.
+The detector is a cascade: a window of the picture is a face if it passes all 22 stages, so the
+thresholds interact. OpenCV ships hand-tuned thresholds. `accuracy` is the function to maximize.
 
     pip install "structbo[examples]"
     python examples/cascade.py
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Picture = NDArray[np.uint8]
 
-cv2.setNumThreads(1)  # the pictures are tiny: threads only cost
+cv2.setNumThreads(1)  # threads do not pay off on tiny pictures
 
 _CASCADE = ElementTree.parse(Path(cv2.data.haarcascades) / "haarcascade_frontalface_alt.xml")
 _STAGES = list(_CASCADE.iter("stageThreshold"))
@@ -76,7 +76,7 @@ def framed(picture: NDArray) -> Picture:
 
 
 def accuracy(thresholds: Mapping[str, float] | Sequence[float] | NDArray) -> float:
-    """The mean of two rates: faces found exactly once, other pictures where nothing is found."""
+    """The mean of two rates: faces found exactly once, and other pictures without a detection."""
     if isinstance(thresholds, Mapping):
         thresholds = [thresholds[name] for name in NAMES]
     cascade = detector(thresholds)

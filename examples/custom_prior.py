@@ -1,10 +1,11 @@
-"""A structure prior of one's own in ten lines: neighbors along a chain are likelier to interact.
+"""A new structure prior in ten lines: neighbors along a chain are likelier to interact.
 
     pip install -e ".[plots]" && python examples/custom_prior.py
 
-Parameters have an order, as stages of a process do. The prior says that edges become less likely
-with the distance along that order, and learns how fast. Every sampler, acquisition and plot works
-with it: the default sampler finds the edge matrix by its support and the decay as a real number.
+Parameters have an order, as stages of a process do. An edge is less likely the further apart its
+parameters are in that order, and the model learns how fast its probability decays. Every sampler,
+acquisition and plot works with the prior. The default sampler recognizes the edge matrix by its
+support, and the decay as a real number.
 """
 
 import argparse

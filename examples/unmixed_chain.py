@@ -1,9 +1,9 @@
-"""What a chain that has not mixed looks like, beside one that has.
+"""A chain that has not mixed, beside one that has.
 
     pip install -e ".[plots]" && python examples/unmixed_chain.py
 
-Both runs are of the same model and data. The poor one visits a single edge per step, takes few
-steps and hardly warms up: its two chains disagree on which parameters interact.
+Both runs use the same model and data. The poor run visits one edge per step, takes few steps and
+hardly warms up. Its two chains disagree on which parameters interact.
 """
 
 import argparse

@@ -3,10 +3,10 @@
     pip install -e ".[examples]" && python examples/which_structure.py
 
 Three functions of five parameters: a sum of functions of one parameter each; the same with three
-interactions of pairs; and one that depends on all parameters at once. For each, the family of the
-structure is a random variable with equal prior probabilities, sampled with everything else. Takes
-two minutes. Where families explain the data by different lengthscales, a chain may stay in one for
-long: then the chains disagree, which the Monte Carlo error shows.
+interacting pairs; and a function of all parameters at once. For each, the family of the structure
+is a random variable with equal prior probabilities, sampled with everything else. A chain may stay
+in one family for long, because families explain the data by different lengthscales. The chains
+then disagree, which the Monte Carlo error shows.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A batch strategy of one's own: the best point, then those that are farthest from all others."""
+"""A new batch strategy: the best point, then the points farthest from all others."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A sampler block of one's own: edges that slide along another one, besides coming and going."""
+"""A new sampler block: edges appear, disappear, and slide along another edge."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from structbo.samplers import Metropolis, default_sampler
 class Slides(Metropolis):
     support = Adjacency
 
-    def propose(self, key, conditional, point):  # either move is as likely as the way back
+    def propose(self, key, conditional, point):  # each move is as likely as its reverse
         key_kind, key_ends = jax.random.split(key)
         i, j, k = jax.random.choice(key_ends, len(point.value), (3,), replace=False)
         one, other = point.value[i, j], point.value[i, k]

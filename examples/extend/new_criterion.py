@@ -1,4 +1,4 @@
-"""A criterion of one's own: the value that is exceeded with a given probability."""
+"""A new criterion: the value that the function exceeds with a given probability."""
 
 from dataclasses import dataclass
 

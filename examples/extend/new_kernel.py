@@ -1,4 +1,4 @@
-"""A kernel of one's own: functions that vary faster near zero, by a factor that is learned."""
+"""A new kernel: functions that vary faster near zero, by a learned factor."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,5 +24,5 @@ class Warped(Kernel):
 if __name__ == "__main__":
     X = np.random.default_rng(0).random((30, 2))
     y = np.sin(3.0 / (0.2 + X[:, 0])) + X[:, 1]
-    model = AdditiveGP(kernels={0: Warped()})  # of the first dimension alone
+    model = AdditiveGP(kernels={0: Warped()})  # for the first dimension only
     print(sb.fit(model, X, (y - y.mean()) / y.std()).summary().loc["rate[0]"])

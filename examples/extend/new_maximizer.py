@@ -1,4 +1,4 @@
-"""A maximizer of one's own: the best of many random points."""
+"""A new maximizer: the best of many random points."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from structbo.models import AdditiveGP, main_effects
 class RandomPoints(Maximizer):
     number: int = 1000
 
-    def __call__(self, function, search):  # an acquisition and a search in, ranked points out
+    def __call__(self, function, search):  # returns points, the best first
         num_dims = len(search.best)
         points = search.levels.even(jax.random.uniform(search.key, (self.number, num_dims)))
         return np.asarray(points)[np.argsort(-np.asarray(evaluate(function, points)))]

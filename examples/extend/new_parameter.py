@@ -1,4 +1,4 @@
-"""A parameter type of one's own: powers of two, evenly spaced by their exponents."""
+"""A new parameter type: powers of two, evenly spaced by their exponents."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A random variable of one's own, an order of the parameters, and the block that moves it."""
+"""A new random variable, an order of the parameters, and the block that moves it."""
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,7 @@ class UniformOrder(numpyro.distributions.Distribution):
 class Swaps(Metropolis):
     support = Order
 
-    def propose(self, key, conditional, point):  # an exchange of two, as likely as the way back
+    def propose(self, key, conditional, point):  # swaps two, as likely as the reverse
         pair = jax.random.choice(key, len(point.value), (2,), replace=False)
         return conditional.move(point, point.value.at[pair].set(point.value[pair[::-1]])), 0.0
 

@@ -1,4 +1,4 @@
-"""A structure prior of one's own: neighbors interact more often, how much more is learned."""
+"""A new structure prior: neighbors interact more often, by a learned amount."""
 
 import jax.numpy as jnp
 import numpy as np
