@@ -4,6 +4,8 @@ import ast
 import importlib
 import pkgutil
 import re
+import shlex
+import shutil
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +18,7 @@ import optuna
 import pytest
 
 import structbo as sb
+from structbo.command_line import main
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -27,6 +30,38 @@ BLOCKS = {
     for name, text in PAGES.items()
 }
 WITH_CODE = [name for name in PAGES if BLOCKS[name]]
+FENCED = {
+    name: re.findall(r"^```(.*)\n((?:(?!```).*\n)*)```", text, re.MULTILINE)
+    for name, text in PAGES.items()
+}
+"""Language and text of every block of a page."""
+COMMANDS = {
+    name: [
+        shlex.split(line)[1:]
+        for language, block in blocks
+        for line in block.splitlines()
+        if not language and line.startswith("structbo ")
+    ]
+    for name, blocks in FENCED.items()
+}
+"""Arguments of the command `structbo`, which stands in blocks without a language."""
+CAMPAIGN = ROOT / "docs" / "tutorials" / "campaign"
+"""Files that two tutorials show and use."""
+WITHOUT_PYTHON = {
+    "docs/how_to/command_line.md",
+    "docs/how_to/extend.md",
+    "docs/how_to/migration.md",
+    "docs/tutorials/read_the_report.md",
+    "docs/tutorials/spreadsheet.md",
+}
+DEFINED = {
+    "README.md": {"result"},
+    "docs/quick_start.md": {"result"},
+    "docs/how_to/ask_and_tell.md": {"result", "points"},
+    "docs/how_to/numpyro.md": {"posterior"},
+    "docs/tutorials/diagnose.md": {"posterior"},
+}
+"""Names that are looked at after the code of a page has run."""
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -42,8 +77,12 @@ def test_every_name_exists(page: str) -> None:
         assert pkgutil.resolve_name(f"structbo{dotted}") is not None
 
 
-def test_readme_and_every_tutorial_have_code() -> None:
-    assert {"README.md", "docs/tutorials/diagnose.md", "docs/papers/batches.md"} <= {*WITH_CODE}
+def test_readme_tutorials_guides_and_papers_have_code() -> None:
+    written = {
+        page for page in PAGES if re.match(r"docs/(tutorials|how_to|papers)/(?!index)", page)
+    }
+    assert len(written) > 20 and {"README.md", "docs/quick_start.md"} <= {*WITH_CODE}
+    assert written - {*WITH_CODE} == WITHOUT_PYTHON
 
 
 def fewer(function: Callable[..., Any], **limits: int) -> Callable[..., Any]:
@@ -59,7 +98,7 @@ SPACE = {"learning_rate": (1e-5, 1e-1, "log"), "dropout": (0.0, 0.5)}
 
 
 def train(params: dict[str, Any]) -> float:
-    return float(np.log10(params["learning_rate"] / 1e-3) ** 2 + params["dropout"])
+    return float(np.log10(params["learning_rate"] / 1e-3) ** 2 + params.get("dropout", 0.0))
 
 
 def objective(trial: optuna.Trial) -> float:
@@ -86,11 +125,34 @@ def test_code_runs(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     reader: dict[str, Any] = {"train": train, "objective": objective, "space": SPACE}
     reader |= {"X": X, "X_unit": X_unit, "y": y}
     for block in BLOCKS[page]:
-        if page == "README.md" and "another" in block:
-            reader["another"] = sb.fit(sb.default_model(), X_unit, y)
         exec(compile(block, page, "exec"), reader)
     plt.close("all")
-    if page == "README.md":
+    defined = DEFINED.get(page, set())
+    if "result" in defined:
         assert reader["result"].best_value < 10.0
+    if "points" in defined:
         assert len(reader["points"]) == 4
+    if "posterior" in defined:
         assert reader["posterior"].edge_probabilities().mean.shape == (3, 3)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if COMMANDS[page]])
+def test_commands_are_known(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They end at the first file that is missing; a wrong option would exit with 2 before."""
+    monkeypatch.chdir(tmp_path)
+    for command in COMMANDS[page]:
+        assert main([*command, "--cache", ""]) == 1
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", ["spreadsheet", "read_the_report"])
+def test_commands_of_the_campaign_run(
+    page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for path in CAMPAIGN.iterdir():
+        shutil.copy(path, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for command in COMMANDS[f"docs/tutorials/{page}.md"]:
+        assert main([*command, "--cache", ""]) == 0
+        written = tmp_path / command[command.index("--out") + 1]
+        assert written.stat().st_size > 100
