@@ -12,8 +12,8 @@ from structbo.models import AdditiveGP, ConditionedGP, MarginalGP, edges
 
 RNG = np.random.default_rng(0)
 N, NUM_BELIEVED, NUM_PADDED = 8, 2, 3
-X, NEW = RNG.random((N + NUM_BELIEVED + NUM_PADDED, 3)), RNG.random((5, 3))
-Y = np.sin(5.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+X, NEW = jnp.array(RNG.random((N + NUM_BELIEVED + NUM_PADDED, 3))), jnp.array(RNG.random((5, 3)))
+Y = jnp.sin(5.0 * X[:, 0]) + X[:, 1] * X[:, 2]
 OBSERVED, KNOWN = np.arange(len(X)) < N, np.arange(len(X)) < N + NUM_BELIEVED
 BELIEVED = X[N : N + NUM_BELIEVED]
 VALUES = {
@@ -27,7 +27,7 @@ VALUES = {
 def likelihood(mask: np.ndarray, num_inducing: int | None = None) -> MarginalGP:
     model = AdditiveGP(edges(0.3), num_inducing=num_inducing)
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=VALUES))
-    found: MarginalGP = run.get_trace(jnp.asarray(X), mask=jnp.asarray(mask))["y"]["fn"]
+    found: MarginalGP = run.get_trace(X, mask=jnp.asarray(mask))["y"]["fn"]
     return found
 
 
@@ -35,7 +35,7 @@ def posteriors(num_inducing: int | None = None) -> tuple[ConditionedGP, Conditio
     """Without the believed points, and with them."""
     y = np.where(OBSERVED, Y, np.nan)
     return (
-        likelihood(OBSERVED, num_inducing).condition(jnp.asarray(Y)),
+        likelihood(OBSERVED, num_inducing).condition(Y),
         likelihood(KNOWN, num_inducing).condition(jnp.asarray(y)),
     )
 
@@ -73,11 +73,11 @@ def test_drawn_functions_pass_through_the_means():
 def test_a_believed_point_beside_an_observed_one_does_no_harm():
     """Without noise a factorization would fail, or be of round-off alone."""
     noiseless = VALUES | {"noise": np.array(1e-10)}
-    x = np.concatenate([X[:N], X[:1], X[:1] + 1e-9])
+    x = jnp.concatenate([X[:N], X[:1], X[:1] + 1e-9])
     run = handlers.trace(handlers.substitute(handlers.seed(AdditiveGP(edges(0.3)), 0), noiseless))
-    model: MarginalGP = run.get_trace(jnp.asarray(x))["y"]["fn"]
+    model: MarginalGP = run.get_trace(x)["y"]["fn"]
     after = model.condition(jnp.asarray([*Y[:N], np.nan, np.nan])).predict(NEW)
     np.testing.assert_array_less(0.0, after[1])
-    before = MarginalGP(model.covariance, x[:N], jnp.asarray(1e-10)).condition(jnp.asarray(Y[:N]))
+    before = MarginalGP(model.covariance, x[:N], jnp.asarray(1e-10)).condition(Y[:N])
     for found, expected in zip(after, before.predict(NEW), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3)
