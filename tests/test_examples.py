@@ -138,6 +138,11 @@ NIGHTLY = {
     "benchmarks/svr_values.py": Short(
         "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)
     ),
+    "benchmarks/weeks.py": Short(
+        "--factorials OUT --problems reaction --seeds 0 --results OUT/table.csv "
+        "--strategies believer",
+        {"SIZE": "5", "NUM_WEEKS": "1"},
+    ),
     "studies/active_variables.py": Short(
         "--seeds 1 --folder OUT", {"SIZES": "(8,)", "LARGE": "8", "BUDGET": "60"}
     ),
