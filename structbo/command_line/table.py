@@ -77,6 +77,8 @@ def read_table(path: Path, names: Collection[str] = ()) -> Table:
         OSError: if the file cannot be read.
         ValueError: if it is no CSV file, or a row has more cells than there are columns.
     """
+    if path.suffix.lower() == ".json":
+        raise ValueError(f"{path} is JSON: tables are read from CSV.")
     text = read_text(path)
     delimiters: Sequence[str] = DELIMITERS
     first = io.StringIO(text, newline="").readline()

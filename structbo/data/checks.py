@@ -7,6 +7,8 @@ from structbo.data.data_frame import in_order_of
 from structbo.data.values import real_numbers
 from structbo.models.foundation.arrays import FloatArray
 
+REMEDY = "Map points with Space.to_unit first, or give fit(..., space=...) their space."
+
 
 def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) -> FloatArray:
     """Points of the unit cube, shape (n, D).
@@ -19,7 +21,10 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
     Raises:
         ValueError: if the shape is another one, or a point is outside of the cube.
     """
-    array = real_numbers(name, points)
+    try:
+        array = real_numbers(name, points)
+    except ValueError as error:
+        raise ValueError(f"{error} {REMEDY}") from None
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"{name} must have shape (n, D), got {array.shape}.")
     bad = ~((array >= 0.0) & (array <= 1.0))
@@ -27,7 +32,7 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
         row, column = np.argwhere(bad)[0]
         raise ValueError(
             f"{name} must lie in the unit cube, got {name}[{row}, {column}] = "
-            f"{array[row, column]}; map points with Space.to_unit first."
+            f"{array[row, column]}. {REMEDY}"
         )
     if num_dims is not None and array.shape[1] != num_dims:
         raise ValueError(f"{name} must have {num_dims} columns, got {array.shape[1]}.")
@@ -56,14 +61,15 @@ def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def checked_errors(sem: ArrayLike | None, y: FloatArray) -> FloatArray | None:
-    """Standard errors of observations y (n,), shape (n,); None if there are none.
+    """Standard errors of observations y (n,), shape (n,), 0 for missing ones; None without any.
 
     Raises:
-        ValueError: if there are more or fewer, or one is negative or not finite.
+        ValueError: if there are more or fewer, or one is negative or infinite.
     """
     if sem is None:
         return None
-    errors = real_numbers("sem", sem)
+    given = real_numbers("sem", sem)
+    errors = np.where(np.isnan(given), 0.0, given)
     if errors.shape != y.shape:
         raise ValueError(f"sem must have one value per value of y, {y.shape}, got {errors.shape}.")
     bad = np.flatnonzero(~((errors >= 0.0) & np.isfinite(errors)))

@@ -19,12 +19,13 @@ def column_names(table: Any) -> tuple[str, ...]:
     return names if all(isinstance(name, str) for name in names) else ()
 
 
-def in_order_of(X: Any, y: Any) -> Any:
+def in_order_of(X: Any, y: Any, name: str = "y") -> Any:
     """Values in the order of the points that they belong to by their index.
 
     Args:
         X: points; if they have no index, values are taken in their own order.
         y: their values; if they have no index, they are taken in their own order.
+        name: what to call the values in messages.
 
     Raises:
         ValueError: if both have an index, and a row of one has none or several in the other.
@@ -39,16 +40,16 @@ def in_order_of(X: Any, y: Any) -> Any:
         return y
     if X.index.equals(y.index):
         return y
-    for name, one, other in (("X", X.index, y.index), ("y", y.index, X.index)):
+    for table, one, other in (("X", X.index, y.index), (name, y.index, X.index)):
         if not one.is_unique:
-            label, fault = one[one.duplicated()][0], f"is twice in that of {name}"
+            label, fault = one[one.duplicated()][0], f"is twice in that of {table}"
         elif not one.isin(other).all():
-            label, fault = one[~one.isin(other)][0], f"is only in that of {name}"
+            label, fault = one[~one.isin(other)][0], f"is only in that of {table}"
         else:
             continue
         raise ValueError(
-            f"X and y must have the same index, as rows are matched by it: {label!r} {fault}; pass "
-            "y.to_numpy() to match rows by their order."
+            f"X and {name} must have the same index, as rows are matched by it: {label!r} {fault}; "
+            f"pass {name}.to_numpy() to match rows by their order."
         )
     return y.loc[X.index]
 

@@ -2,7 +2,6 @@
 
 from typing import Any, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from structbo.data import (
@@ -11,7 +10,6 @@ from structbo.data import (
     direction_sign,
     in_order_of,
     observed_values,
-    real_numbers,
     unit_points,
 )
 from structbo.draws import check_known_noise
@@ -73,7 +71,6 @@ def suggest(
     engine = Engine(space, **settings)
     errors = None
     if sem is not None:
-        given = real_numbers("sem", in_order_of(X, sem))
-        errors = checked_errors(np.where(np.isnan(given), 0.0, given), values)
+        errors = checked_errors(in_order_of(X, sem, "sem"), values)
         check_known_noise(engine.method.model, space.num_dims)
     return space.from_unit(engine.propose(x, sign * values, waiting, n, sem=errors))

@@ -1,27 +1,33 @@
 """Posterior draws for inference rather than search."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import jax
 from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import (
+    Standardized,
+    Transform,
     checked_data,
     checked_errors,
     column_names,
+    in_order_of,
     inducing_first,
     known_noise_argument,
 )
 from structbo.draws import check_known_noise, check_run, run_chains
-from structbo.models import Model
+from structbo.models import AdditiveGP, Model
 from structbo.models.foundation.arguments import check_model, checked_count, checked_seed
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
-from structbo.posterior.draws import checked_names
+from structbo.posterior.draws import UNIT_CUBE, checked_names
 from structbo.posterior.posterior import Posterior
+from structbo.posterior.units import Units
 from structbo.samplers import Sampler, default_sampler
+from structbo.space import Space, SpaceLike
 
 
 def fit(
@@ -29,6 +35,7 @@ def fit(
     X: ArrayLike,
     y: ArrayLike,
     *,
+    space: SpaceLike | None = None,
     sem: ArrayLike | None = None,
     num_warmup: int = 200,
     num_samples: int = 250,
@@ -40,20 +47,25 @@ def fit(
 ) -> Posterior:
     """Draws from the posterior of a model with a NumPyro kernel, for inference rather than search.
 
-    Nothing is scaled: the priors of `AdditiveGP` expect standardized observations, so standardize
-    y first if it is not. Predictions and effects of the posterior are then on that scale, too,
-    unless it is told other units, see `Posterior`. Nothing is padded either, as fewer rows are
-    faster: an equal model and sampler compile once for every shape of X. With more than 1,024
-    observations the likelihood is a bound of the exact one, see `MarginalGP`.
+    With a space, X is a table in the units of its parameters, y is standardized for the model, and
+    predictions and effects of the posterior are in the units of both. Without a space, X is in the
+    unit cube and nothing is scaled: the priors of `AdditiveGP` expect standardized observations.
+    Nothing is padded, as fewer rows are faster: an equal model and sampler compile once for every
+    shape of X. With more than 1,024 observations the likelihood is a bound of the exact one, see
+    `MarginalGP`.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
-        X: points of the unit cube, shape (n, D), an array or a DataFrame.
-        y: observations, shape (n,). Where X and y are tables of pandas, rows belong together by
-            their index.
+        X: points of the unit cube, shape (n, D), an array or a DataFrame; with a space, points as a
+            DataFrame, a list of dicts or an array, also with choices.
+        y: observations, shape (n,). Where X, y and sem are tables of pandas, rows belong together
+            by their index.
+        space: the parameters of X, or what `Space` accepts. An `AdditiveGP` that names no
+            categorical dimensions gets the ones of the space.
         sem: standard errors of the observations, shape (n,), where they are known, as of means
-            over repeated evaluations. Their squares add to the noise of the model, which must take
-            the argument ``known_noise`` and hand it to `MarginalGP`, as `AdditiveGP` does.
+            over repeated evaluations; 0 or NaN where one is unknown. Their squares add to the noise
+            of the model, which must take the argument ``known_noise`` and hand it to `MarginalGP`,
+            as `AdditiveGP` does.
         num_warmup: steps of each chain that adapt the sampler and are thrown away.
         num_samples: draws of each chain.
         num_chains: how many chains to run, as many at once as there are processors.
@@ -61,14 +73,15 @@ def fit(
             `numpyro.infer.NUTS`.
         seed: for all chains.
         show_progress_bar: whether to show progress, once it has taken two seconds.
-        names: of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
+        names: of the D dimensions; by default the names of the space, or of the columns of a
+            DataFrame, or x0, x1, ...
 
     Returns:
         The draws, with the sampler's statistics.
 
     Raises:
-        ValueError: if shapes or indices do not match, X leaves the unit cube, a value is not
-            finite, a number of steps or chains is out of range, or names do not fit.
+        ValueError: if shapes or indices do not match, X leaves the unit cube or the space, a value
+            is not finite, a number of steps or chains is out of range, or names do not fit.
         TypeError: if the model is none of NumPyro, its structure returns no decomposition, or it
             does not take known noise where there are standard errors.
 
@@ -77,12 +90,21 @@ def fit(
             effective sample size below 50.
     """
     check_model(model)
-    columns = column_names(X)
+    columns, y, sem = column_names(X), in_order_of(X, y), in_order_of(X, sem, "sem")
+    if space is not None:
+        space = Space(space)
+        if names:
+            raise ValueError(f"names are those of space, {list(space.names)}: leave them out.")
+        columns, X, model = space.names, space.to_unit(X, name="X"), _with_categories(model, space)
     X, y = checked_data(X, y)
     errors = checked_errors(sem, y)
     if y.size == 0:
         raise ValueError("y must have at least one value; Posterior.prior draws without data.")
-    names = checked_names(names, X.shape[1], columns)
+    names, units = checked_names(names, X.shape[1], columns), UNIT_CUBE
+    if space is not None:
+        y, location, scale = Standardized.of(y)
+        errors = None if errors is None else errors / scale
+        units = Units(space, Transform(1.0, location, scale))
     check_run(model, X.shape[1])
     if errors is not None:
         check_known_noise(model, X.shape[1])
@@ -100,7 +122,14 @@ def fit(
             num_chains=checked_count("num_chains", num_chains),
             show_progress_bar=show_progress_bar,
         )
-    posterior = Posterior(model, X, y, draws, statistics, names, sem=errors)
+    posterior = Posterior(model, X, y, draws, statistics, names, units, errors)
     return_freed_memory()
     warn_unless_converged(posterior)
     return posterior
+
+
+def _with_categories(model: Model, space: Space) -> Model:
+    """The model with the categorical dimensions of a space, if it can have them and has none."""
+    if isinstance(model, AdditiveGP) and not model.categorical:
+        return replace(model, categorical=space.categorical)
+    return model

@@ -10,6 +10,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -25,7 +26,7 @@ from structbo.space.half_spaces import HalfSpaces, pulled_in
 from structbo.space.numeric import Real
 from structbo.space.parameters import Parameter, nearest_level
 from structbo.space.rows import rows_of
-from structbo.space.scalars import ROUND_OFF
+from structbo.space.scalars import ROUND_OFF, plain
 
 Points: TypeAlias = list[dict[str, Any]] | FloatArray
 """Points by name, or an array (n, D) for a plain box."""
@@ -391,13 +392,14 @@ def _warn_of_integers(named: Mapping[str, Any]) -> None:
 
 
 def _parameter(name: str, spec: Any) -> Parameter | Fixed:
+    bounds = tuple(map(plain, spec)) if isinstance(spec, tuple | list) else spec
     try:
-        match spec:
+        match bounds:
             case Parameter() | Fixed():
-                return spec
-            case (numbers.Real() as low, numbers.Real() as high):
+                return bounds
+            case (numbers.Real() | Decimal() as low, numbers.Real() | Decimal() as high):
                 return Real(low, high)  # type: ignore[arg-type]
-            case (numbers.Real() as low, numbers.Real() as high, "log"):
+            case (numbers.Real() | Decimal() as low, numbers.Real() | Decimal() as high, "log"):
                 return Real(low, high, log=True)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
         raise type(error)(f"parameter {name!r}: {error}") from None

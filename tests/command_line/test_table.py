@@ -111,6 +111,12 @@ def test_files_that_are_no_tables_say_what_to_do(data: bytes, message: str, tmp_
         read_table(tmp_path / "runs.csv")
 
 
+def test_json_is_no_table(tmp_path: Path):
+    (tmp_path / "next.json").write_text('[{"x": 1}]')
+    with pytest.raises(ValueError, match=r"next\.json is JSON: tables are read from CSV"):
+        read_table(tmp_path / "next.json")
+
+
 def test_names_that_differ_by_blanks_only_are_told_apart(tmp_path: Path):
     table = read_table(saved(tmp_path, "a,a ,y\n1,2,3\n"), ["a", "a "])
     assert table.columns == ["a", "a ", "y"] and table.cells("a ") == ["2"]

@@ -10,6 +10,7 @@ import pytest
 from given_draws import NAMES, NUM_CHAINS, NUM_DRAWS, PROBS, observations
 from numpyro.infer import NUTS
 
+from structbo import Categorical, Space
 from structbo.draws import latent_sites
 from structbo.models import AdditiveGP, edges, main_effects
 from structbo.posterior import Posterior, fit
@@ -66,6 +67,42 @@ def test_a_data_frame_gives_names_and_its_index_the_order(monkeypatch: pytest.Mo
         fit(AdditiveGP(), X, y.reset_index(drop=True))
 
 
+def test_a_table_of_ones_own_keeps_its_names_categories_and_units(monkeypatch: pytest.MonkeyPatch):
+    """The model sees the unit cube and standardized values, with the right standard errors."""
+    seen: dict[str, Any] = {}
+
+    def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **options: Any) -> Any:
+        seen.update(model=model, x=x, y=y, noise=options["options"].get("known_noise"))
+        sites = {"lengthscale": np.ones((1, 1, 2)), "outputscale": np.ones((1, 1))}
+        return sites | {"noise": np.full((1, 1), 0.1)}, {}
+
+    fitting = "structbo.posterior.fitting"
+    monkeypatch.setattr(f"{fitting}.run_chains", given)
+    monkeypatch.setattr(f"{fitting}.warn_unless_converged", lambda posterior: None)
+    space = {"solvent": Categorical(["water", "THF"]), "t": (20.0, 80.0)}
+    table = pd.DataFrame({"t": [20.0, 50.0, 80.0], "solvent": ["THF", "THF", "water"]}, [7, 8, 9])
+    y = pd.Series([90.0, 60.0, 30.0], index=[9, 8, 7])
+    sem = pd.Series([2.0, None, 1.0], index=[7, 8, 9])
+    found = fit(AdditiveGP(main_effects()), table, y, space=space, sem=sem)
+    np.testing.assert_allclose(seen["x"], [[1.0, 0.0], [1.0, 0.5], [0.0, 1.0]])
+    np.testing.assert_allclose(seen["y"], [-np.sqrt(1.5), 0.0, np.sqrt(1.5)], atol=1e-12)
+    np.testing.assert_allclose(seen["noise"], np.square([2.0, 0.0, 1.0]) / y.var(ddof=0))
+    assert found.names == ("solvent", "t") and seen["model"] == found.model
+    assert found.model == AdditiveGP(main_effects(), categorical=(0,))
+    mean, variance = found.predict(table)
+    assert mean[0] < 45.0 < mean[1] < 75.0 < mean[2] and (variance > 1.0).all()
+    own = AdditiveGP(main_effects(), categorical=(1,))
+    assert fit(own, table, y, space=space).model == own
+    dicts = [{"solvent": "THF", "t": 50.0}, {"solvent": "water", "t": 20.0}]
+    assert fit(own, dicts, [1.0, 2.0], space=Space(space)).names == ("solvent", "t")
+    with pytest.raises(ValueError, match=r"names are those of space, \['solvent', 't'\]"):
+        fit(own, table, y, space=space, names=("a", "b"))
+    with pytest.raises(ValueError, match=r"X\[9\]\['t'\]: value must be in \[20.0, 80.0\], got 90"):
+        fit(own, table.assign(t=[20.0, 50.0, 90.0]), y, space=space)
+    with pytest.raises(ValueError, match=r"X and sem must have the same index.*sem\.to_numpy"):
+        fit(own, table, y, space=space, sem=sem.reset_index(drop=True))
+
+
 BAD_DATA = {
     "X must have shape": (np.zeros(3), np.zeros(3)),
     r"X\[1, 0\] = nan": ([[0.5], [np.nan]], [0.0, 1.0]),
@@ -73,8 +110,12 @@ BAD_DATA = {
     "one value per row": ([[0.5], [1.0]], [0.0]),
     "at least one value": (np.zeros((0, 2)), []),
     r"y\[1\] = inf": ([[0.5], [1.0]], [0.0, np.inf]),
-    r"y must be numbers, got \['1', '2'\]": ([[0.5], [1.0]], ["1", "2"]),
+    "y must be numbers, got '1'": ([[0.5], [1.0]], ["1", "2"]),
     "X must be numbers": ([[0.5], [1.0j]], [1.0, 2.0]),
+    r"X must be numbers, got 'a'. Map points .* first, or give fit\(..., space=...\) their space": (
+        pd.DataFrame({"a": ["a", "b"]}),
+        [1.0, 2.0],
+    ),
 }
 
 

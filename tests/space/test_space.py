@@ -236,6 +236,7 @@ def test_numbers_of_every_type_are_taken(number):
     assert point == {"x": 0.5, "s": 0.5, "c": 0.5}
     assert [type(value) for value in point.values()] == [float] * 3
     assert Integer(0, 3).as_legal(2 * number) == 1
+    assert Space({"x": (number, 1)}) == Space({"x": Real(0.5, 1.0)})
 
 
 MISSING = [None, np.ma.masked, pd.NA, pd.NaT, math.nan, np.float32("nan"), np.datetime64("NaT")]
