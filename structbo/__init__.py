@@ -11,8 +11,6 @@ from structbo.optimizer import (
     SpaceExhausted,
     StopBelowGain,
     StopSearch,
-    maximize,
-    minimize,
     suggest,
 )
 from structbo.plots import (
@@ -29,6 +27,7 @@ from structbo.plots import (
 )
 from structbo.posterior import Calibration, Effect, Importances, Posterior, compare, fit
 from structbo.report import write_report
+from structbo.runs import maximize, minimize
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
 from structbo.space import Categorical, Fixed, Integer, LinearConstraint, Ordinal, Real, Space
 

@@ -21,6 +21,8 @@ os.environ.setdefault(
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 os.environ["NPROC"] = "1"
 
+import logging
+import re
 from collections.abc import Callable, Iterator
 from itertools import product
 
@@ -29,6 +31,9 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import pytest
+from short_runs import BOX, MANY
+
+from structbo import Optimizer
 
 MAX_MEMORY_MAPS = 45_000
 """A process may have 65,530 of them; every compiled program takes a few."""
@@ -112,3 +117,23 @@ def on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
 def on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that poses as a GPU: what is batched there is batched here."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+
+
+@pytest.fixture
+def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
+    """Runs something; gives the names of functions that were given to XLA meanwhile."""
+
+    def names(run: Callable[[], object]) -> list[str]:
+        caplog.clear()
+        with caplog.at_level(logging.WARNING, "jax"), jax.log_compiles(True):
+            run()
+        pattern = r"Compiling jit\((.*)\) with"
+        found = (re.match(pattern, record.message) for record in caplog.records)
+        return [match[1] for match in found if match]
+
+    return names
+
+
+@pytest.fixture
+def optimizer() -> Optimizer:
+    return Optimizer(BOX, num_initial=MANY)

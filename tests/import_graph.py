@@ -29,6 +29,7 @@ ROOMS = (
     "report",
     "recipes",
     "integrations",
+    "runs",
     "command_line",
     "structbo",
 )

@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from structbo.optimizer import minimize
 from structbo.report import write_report
+from structbo.runs import minimize
 from structbo.space import Integer
 
 SPACE = {

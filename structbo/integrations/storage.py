@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from structbo.data import Direction
 from structbo.optimizer import Optimizer, Settings
-from structbo.optimizer.storage import opens_storages
 from structbo.space import SpaceLike
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 PASSWORD = re.compile(r"(?<=://)([^:/@\s]*):[^@\s]*@")
 
 
-@opens_storages
 def open_storage(
     storage: Any,
     study_name: str | None,

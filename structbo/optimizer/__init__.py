@@ -1,7 +1,6 @@
-"""The entry points: `suggest`, `Optimizer`, `minimize`, `maximize`."""
+"""From trials to the next points: `suggest`, `Optimizer` and what they share."""
 
 from structbo.optimizer.engine import Engine, SpaceExhausted
-from structbo.optimizer.minimization import maximize, minimize
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.ranking import Estimate
 from structbo.optimizer.result import Result
@@ -19,7 +18,5 @@ __all__ = [
     "SpaceExhausted",
     "StopBelowGain",
     "StopSearch",
-    "maximize",
-    "minimize",
     "suggest",
 ]

@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from short_runs import BOX, bowl, given_draws
 from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
 from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain, Draws, DrawSource, latent_sites
+from structbo.draws.posteriors import MAX_WIDTH
 from structbo.models import AdditiveGP, active_sets, edges, main_effects
 from structbo.posterior import Posterior
-from structbo.proposal.union import MAX_WIDTH
 from structbo.samplers import default_sampler
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
@@ -56,7 +57,9 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
     there_and_back = optimizer.space.to_unit(optimizer.space.from_unit(best))
     assert (there_and_back != best).any()
     optimizer.tell(optimizer.space.from_unit(best)[0], 0.0)
+    exact = SimpleNamespace(num_inducing=None)
     monkeypatch.setattr(Chain, "advance", lambda self, data: {})
+    monkeypatch.setattr("structbo.optimizer.engine.Posteriors.of", lambda *_: exact)
     monkeypatch.setattr(Chain, "warped", lambda self, data: (data, NO_WARPING))
     proposal = [np.concatenate([best, second])], None
     monkeypatch.setattr("structbo.optimizer.engine.propose", lambda *_, **__: proposal)

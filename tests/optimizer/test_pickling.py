@@ -16,7 +16,7 @@ from structbo import Optimizer, recipes
 from structbo.acquisition import CRITERIA, UCB
 from structbo.batches import BATCH_STRATEGIES
 from structbo.models import AdditiveGP, main_effects
-from structbo.optimizer.minimization import Result
+from structbo.optimizer import Result
 from structbo.posterior import Posterior
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}

@@ -17,8 +17,8 @@ from structbo.data import Data, Standardized
 from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer import Engine
-from structbo.optimizer.minimization import RunSettings, _run
 from structbo.optimizer.settings import DEFAULTS, Method
+from structbo.runs.minimization import RunSettings, _run
 
 SPACE = sb.Space({"a": (0.0, 1.0), "b": (0.0, 1.0)})
 PUBLIC = [sb.suggest, sb.Optimizer, sb.minimize, sb.maximize, Engine]

@@ -115,7 +115,7 @@ def test_a_run_is_over_when_its_time_is(monkeypatch: pytest.MonkeyPatch) -> None
     now = [100.0]
     fake = SimpleNamespace(monotonic=lambda: now[0])
     for module in ("minimization", "evaluations"):
-        monkeypatch.setattr(importlib.import_module(f"structbo.optimizer.{module}"), "time", fake)
+        monkeypatch.setattr(importlib.import_module(f"structbo.runs.{module}"), "time", fake)
 
     def run(timeout: float) -> int:
         begin, calls = now[0], itertools.count()

@@ -13,14 +13,14 @@ from typing import Any, Unpack
 from tqdm.auto import tqdm
 
 from structbo.data import Direction, Trial, unit_points
+from structbo.integrations import open_storage
 from structbo.models.foundation.arguments import checked_count
-from structbo.optimizer.evaluations import Evaluations, has_failed, name_of
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result
 from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
 from structbo.optimizer.stopping import StopSearch
-from structbo.optimizer.storage import opened
 from structbo.proposal import is_new
+from structbo.runs.evaluations import Evaluations, has_failed, name_of
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
 
@@ -83,7 +83,7 @@ def _run(
     else:
         space = Space(space)
         unit_points(space, initial_points, "initial_points")  # wrong ones leave no empty study
-        optimizer = opened(storage, study_name, load_if_exists, space, direction, settings)
+        optimizer = open_storage(storage, study_name, load_if_exists, space, direction, settings)
     _enqueue_new(optimizer, initial_points)
     num_expected = sum(t.is_told for t in optimizer.trials) + n_trials
     stop_at = float("inf") if timeout is None else time.monotonic() + timeout
