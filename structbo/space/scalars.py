@@ -35,6 +35,8 @@ def is_missing(value: Any) -> bool:
 
 def as_number(what: str, value: Any) -> float:
     """A real number of any type as a float; errors call it `what`."""
+    if type(value) is float:
+        return value
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real | Decimal):
         raise TypeError(f"{what} must be a number, got {value!r}")
