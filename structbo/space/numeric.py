@@ -146,8 +146,7 @@ class Real(Parameter):
         (45.38, 1.01235)
         """
         coordinate = self.to_unit(value)
-        for digits in range(1, DIGITS):
-            short = float(f"{value:.{digits}g}")
+        for short in (0.0, *(float(f"{value:.{digits}g}") for digits in range(1, DIGITS))):
             try:
                 distance = abs(self.to_unit(short) - coordinate)
             except ValueError:  # outside, or between the steps

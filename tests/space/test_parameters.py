@@ -181,6 +181,8 @@ def test_rounded_reals_are_short_legal_and_near(data, real, resolution):
 
 def test_digits_follow_the_range():
     assert Real(1000.0, 1001.0).rounded(1000.123456, 1e-4) == 1000.1235
+    assert repr(Real(-1.0, 1.0).rounded(-1e-9, 1e-4)) == "0.0"
+    assert Real(0.0, 1.0).rounded(1e-4, 1e-4) == Real(1e-4, 1.0).rounded(1.3e-4, 1e-4) == 1e-4
     assert Real(0.0, 1e-6).rounded(1.23456789e-7, 1e-4) == 1.235e-7
     assert Real(0.0, 1.0, step=1 / 3).rounded(1 / 3, 1e-4) == 0.333333
     assert Integer(0, 10**6).rounded(123457, 1e-4) == 123457
