@@ -13,6 +13,7 @@ from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
+from structbo.command_line.table_optimizer import TableOptimizer
 from structbo.data import filled_errors
 from structbo.integrations import read_study
 from structbo.models.foundation.kept_programs import keep_programs
@@ -124,10 +125,8 @@ def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
     else:
         space, column = read_space(options.space), options.value
     known = read_evaluations(options.data, space, column, options.sem)
-    optimizer = Optimizer(space, options.direction or "minimize", seed=options.seed)
-    for point, value, error in zip(known.points, known.values, known.errors, strict=True):
-        optimizer.tell(point, (value, error))
-    return optimizer, known.pending
+    direction = options.direction or "minimize"
+    return TableOptimizer(space, direction, known, seed=options.seed), known.pending
 
 
 def _of_study(options: argparse.Namespace) -> Any:

@@ -161,10 +161,10 @@ def test_a_report_is_that_of_an_optimizer_that_was_told_the_table(
     assert run(f"{command} --direction maximize --value loss") == 0
     assert capsys.readouterr().out == "wrote r.html\n"
     search = found["search"]
-    told = [(trial.params, trial.value, trial.state) for trial in search.trials]
+    told = [(trial.number, trial.params, trial.value, trial.state) for trial in search.trials]
     assert told == [
-        ({"lr": pytest.approx(0.1), "k": 3}, 0.5, "complete"),
-        ({"lr": pytest.approx(0.01), "k": 4}, None, "failed"),
+        (2, {"lr": pytest.approx(0.1), "k": 3}, 0.5, "complete"),
+        (3, {"lr": pytest.approx(0.01), "k": 4}, None, "failed"),
     ]
     assert search.space == SPACE and search.direction == "maximize" and search.method.seed == 3
     assert found["pending"] == [{"lr": 0.001, "k": 2}] and found["num_suggestions"] == 2

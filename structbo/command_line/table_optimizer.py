@@ -1,0 +1,38 @@
+"""An optimizer that was told a table, whose runs have the numbers of the table."""
+
+from dataclasses import replace
+
+from structbo.command_line.table_file import Evaluations
+from structbo.data import Direction, Trial
+from structbo.optimizer import Optimizer
+from structbo.space import Space
+
+
+class TableOptimizer(Optimizer):
+    """An optimizer for a report on a table: its trials have the numbers of their rows.
+
+    Args:
+        space: the search space.
+        direction: whether small or large values are good, "minimize" or "maximize".
+        known: the table; points without a value are left out.
+        seed: for all random choices.
+
+    Example:
+        >>> known = Evaluations([{"x": 0.5}], [2.0], [], errors=[None], numbers=[9])
+        >>> TableOptimizer(Space({"x": (0.0, 1.0)}), "minimize", known).trials[0].number
+        9
+    """
+
+    def __init__(
+        self, space: Space, direction: Direction, known: Evaluations, *, seed: int = 0
+    ) -> None:
+        super().__init__(space, direction, seed=seed)
+        for point, value, error in zip(known.points, known.values, known.errors, strict=True):
+            self.tell(point, (value, error))
+        self._numbers = known.numbers
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials in the order of the table."""
+        pairs = zip(super().trials, self._numbers, strict=True)
+        return tuple(replace(trial, number=number) for trial, number in pairs)
