@@ -74,9 +74,9 @@ class AdditiveGP(Value):
     """A Gaussian process that is a sum over the components of a random structure.
 
     An instance is a NumPyro model, ``model(X, y=None, mask=None, known_noise=None)``, with the
-    structure's sites and the sites ``lengthscale`` (D,), ``outputscale``, ``noise``, optionally
-    ``relevance`` (D,), ``rho`` and ``kappa``, those of kernels with parameters, and the observed
-    site ``y``. It needs 64-bit floats.
+    structure's sites and the sites ``lengthscale`` (D,), ``outputscale`` and ``noise``. Optional
+    sites are ``relevance`` (D,), ``rho``, ``kappa`` and the parameters of kernels. The observed
+    site is ``y``. The model needs 64-bit floats.
 
     It is a value: models of equal parts are equal, and share compiled programs. A function of your
     own, as structure or prior, equals itself alone; define it once, at the top of a module, and

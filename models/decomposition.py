@@ -35,8 +35,8 @@ Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 class FlipRule:
     """How the components that follow from an edge matrix change when one edge is flipped.
 
-    It holds only for the table that was made together with it, which it therefore keeps. Where
-    members or weights were replaced afterwards, it does not apply, and the tables are compared.
+    It holds only for the table that was made together with it, which it therefore keeps. If members
+    or weights were replaced afterwards, the rule does not apply, and the tables are compared.
 
     Args:
         flip: folds a visit over the components that change.
@@ -65,10 +65,10 @@ class Decomposition:
 
     Args:
         members: which dimensions belong to each component, bool, shape (C, D); rows without members
-            are padding. Where no row has members, the first is a constant, the product over no
-            dimensions, so that the prior variance stays the same.
-        weights: relative prior variances, shape (C,); those of padding have no meaning.
-        valid: whether the structure is inside bounds of its own; the likelihood is zero where it is
+            are padding. If no row has members, the first row is a constant (the product over no
+            dimensions), so that the prior variance stays the same.
+        weights: relative prior variances, shape (C,); any numbers for padding.
+        valid: whether the structure is inside its own bounds; the likelihood is zero where it is
             not. A bound of yours on any decomposition is ``replace(decomposition, valid=...)``.
         max_size: the largest number of members of a component; the likelihood is zero beyond it.
         has_main_effects: whether components of single dimensions stay, whatever the edges.

@@ -121,8 +121,8 @@ class ConditionedGP:
     def in_outer_box(self) -> "ConditionedGP":
         """The same process as a function of the box around the projected cube, scaled to a cube.
 
-        Its components lie along the axes, as message passing wants them; `OuterBox` maps its
-        points to those of the parameters. Without a projection, the process itself.
+        Its components lie along the axes, as message passing wants them; `OuterBox` maps its points
+        to points of the parameters. Without a projection, the process itself.
 
         References:
             Li et al. 2016, section 4.1.
@@ -195,7 +195,7 @@ class SamplePath(NamedTuple):
     Args:
         posterior: the posterior that it is drawn from.
         frequencies: shared by all components, shape (F, D).
-        residual_frequencies: those of the residual, shape (F, D).
+        residual_frequencies: frequencies of the residual, shape (F, D).
         phases: shape (C + 1, F), the residual's last.
         weights: shape (C + 1, F), the residual's last.
         own_functions: by kernel group, weights of F functions of each of its dimensions, shared by

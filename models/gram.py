@@ -125,7 +125,7 @@ class OwnFactors:
     factors: Array
 
     def into(self, factors: Array) -> Array:
-        """The correlations in all dimensions, from those of the shared kernel (D, n, m)."""
+        """The correlations in all dimensions, from the shared kernel's correlations (D, n, m)."""
         return factors.at[jnp.array(self.dims)].set(self.factors)
 
 
@@ -347,7 +347,7 @@ def by_tiles(
     """Evaluates a large Gram matrix tile by tile, so that its factors stay in cache.
 
     Derivatives compute a tile again, which is faster than to read its factors back from memory.
-    Where both sets of points are the same array, one half of the symmetric matrix is computed.
+    If both sets of points are the same array, one half of the symmetric matrix is computed.
 
     Args:
         gram: maps points (a, D) and (b, D) to a matrix (a, b).

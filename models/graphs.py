@@ -1,7 +1,7 @@
 """Maximal cliques and elimination widths of small graphs, by JAX without leaving the device.
 
 Sets of vertices are boolean vectors. Enumeration is a fold: the caller's function sees one clique
-at a time, so nothing is stored that is not needed.
+at a time, and cliques are not stored.
 """
 
 from collections.abc import Callable
@@ -97,13 +97,13 @@ def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
 def elimination_width(edges: Array) -> Array:
     """The width of the triangulation that min-degree elimination gives.
 
-    A vertex of least degree, the first of several, is eliminated and its neighbors are joined,
-    until none is left. The width is the largest degree of a vertex when it is eliminated. It is
-    never below the treewidth, and it is at most 2 exactly where the treewidth is at most 2, then
-    equal to it: such a graph has a vertex of degree at most 2, and to eliminate that one contracts
-    an edge, which cannot raise the treewidth. So the width is 0 without edges and at most 1 for
-    forests. Where it is 3 or more the treewidth can be smaller, though never below 3, and the width
-    can depend on the order of the vertices.
+    Each step eliminates a vertex of least degree, the first of several, and joins its neighbors.
+    The width is the largest degree of a vertex when it is eliminated. It is never below the
+    treewidth, and it is at most 2 exactly where the treewidth is at most 2, then equal to it: such
+    a graph has a vertex of degree at most 2, and to eliminate that one contracts an edge, which
+    cannot raise the treewidth. So the width is 0 without edges and at most 1 for forests. If the
+    width is 3 or more, the treewidth can be smaller, though never below 3, and the width can depend
+    on the order of the vertices.
 
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).

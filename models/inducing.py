@@ -21,13 +21,14 @@ from jax.lax import linalg
 from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lower
 
 NUGGET = 1e-4
-"""Variance of the noise of the summarized values, relative to that of the observations.
+"""Noise variance of the summarized values, relative to the noise variance of the observations.
 
 It lowers the bound by half as much for each inducing point, or little more."""
 FLOOR = 1e-9
 """The least variance of that noise, relative to the function's: enough for a factorization."""
 UNSEEN = 1e-8
-"""Precision that pseudo-observations add where data say nothing, relative to that of the prior."""
+"""Precision that pseudo-observations add where there are no data, relative to the prior
+precision."""
 
 
 class Observed(NamedTuple):
@@ -47,7 +48,7 @@ class Observed(NamedTuple):
     def of(
         cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
     ) -> "Observed":
-        """From a rectangular Gram matrix; arguments are those of `collapsed_bound`."""
+        """From a rectangular Gram matrix; arguments as in `collapsed_bound`."""
         size = gram.shape[1]
         noise = jnp.broadcast_to(noise_variances, mask.shape)
         own_noise = NUGGET * noise[:size] + FLOOR * prior_variance
@@ -176,10 +177,10 @@ class PseudoObservations(NamedTuple):
     def of(
         cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
     ) -> "PseudoObservations":
-        """Arguments are those of `collapsed_bound`.
+        """Arguments as in `collapsed_bound`.
 
-        What the data explain at a point is ``k^T (K^-1 - S^-1) k``, with the prior and posterior
-        precision of the inducing values. The middle is ``L^-T (I - B^-1) L^-1``, and
+        The data explain ``k^T (K^-1 - S^-1) k`` of the variance at a point, with the prior and
+        posterior precision of the inducing values. The middle is ``L^-T (I - B^-1) L^-1``, and
         ``(I - B^-1)^-1 = I + (B - I)^-1``.
 
         References:
@@ -207,7 +208,7 @@ def leave_one_out(
 ) -> tuple[Array, Array]:
     """Mean and variance of every observation given all others, and all inducing points.
 
-    Arguments are those of `collapsed_bound`.
+    Arguments as in `collapsed_bound`.
 
     Returns:
         Two arrays of shape (n,), any numbers for padding.
@@ -232,7 +233,7 @@ def sample_given_inducing(
     Args:
         key: a JAX random key.
         shape: of the draws, (..., n).
-        gram, mask, noise_variances, prior_variance: as those of `collapsed_bound`.
+        gram, mask, noise_variances, prior_variance: as in `collapsed_bound`.
 
     References:
         Quinonero-Candela and Rasmussen 2005, "A unifying view of sparse approximate Gaussian

@@ -18,7 +18,7 @@ SMALL = 64
 
 
 def masked(covariance: Array, mask: Array) -> Array:
-    """The covariance with the rows and columns of padding replaced by those of the identity."""
+    """The covariance with the rows and columns of padding taken from the identity matrix."""
     both = mask[:, None] & mask[None, :]
     return jnp.where(both, covariance, jnp.eye(covariance.shape[0], dtype=covariance.dtype))
 
@@ -83,8 +83,8 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     """
     covariance = masked(covariance, mask)
     first = linalg.cholesky(covariance, symmetrize_input=False)
-    # As `safe_cholesky`, but the branches return a number: a matrix would be copied, which takes as
-    # long as its factorization.
+    # Like `safe_cholesky`, but the branches return a number: a matrix would be copied, which takes
+    # as long as its factorization.
     value = _log_density(first, y, mask)[0]
     return jax.lax.cond(
         _succeeded(first),
@@ -94,8 +94,8 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
 
 
 def solved(covariance: Array, y: Array, mask: Array) -> tuple[Array, Array, Array]:
-    """What `log_marginal` returns of such arguments, the factor (n, n) of the covariance whose
-    padding is masked, and the inverse of that covariance times the observations, (n,).
+    """The result of `log_marginal`, the factor (n, n) of the covariance with masked padding, and
+    the inverse of this covariance times the observations, (n,).
     """
     cholesky = safe_cholesky(masked(covariance, mask))
     value, whitened = _log_density(cholesky, y, mask)

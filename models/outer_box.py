@@ -9,7 +9,8 @@ from jax import Array
 
 
 def outer_box_ratio(W: Array) -> Array:
-    """Volume of the smallest box around the projected unit cube, over that of the projected cube.
+    """Ratio of the volumes of the smallest box around the projected unit cube and of the projected
+    cube.
 
     Args:
         W: square, shape (D, D).
@@ -33,7 +34,7 @@ def log_outer_box_ratio(W: Array) -> Array:
 
 
 class OuterBox(NamedTuple):
-    """The smallest box around the projected unit cube, scaled to a unit cube of its own.
+    """The smallest box around the projected unit cube, scaled to a unit cube.
 
     Args:
         W: the directions, shape (D, P).

@@ -185,7 +185,7 @@ def _name(structure: Callable[..., Any]) -> str:
 
 
 def _described(value: object) -> str:
-    """What a value is, in a few words."""
+    """A few words that describe a value."""
     if value is None:
         return "None; is a return statement missing?"
     if isinstance(value, jax.Array | np.ndarray):

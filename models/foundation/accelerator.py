@@ -1,4 +1,4 @@
-"""What processors do one after the other, and accelerators such as GPUs do at once.
+"""Work that processors do one after the other, and accelerators such as GPUs at once.
 
 An operation on matrices of some hundreds of rows leaves most of an accelerator idle: with 300
 observations of 50 parameters, 64 gradients of the likelihood take four times as long as one. On a
@@ -16,11 +16,12 @@ from jax import Array
 Result = TypeVar("Result")
 
 MAX_DRAWS = 8
-"""Of so many draws everything is computed at once: more of them gain little and take memory."""
+"""Number of draws that are computed at once: more gain little and take memory."""
 COPIES = 32
-"""A step of a chain takes, as XLA arranges it, so many times the memory of its correlations."""
+"""Memory of one step of a chain, in multiples of the memory of its correlations."""
 SHARE, LEAST_BYTES = 0.7, 8e9
-"""Of an accelerator's memory that chains may take, and bytes of one that does not say."""
+"""Share of an accelerator's memory that chains may take, and its bytes if the device reports
+none."""
 
 
 def has_accelerator() -> bool:
@@ -81,9 +82,9 @@ def max_chains(num_rows: int, num_dims: int) -> int:
 
 
 def where_needed(needs: Array, value: Result, compute: Callable[[], Result]) -> Result:
-    """A value, or, where another one is needed, what a function computes; traceable.
+    """A value, or, where another one is needed, the result of a function; traceable.
 
-    Of a batch with `jax.lax.cond` both would be computed, whether any of the batch needs it or not.
+    `jax.lax.cond` computes both branches for every member of a batch; this function does not.
 
     Example:
         >>> where_needed(jnp.array(True), jnp.array(1), lambda: jnp.array(2)).item()

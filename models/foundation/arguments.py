@@ -41,7 +41,7 @@ def checked_count(name: str, value: object, *, least: int = 1) -> int:
 
 
 def checked_bool(name: str, value: object) -> bool:
-    """True or False, also those of NumPy.
+    """True or False, from Python or NumPy.
 
     Raises:
         TypeError: if it is anything else.

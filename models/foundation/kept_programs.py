@@ -2,8 +2,8 @@
 
 JAX's persistent cache spares a process what XLA does, but not what comes before it: Python traces
 every program to find out that it is known. Programs of this package are therefore kept a second
-time, under names that are known without tracing: what they are made of, by content. Every version
-of what is installed has a folder of its own for both.
+time, under names that are known without tracing: the contents of their parts. Each combination of
+installed versions has its own folder.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ from structbo.models.foundation.values import ByContent, Value, content
 
 PRIVATE = 0o700
 PACKAGES = ("structbo", "structbo.models", "structbo.samplers")
-"""Where the sources are that programs are made from."""
+"""Packages whose sources programs are made from."""
 INSTALLED = {"structbo", "jax", "jaxlib", "numpyro", "numpy", *sys.stdlib_module_names}
 """Packages whose functions are known by their names and versions. Yours may change at any time."""
 _logger = logging.getLogger(__name__)
@@ -42,10 +42,10 @@ _folder: Path | None = None
 def keep_programs(folder: str | os.PathLike[str] = "~/.cache/structbo") -> None:
     """Keeps what JAX compiles from now on in a folder, and reads from there what it has.
 
-    It is JAX's persistent cache, for all its programs, also those of other libraries; those of this
-    package are beside it, and are not even traced again, unless they are made from functions of
-    your own. JAX runs whatever lies in the folder: nobody else may have access to it. Older
-    versions leave their programs there; the folder may be deleted at any time.
+    The folder is JAX's persistent cache, for the programs of all libraries. Programs of this
+    package are stored beside it and are not traced again, unless they use functions of yours. JAX
+    runs whatever lies in the folder: nobody else may have access to it. Older versions leave their
+    programs there; the folder may be deleted at any time.
 
     Args:
         folder: where to; made if it does not exist.
@@ -143,7 +143,7 @@ def _discard(path: Path) -> None:
 
 @cache
 def _find_linear_algebra() -> None:
-    """Makes JAX look for LAPACK, which it does to lower a call of it, not to load one."""
+    """Makes JAX look for LAPACK. It does so when it lowers a call, but not when it loads one."""
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
@@ -169,7 +169,7 @@ def write_program(path: Path, lowered: jax.stages.Lowered) -> None:
 
 
 def file_of_program(name: str, *parts: Any) -> Path | None:
-    """Where a program is kept.
+    """The file in which a program is kept.
 
     Args:
         name: of the function, with its module.
@@ -246,7 +246,7 @@ def _is_installed(name: str) -> bool:
 
 @cache
 def _version() -> str:
-    """Of all that programs are made from, and of the processor that they run on."""
+    """A hash of the sources, the installed versions and the processor."""
     sources = hashlib.sha256()
     for path in sorted(_sources()):
         sources.update(path.read_bytes())

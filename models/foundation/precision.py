@@ -21,8 +21,9 @@ class _OneThread:
     """Limits linear algebra to one thread while any computation is inside.
 
     Threads of such a library wait for each other longer than they compute with matrices of the
-    sizes that occur here. The libraries are looked for once: a search takes tens of milliseconds,
-    the more the more programs are compiled, and may wait forever for a thread that loads another.
+    sizes that occur here. The libraries are looked for once: a search takes tens of milliseconds
+    and grows with the number of compiled programs, and it may wait forever for a thread that loads
+    another library.
     """
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ _one_thread = _OneThread()
 def double_precision() -> Iterator[None]:
     """Computes with 64-bit floats in this thread, and with one thread of linear algebra.
 
-    Contexts may be nested and overlap in threads; afterwards everything is as it was before.
+    Contexts may be nested and overlap in threads. The last one to end restores all settings.
 
     Example:
         >>> with double_precision():

@@ -2,8 +2,8 @@
 
 To trace a function takes Python, whose handlers of NumPyro belong to no thread. What XLA does with
 the result takes several times as long and needs no Python: it runs in a thread in the background,
-while other programs are traced, or an objective is evaluated. A second thread gains nothing where
-there are few processors, as XLA has threads of its own, and takes more memory.
+while other programs are traced, or an objective is evaluated. A second thread would take more
+memory, and gains no time on few processors, since XLA runs threads itself.
 
 A program that is kept on disk, see `keep_programs`, takes neither: it is loaded in that thread.
 """
@@ -48,7 +48,7 @@ _tracing = RLock()
 
 
 class Kind(NamedTuple):
-    """What arguments have in common that share a program.
+    """The structure, shapes and types of arguments; equal kinds share a program.
 
     Args:
         tree: their structure.
@@ -193,7 +193,7 @@ class Program(Generic[Parameters, Result]):
 
 
 def strongly_typed(tree: Any) -> Any:
-    """The tree with types of arrays that do not give way to those of others; traceable."""
+    """The tree with strong array types, which arithmetic with other types keeps; traceable."""
 
     def strong(leaf: jax.Array) -> jax.Array:
         is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
@@ -226,7 +226,8 @@ def _background() -> Background:
 
 @cache
 def compiler_options(is_serial: bool = True) -> Options:
-    """Options for `jax.jit` of large programs: those of `OPTIONS` and `SERIAL` that XLA knows."""
+    """Options for `jax.jit` of large programs: the entries of `OPTIONS` and `SERIAL` that XLA
+    knows."""
     if has_accelerator():
         return {}
     wanted = {**OPTIONS, **(SERIAL if is_serial else {})}

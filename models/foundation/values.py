@@ -1,8 +1,8 @@
 """Values: things that compare, hash and print by what they are made of.
 
 Models, and the structures and priors that they consist of, are values. A fresh but equal model is
-then the same key of every cache of compiled programs. NumPyro's distributions and arrays, which
-compare otherwise, count by their contents; functions, a structure of one's own among them, by
+then the same key of every cache of compiled programs. NumPyro's distributions and arrays compare
+otherwise; here they count by their contents. Functions, such as a user's structure, count by
 identity, and `functools.partial` by its parts.
 """
 
@@ -133,7 +133,7 @@ def content(value: Any) -> Hashable:
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Hashable]]:
-    """What something of NumPyro consists of, without what is computed when it is first needed."""
+    """The attributes of an object of NumPyro, without its lazy properties."""
     for name, attribute in vars(value).items():
         is_computed = isinstance(getattr(type(value), name, None), lazy_property)
         if not is_computed and not isinstance(attribute, weakref.ref | None):

@@ -24,8 +24,8 @@ class Kernel(Value, ABC):
     """The correlation function of one variable; a subclass defines it for two numbers.
 
     Kernels are values: instances of one class with equal attributes are equal. Attributes have the
-    names of the constructor's arguments. A complete example with a parameter of its own is
-    ``examples/extend/new_kernel.py``.
+    names of the constructor's arguments. ``examples/extend/new_kernel.py`` is a complete example
+    with a parameter.
     """
 
     is_categorical: ClassVar[bool] = False

@@ -151,7 +151,7 @@ class BoundedTreewidth(EdgeBernoulli):
 
         If none of them fits, the edges of the last are visited in a random order, certain ones
         first, and each is kept that fits together with those kept before. Such a draw lies in the
-        support, but it is not an exact one. Where a fraction ``a`` of the unrestricted graphs fits,
+        support, but it is not an exact one. If a fraction ``a`` of the unrestricted graphs fits,
         this happens with probability ``(1 - a) ** MAX_TRIES``.
 
         Args:

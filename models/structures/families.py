@@ -23,7 +23,7 @@ from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.supports import Family
 
 DIVIDER = "."
-"""Between the name of a family and those of its sites; a slash is a path in ArviZ."""
+"""Between the name of a family and the names of its sites; a slash is a path in ArviZ."""
 
 
 class FamilyCategorical(dist.CategoricalProbs):
@@ -78,8 +78,8 @@ class FamilyCategorical(dist.CategoricalProbs):
 class mixture(Value):
     """The structure that is from one of several families, site ``family``.
 
-    All families run, with the name of each before those of its sites, as in ``edges.Z``, and the
-    chosen one gives the decomposition. The sites of all others follow their prior, which is the
+    All families run. The family's name precedes the names of its sites, as in ``edges.Z``. The
+    chosen family gives the decomposition. The sites of all others follow their prior, which is the
     pseudo-prior of Carlin and Chib 1995. To put a mixture behind a projection, project its
     decomposition: ``projected(mixture(...)(num_dims), W)``.
 

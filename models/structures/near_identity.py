@@ -1,9 +1,9 @@
 """Near-identity projections: random matrices that all meet the delta-ratio constraint.
 
-The volume of the box that just holds the projected cube, over that of the projected cube itself,
-is at most ``1 + delta``. On a ray from the identity, ``(1 - alpha) W + alpha I`` (Li et al. 2016,
-eq. 7), this ratio falls to 1 as alpha goes to 1; the prior below moves along these rays, which
-makes the constraint hold by construction, for gradients as for draws.
+The smallest box around the projected cube has at most ``1 + delta`` times the volume of the
+projected cube. On a ray from the identity, ``(1 - alpha) W + alpha I`` (Li et al. 2016, eq. 7),
+the ratio of the volumes falls to 1 as alpha goes to 1; the prior below moves along these rays, which makes the
+constraint hold by construction, for gradients as for draws.
 """
 
 import jax

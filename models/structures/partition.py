@@ -224,7 +224,7 @@ class partitions(Value):
 
     Args:
         prior: from the number of dimensions to a distribution over partitions; by default
-            `UniformPartition`. It may sample sites of its own.
+            `UniformPartition`. It may sample further sites.
         max_size: the largest block that is valid; None for any.
 
     References:

@@ -34,7 +34,8 @@ def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
         The decomposition with its projection.
 
     Raises:
-        ValueError: if the number of columns is not that of the decomposition's dimensions.
+        ValueError: if the number of columns differs from the number of dimensions of the
+            decomposition.
 
     References:
         Li et al. 2016, eq. (6); Wang et al. 2013, "Bayesian optimization in high dimensions via
