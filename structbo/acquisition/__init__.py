@@ -1,7 +1,7 @@
 """Acquisition functions, averaged over posterior draws.
 
 An *additive* one is a sum over components, so message passing maximizes it exactly; a *joint* one
-judges the whole function. Both average over draws before anything is maximized.
+judges the whole function. Both average over draws first and are maximized afterwards.
 """
 
 from structbo.acquisition.additive import AdditiveAcquisition, AdditiveCriterion, ComponentCriterion

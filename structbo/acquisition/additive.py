@@ -19,10 +19,10 @@ from structbo.models.gp import ConditionedGP
 
 
 class AdditiveCriterion(Criterion):
-    """A criterion that is a sum over components, those of all draws after averaging.
+    """A criterion that is a sum over components; after averaging, over the components of all draws.
 
-    `values` counts every component at points of the parameters: wide ones, the residual, and those
-    of projections. `AdditiveAcquisition` has those that message passing can hold.
+    `values` counts every component at points of the parameters: wide components, the residual, and
+    components of projections. `AdditiveAcquisition` has those that message passing can hold.
     """
 
     @abstractmethod
@@ -70,7 +70,7 @@ class AdditiveCriterion(Criterion):
 class ComponentCriterion(AdditiveCriterion):
     """An additive criterion of the posterior mean and deviation of each component.
 
-    The deviation is that of the component itself, without observation noise.
+    The deviation is the component's, without observation noise.
     """
 
     @abstractmethod
@@ -108,8 +108,8 @@ class AdditiveAcquisition:
     Args:
         draws: posteriors or functions drawn from them, stacked along the first axis.
         contexts: what the criterion needs besides each of them, stacked likewise.
-        components: which of their components count, those of no more members than there is room
-            for.
+        components: which of their components count: the components with at most as many members as
+            there is room for.
         criterion: the criterion.
     """
 
@@ -133,7 +133,8 @@ class AdditiveAcquisition:
 
     @property
     def scopes(self) -> tuple[np.ndarray, ...]:
-        """Members of all components, by size, each of shape (F, size), -1 for those of no draw."""
+        """Members of all components, by size, each of shape (F, size); -1 for components of no
+        draw."""
         return tuple(
             np.where(np.asarray(rows).max(0)[:, None] >= 0, np.asarray(group), -1)
             for group, rows in zip(self.components.groups, self.components.rows, strict=True)
@@ -159,7 +160,7 @@ class AdditiveAcquisition:
 
     @property
     def _items(self) -> Any:
-        """What `_of_draw` is given, stacked."""
+        """Arguments of `_of_draw`, stacked."""
         return self.draws, self.contexts, tuple(map(jnp.asarray, self.components.rows))
 
     def _of_draw(self, grids: Array, item: Any) -> tuple[Array, ...]:

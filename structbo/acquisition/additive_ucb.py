@@ -17,7 +17,7 @@ from structbo.models.gp import ConditionedGP
 class AdditiveUCB(ComponentCriterion):
     """Sum over components of mean plus ``sqrt(beta)`` deviations.
 
-    Additive: the deviations are summed, which over-estimates that of the sum. The bound
+    Additive: the deviations are summed, which over-estimates the deviation of the sum. The bound
     itself is averaged over draws. The residual counts as a component.
 
     Args:

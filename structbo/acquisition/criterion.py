@@ -48,13 +48,13 @@ class Criterion(ABC):
     ) -> Array | float:
         """The width of the confidence bounds that belong to the criterion, in deviations.
 
-        Batch strategies define their relevance region by these bounds. By default it is that of
+        Batch strategies define their relevance region by these bounds. By default the width of
         `HalfLog`.
 
         Args:
             mean: of the function at the candidates of a batch, shape (m,).
             deviation: likewise.
-            context: that of the mixture of draws, as the criterion needs it.
+            context: the context of the mixture of draws.
             num_observed: how many observations there are.
             num_dims: the number of dimensions D.
         """

@@ -21,7 +21,7 @@ ESTIMATORS = {"approximate": approximate_maximum, "numerical": expected_maximum}
 class EST(JointCriterion):
     """Minus the deviations that separate the mean from the estimated maximum, ``(mean - m) / s``.
 
-    Joint: the same point as that of an upper confidence bound with ``sqrt(beta)`` the least such
+    Joint: the same point as an upper confidence bound with ``sqrt(beta)`` equal to the least such
     number. These numbers are averaged over draws, each with its own estimate ``m``: the mean of the
     maximum of independent normals at the candidates of the search, and of the best posterior mean
     at an observed point.

@@ -1,7 +1,7 @@
 """Exploration parameters of upper confidence bounds, as functions of the number of observations.
 
-All give ``beta``, whose *square root* multiplies the deviation. Those of theory guarantee a regret
-bound and explore far more than those of practice.
+All give ``beta``, whose *square root* multiplies the deviation. Schedules from theory guarantee a
+regret bound and explore far more than schedules used in practice.
 """
 
 import math

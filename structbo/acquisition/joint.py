@@ -23,14 +23,15 @@ class JointCriterion(Criterion):
 
     @abstractmethod
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
-        """What the criterion needs besides each of S draws, such as incumbents, shape (S, ...)."""
+        """Quantities that the criterion needs besides each of S draws, such as incumbents, shape
+        (S, ...)."""
 
     @abstractmethod
     def score(self, mean: Array, deviation: Array, context: Any) -> Array:
         """The values at points with these means and deviations, (m,), for one draw: (m,)."""
 
     def pooled(self, contexts: Array) -> Array:
-        """The context of the mixture of S draws, from those of all draws.
+        """The context of the mixture of S draws, from the contexts of all draws.
 
         Batch strategies judge the candidates by mean and deviation of the mixture.
         """

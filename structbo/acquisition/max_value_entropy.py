@@ -38,7 +38,7 @@ class MES(JointCriterion):
     Joint. The information is the entropy that a normal loses when it is cut off at the maximum. It
     is averaged over draws, and over several maxima of each.
 
-    "sampled" maxima are those of functions drawn from the posterior. Message passing finds them,
+    "sampled" maxima belong to functions drawn from the posterior. Message passing finds them,
     exactly on its grids where the components of the draw are all of the function and its junction
     tree is as narrow as those of the search; elsewhere, and for projections, they are lower bounds:
     the best of that and of the candidates of the search, improved coordinate by coordinate.
@@ -77,10 +77,10 @@ class MES(JointCriterion):
 class AdditiveMES(ComponentCriterion):
     """Sum over components of the information of a component's value about its own maximum.
 
-    Additive. Components are treated as if they were observed one by one. Their maxima are those of
+    Additive. Components are treated as if they were observed one by one. Their maxima belong to
     functions drawn from the posterior, on a fine grid of each component; of wide components, of the
-    residual and of projections, at the candidates of the search. The sum is averaged over
-    draws, and over several maxima of each.
+    residual and of projections, at the candidates of the search. The sum is averaged over draws,
+    and over several maxima of each.
 
     Args:
         num_maxima: maxima per draw and component.

@@ -18,7 +18,7 @@ class Thompson(AdditiveCriterion):
     """One function drawn from the posterior of one draw, both at random.
 
     Additive: the components of the function add up to it. Nothing is averaged over draws; every
-    point has a draw and a function of its own.
+    point has another draw and another function.
 
     Args:
         num_features: random Fourier features per component.

@@ -17,8 +17,8 @@ from structbo.models.gp import ConditionedGP
 class UCB(JointCriterion):
     """Mean plus ``sqrt(beta)`` deviations of the whole function.
 
-    Joint: the deviation is that of the sum, never above the sum of the components' deviations.
-    The bound itself is averaged over draws.
+    Joint: the deviation of the sum is never above the sum of the components' deviations. The bound
+    itself is averaged over draws.
 
     Args:
         beta: exploration parameter, a number or a schedule such as `HalfLog`.

@@ -115,7 +115,7 @@ def coordinate_ascent(
         num_grid: positions per line.
 
     Returns:
-        Points whose values are not below those of the starts, shape (K, D).
+        Points whose values are at least the values of the starts, shape (K, D).
     """
     num_starts, num_dims = starts.shape
     key_order, key_line = jax.random.split(key)
@@ -150,7 +150,7 @@ def gradient_ascent(
         max_iterations: of L-BFGS-B.
 
     Returns:
-        The points, shape (K, D), and their values, none below that of its start.
+        The points, shape (K, D), and their values, none below the start's.
     """
     from scipy.optimize import minimize
 
@@ -198,7 +198,7 @@ def constrained_ascent(
         max_iterations: of SLSQP.
 
     Returns:
-        The points, shape (K, D), and their values, none below that of its start.
+        The points, shape (K, D), and their values, none below the start's.
     """
     from scipy.optimize import LinearConstraint, minimize
 

@@ -39,8 +39,8 @@ class Direct(Maximizer):
 class ComponentwiseSearch(Maximizer):
     """From the best candidate, over one component's variables after the other on a grid.
 
-    The components are those of all draws that message passing can hold, and single
-    variables; see `componentwise_search`.
+    The components are single variables and all draws' components that message passing can hold; see
+    `componentwise_search`.
 
     Args:
         num_grid: grid points per continuous variable.
@@ -114,7 +114,7 @@ def componentwise_search(
         max_sweeps: over all components.
 
     Returns:
-        A legal point, shape (D,), and its value, not below that of the start.
+        A legal point, shape (D,), and its value, which is at least the start's.
 
     References:
         Gardner et al. 2017, section 5 (candidate selection).

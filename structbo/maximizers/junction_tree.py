@@ -87,9 +87,9 @@ def triangulate(
 ) -> JunctionTree:
     """Triangulates a graph by min-fill elimination.
 
-    Of the variables with at most ``max_width`` neighbors, the one whose elimination joins the
-    fewest pairs of its neighbors goes first. Where all that are left have more, the one with most
-    neighbors is clamped, that is, removed from the graph.
+    The next variable is the one whose elimination joins the fewest pairs of its neighbors, among
+    the variables with at most ``max_width`` neighbors. If all variables left have more, the one
+    with most neighbors is clamped, that is, removed from the graph.
 
     Args:
         graph: the neighbors of every variable 0 to D - 1.
@@ -186,7 +186,7 @@ class Layout:
         order: variable eliminated at each step, shape (D,).
         separators: its separator, padded with 0, shape (D, width).
         separator_sizes: how many variables the separator has, shape (D,).
-        clamped: which variables are held fixed, those of no factor among them, bool, shape (D,).
+        clamped: which variables are held fixed, including variables of no factor, bool, shape (D,).
         entries: step t adds entries ``entries[t]`` to ``entries[t + 1] - 1``, shape (D + 1,).
         offsets: where each entry starts in the flat vector, shape (E,).
         strides: per axis of the clique, the eliminated variable first, shape (E, width + 1).

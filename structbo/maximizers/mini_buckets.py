@@ -23,7 +23,7 @@ def upper_bound(
 
     First the tables are balanced: variable after variable, the maxima for each of its values are
     divided evenly among the tables that involve it. Then mini-buckets of bounded size are
-    eliminated, those of a variable being balanced likewise.
+    eliminated; the buckets of a variable are balanced likewise.
 
     Args:
         tables: the factors, group g with shape (F_g, G, ..., G).

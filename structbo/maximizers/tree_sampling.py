@@ -71,7 +71,7 @@ def sample_additive(
         layout: the junction tree of its graph.
         levels: the legal coordinates; of a discrete variable with more levels than grid points
             only those next to a grid point are drawn.
-        start: where clamped variables stay, and those of no factor, shape (D,).
+        start: where clamped variables and variables of no factor stay, shape (D,).
         num_samples: how many points to draw, static.
         shortfall: that fraction, between 0 and 1.
 

@@ -29,9 +29,9 @@ from structbo.space import NEUTRAL, Levels, Space
 
 MIN_DRAWS, MAX_DRAWS = 3, 6
 DRAWS_TIMES_DIMS = 60
-"""Draws cost the more, the more dimensions: this many, divided by D, are averaged over."""
+"""Number of draws times D, since the cost of a draw grows with the dimension."""
 DRAWS_AT_ONCE = 16
-"""On an accelerator so many take the time of one."""
+"""An accelerator computes this many draws in the time of one."""
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
 _logger = logging.getLogger(__name__)
@@ -40,7 +40,8 @@ _logger = logging.getLogger(__name__)
 def num_draws(num_dims: int) -> int:
     """How many posterior draws the criterion of a proposal is averaged over.
 
-    Of up to 10 dimensions 6, of 15 4, of 20 and more 3; on an accelerator always `DRAWS_AT_ONCE`.
+    Six for up to 10 dimensions, four for 15, three for 20 and more; on an accelerator always
+    `DRAWS_AT_ONCE`.
     """
     if has_accelerator():
         return DRAWS_AT_ONCE
@@ -94,7 +95,7 @@ class Engine:
 
         Args:
             x: evaluated points, shape (m, D).
-            y: their values, shape (m,); those of failed evaluations are not finite.
+            y: their values, shape (m,); not finite for failed evaluations.
             pending: points being evaluated, shape (p, D).
             n: how many points to propose.
             sem: standard errors of the values, shape (m,); None if there are none.
@@ -301,7 +302,7 @@ class Engine:
         return max(self.method.num_initial, 1)
 
     def check_room(self, known: FloatArray, n: int) -> None:
-        """Checks that a finite space has so many points besides those known, shape (m, D).
+        """Checks that a finite space has n points besides the known ones, shape (m, D).
 
         Raises:
             SpaceExhausted: if it has not.

@@ -11,7 +11,7 @@ class FirstStage:
     """The trials of a screening under the numbers that they have in an optimizer.
 
     Args:
-        screening: on the same space, perhaps with trials of its own; None for no first stage.
+        screening: on the same space, perhaps with trials; None for no first stage.
         space: the search space.
 
     Raises:
@@ -42,6 +42,6 @@ class FirstStage:
         return replace(trial, number=number)
 
     def tell(self, told: Trial) -> None:
-        """Hands a value to the screening, if the trial is one of its own."""
+        """Hands a value to the screening if it asked for the trial."""
         if self.screening is not None and told.number in self._own_numbers:
             self.screening.tell(self._own_numbers[told.number], told.value)

@@ -40,8 +40,8 @@ class Optimizer(Record, KeepsPrecision):
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good, "minimize" or "maximize".
         screening: a first stage that finds which parameters matter, such as
-            `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used if
-            none is given. Trials that it was told before count, too.
+            `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used
+            unless a model is given. Trials that it was told before count, too.
         settings: how points are found: seed, model, criterion and more, see `Settings`.
 
     Raises:
@@ -178,9 +178,9 @@ class Optimizer(Record, KeepsPrecision):
         Args:
             trial: a trial that was asked for, its number, its ``params``, or any other point of the
                 space in their format.
-            value: the objective; None, NaN or infinite for a failed evaluation. Where it is the
-                mean of several evaluations, give ``(mean, sem)`` with its standard error: the
-                square of that adds to the noise that the model learns, at this point.
+            value: the objective; None, NaN or infinite for a failed evaluation. For the mean of
+                several evaluations, give ``(mean, sem)`` with its standard error: the square of
+                that adds to the noise that the model learns, at this point.
 
         Returns:
             The trial as it is kept.
@@ -238,7 +238,7 @@ class Optimizer(Record, KeepsPrecision):
         ]
 
     def withdraw(self, trial: Trial | int) -> Trial:
-        """Withdraws a trial that is pending or waiting, of whose objective nothing is known.
+        """Withdraws a pending or waiting trial whose objective is unknown.
 
         For evaluations that were interrupted or lost. One that *failed* is told by ``tell(trial)``,
         which keeps the optimizer away from that point. One of the queue is waiting again then; it
@@ -284,8 +284,8 @@ class Optimizer(Record, KeepsPrecision):
         """By how much the point asked for last was expected to improve on the best posterior mean.
 
         In the units of the objective, averaged over posterior draws, and before the point was
-        evaluated. It was chosen to maximize this, so that no other point promised more; of points
-        asked for at once it is that of the first. None as long as points are quasi-random.
+        evaluated. It was chosen to maximize this, so that no other point promised more. For points
+        asked for at once, it is the gain of the first. None as long as points are quasi-random.
 
         Raises:
             ValueError: if the criterion is not expected improvement.
@@ -295,10 +295,9 @@ class Optimizer(Record, KeepsPrecision):
     def best_trials(self, n: int = 1) -> list[Estimate]:
         """The complete trials with the best posterior means, the best first, one for every point.
 
-        Where values are noisy, a posterior mean is a better judge of a point than its value, as it
-        knows the values of other points: the best of many values was lucky. The model must fit:
-        without noise, and with few values, `best` is the safer choice. Takes the time of
-        `posterior`.
+        Under noise, a posterior mean judges a point better than its value, since it uses the values
+        of other points: the best of many values was lucky. The model must fit: without noise, and
+        with few values, `best` is the safer choice. Takes the time of `posterior`.
 
         Args:
             n: how many, or all if there are fewer.
@@ -315,8 +314,8 @@ class Optimizer(Record, KeepsPrecision):
 
         That is so for the last quasi-random points, for the first point that the model proposes,
         and where the table of what is told grows beyond one of a few sizes. It takes seconds, or a
-        minute on a busy machine; programs that this process compiled before, and those of
-        `keep_programs`, are not compiled again.
+        minute on a busy machine; programs that this process or `keep_programs` already has are not
+        compiled again.
         """
         is_first_stage = self._first_stage.screening is not None
         num_pending = sum(t.state == "pending" for t in self._trials)
@@ -327,10 +326,10 @@ class Optimizer(Record, KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        The model, and the transform of values, are those of the search. Four chains are run with
-        `fit` at the first access after new tells, in which failures have the worst value. That
-        takes a while; a terminal shows a progress bar after some seconds. Points and values are in
-        the units of the optimizer, see `Posterior`.
+        The search's model and transform of values are used. Four chains are run with `fit` at the
+        first access after new tells, in which failures have the worst value. That takes a while; a
+        terminal shows a progress bar after some seconds. Points and values are in the units of the
+        optimizer, see `Posterior`.
 
         Raises:
             ValueError: if fewer than two trials are complete.

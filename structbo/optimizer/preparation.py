@@ -1,4 +1,4 @@
-"""What proposals will need is compiled in the background, before they need it.
+"""Programs of the next proposals are compiled in the background, before they are needed.
 
 That is so for the first proposal by the model, along with the last quasi-random points, and for the
 next padded size, shortly before the observations reach it. A single `suggest` looks no further than
@@ -23,11 +23,11 @@ NUM_PROGRAMS = 10
 NUM_NEXT = 7
 """Those for a next padded size, two of them for batches only."""
 SOON = 13 / 16
-"""When so much of a padded size is used, preparing the next one begins. Many runs end before it,
-with 50, 100 or 200 evaluations."""
+"""Share of a padded size at which preparing the next one begins. Many runs end before it, with 50,
+100 or 200 evaluations."""
 TIMES = 4.0
-"""Programs of a padded size take at most so many times what the first proposal with one took. A run
-that will reach the next size within that time begins to prepare it at once."""
+"""Bound on the time of all programs of a padded size, in multiples of the first proposal's time. A
+run that will reach the next size within that time begins to prepare it at once."""
 
 
 def programs(
@@ -64,7 +64,7 @@ def programs(
 
 
 def num_first(num_missing: int) -> int:
-    """How many programs of the first proposal should be prepared with so many points to go.
+    """The number of programs of the first proposal to prepare when a number of points is missing.
 
     Example:
         >>> num_first(10), num_first(9), num_first(0)
@@ -74,7 +74,7 @@ def num_first(num_missing: int) -> int:
 
 
 def num_soon(num_observed: int, num_pending: int = 1) -> int:
-    """How many programs of the next padded size should be prepared with so many observations.
+    """The number of programs of the next padded size to prepare at a number of observations.
 
     They are spread over the asks that are left, to the last one before the size grows.
 

@@ -13,7 +13,7 @@ from structbo.proposal import is_new
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the posterior says of the objective at the point of a trial, without the noise.
+    """The posterior of the objective at the point of a trial, without noise.
 
     Args:
         trial: the first one at this point.

@@ -1,4 +1,4 @@
-"""What `minimize` and `maximize` return."""
+"""The result of `minimize` and `maximize`."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -103,7 +103,7 @@ def resolved(space: Space, settings: Settings) -> Method:
     """All settings for a space, with defaults for those that are not given.
 
     Raises:
-        TypeError: if a name is not that of a setting, or a setting is of the wrong kind.
+        TypeError: if a name is not a setting, or a setting is of the wrong kind.
         ValueError: if one is out of range, or the name of an instance is unknown.
     """
     check_names(settings)
@@ -137,7 +137,7 @@ def check_names(settings: Settings) -> None:
     """Checks that all are settings.
 
     Raises:
-        TypeError: if a name is not that of a setting.
+        TypeError: if a name is not a setting.
     """
     for name in settings:
         if name not in DEFAULTS:

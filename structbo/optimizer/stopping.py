@@ -31,9 +31,9 @@ class StopBelowGain:
 
     The gain of a point is its expected improvement on the best posterior mean, averaged over
     posterior draws, in the units of the objective: `Optimizer.expected_gain`. The points asked for
-    maximize it, so that no other point promises more. As draws vary, the run ends only after
-    several evaluations in a row whose gain was less. That is a judgment of the model: like the
-    model, it can be wrong, most of all while there are few values.
+    maximize it, so that no other point promises more. The run ends only after several evaluations
+    in a row with a smaller gain, since draws vary. That is a judgment of the model: like the model,
+    it can be wrong, most of all while there are few values.
 
     Quasi-random points do not count. The count starts afresh in a process that continues a run.
 

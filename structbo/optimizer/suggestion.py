@@ -37,13 +37,13 @@ def suggest(
         space: the search space, or what `Space` accepts.
         X: evaluated points: a list of dicts, a DataFrame, or an array (m, D); None for none.
         y: their values, shape (m,). NaN and infinite values mark failed evaluations: those points
-            are taken to be as bad as the worst value seen. Where X and y are tables of pandas, rows
-            belong together by their index.
+            are taken to be as bad as the worst value seen. Rows of pandas tables X and y are
+            matched by index.
         n: how many points to propose.
         direction: whether small or large values are good, "minimize" or "maximize".
         pending: points being evaluated, in the format of X.
         sem: standard errors of the values, shape (m,), for values that are means of repeated
-            evaluations; 0 or NaN where none is known. Their squares add to the learned noise.
+            evaluations; 0 or NaN for an unknown error. Their squares add to the learned noise.
         settings: how points are found: seed, model, criterion and more, see `Settings`.
 
     Returns:

@@ -2,7 +2,7 @@
 
 The first point maximizes the criterion as if it were the only one, unless the strategy continues
 the batch of pending points. The candidates are this point, the others that its search found, and
-those of `candidate_points`.
+the points of `candidate_points`.
 """
 
 from collections.abc import Iterator

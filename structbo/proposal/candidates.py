@@ -2,7 +2,7 @@
 
 A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
 junction tree; a third are neighbors of the best observed points; a third is spread evenly. Without
-an additive acquisition there are halves of the latter two.
+an additive acquisition, half are neighbors and half are spread evenly.
 """
 
 from functools import cache

@@ -50,7 +50,7 @@ NUM_RANDOM = 256
 
 @dataclass(frozen=True)
 class Situation:
-    """What is known of the function, and where points may be.
+    """The posterior of the function, and the points that may be proposed.
 
     Args:
         posteriors: of the draws, given the observations.
@@ -69,7 +69,7 @@ class Situation:
 
 
 class Task(NamedTuple):
-    """What the compiled search is given.
+    """The arguments of the compiled search.
 
     Args:
         processes: the posteriors, stacked along the first axis.

@@ -120,7 +120,7 @@ class Evaluations:
 
 
 def name_of(objective: Callable[[Any], Any]) -> str:
-    """What to call an objective in messages."""
+    """The name of an objective in messages."""
     return f"the objective {getattr(objective, '__name__', repr(objective))}"
 
 
@@ -130,7 +130,7 @@ def has_failed(future: Future[Any]) -> bool:
 
 
 def _is_interrupted(future: Future[Any]) -> bool:
-    """Whether the evaluation did not come to its end, so that nothing is known."""
+    """Whether the evaluation ended early, without a value."""
     if future.cancelled():
         return True
     error = future.exception()

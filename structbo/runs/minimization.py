@@ -325,7 +325,7 @@ def maximize(
     n_trials: int = 100,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Maximizes a function; arguments and result are those of `minimize`.
+    """Maximizes a function; arguments and result as in `minimize`.
 
     Example:
         >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)
