@@ -53,8 +53,9 @@ class StructboSampler(BaseSampler):
       covers all parameters, and a missing one has a constant coordinate. A choice is therefore
       optimized together with the parameters that depend on it. A parameter whose existence depends
       on anything else stays random, and a warning names it.
-    - Ranges may vary. Proposals span the ranges in the last ten trials that have the parameter. If
-      the range in a trial does not contain the proposed value, a random value replaces it.
+    - Ranges may vary. Proposals span all ranges of a parameter, until ten trials in a row have the
+      same range. If the range in a trial does not contain the proposed value, a random value
+      replaces it.
 
     **Time.** The first proposal by the model waits until the model is compiled, which may take a
     minute. The wait recurs when the search space gains a parameter or the number of trials outgrows

@@ -14,7 +14,7 @@ from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import Space
 
 NUM_RECENT = 10
-"""The latest trials decide ranges, and conditions that not all trials agree on."""
+"""Where this many latest trials agree on a range or a condition, earlier ones have no say."""
 MAX_LEVELS = 64
 """Conditions are on parameters with at most this many values."""
 SAME = 1e-9
@@ -25,8 +25,8 @@ def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribut
     """All parameters that trials have, by name, but for those with a single value.
 
     Args:
-        trials: the complete ones, by number. A range spans the ranges of the latest trials that
-            have the parameter.
+        trials: the complete ones, by number. A range that varies spans all ranges, unless the
+            latest `NUM_RECENT` trials that have the parameter agree on one.
 
     Example:
         >>> from optuna import create_trial
@@ -42,14 +42,14 @@ def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribut
     for trial in trials:
         for name, distribution in trial.distributions.items():
             found.setdefault(name, []).append(distribution)
-    spans = {name: _span(found[name][-NUM_RECENT:]) for name in sorted(found)}
+    spans = {name: _span(found[name]) for name in sorted(found)}
     return {name: span for name, span in spans.items() if span is not None and not span.single()}
 
 
 def _span(distributions: Sequence[BaseDistribution]) -> BaseDistribution | None:
     """The smallest range that contains several; None if they are of different kinds."""
     last = distributions[-1]
-    if all(one == last for one in distributions):
+    if all(one == last for one in distributions[-NUM_RECENT:]):
         return last
     numeric = [d for d in distributions if isinstance(d, FloatDistribution | IntDistribution)]
     if len({type(d) for d in distributions}) > 1 or len({d.log for d in numeric}) != 1:

@@ -74,9 +74,10 @@ def test_a_range_that_varies_spans_all(
     assert span(*ranges) == span(*reversed(ranges)) == expected
 
 
-def test_a_range_that_was_edited_is_forgotten() -> None:
+def test_a_range_is_forgotten_when_the_latest_trials_agree_on_another() -> None:
     assert span(Int(1, 99), *[Int(1, 9)] * (NUM_RECENT - 1)) == Int(1, 99)
     assert span(Int(1, 99), *[Int(1, 9)] * NUM_RECENT) == Int(1, 9)
+    assert span(Int(1, 99), *[Int(1, 9), Int(1, 8)] * NUM_RECENT) == Int(1, 99)
 
 
 Objective = Callable[[Trial], Any]
