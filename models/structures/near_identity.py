@@ -2,8 +2,8 @@
 
 The smallest box around the projected cube has at most ``1 + delta`` times the volume of the
 projected cube. On a ray from the identity, ``(1 - alpha) W + alpha I`` (Li et al. 2016, eq. 7),
-the ratio of the volumes falls to 1 as alpha goes to 1. The prior below moves along these rays, which
-makes the constraint hold by construction, for gradients as for draws.
+the ratio of the volumes falls to 1 as alpha goes to 1. The prior below moves along these rays,
+which makes the constraint hold by construction, for gradients as for draws.
 """
 
 import jax
