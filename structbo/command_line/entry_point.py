@@ -14,7 +14,7 @@ from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
 from structbo.command_line.table_file import Evaluations, read_evaluations, written
 from structbo.command_line.table_optimizer import TableOptimizer
-from structbo.data import filled_errors
+from structbo.data import Direction, filled_errors
 from structbo.integrations import read_study
 from structbo.models.foundation.kept_programs import keep_programs
 from structbo.optimizer import Optimizer, suggest
@@ -125,7 +125,7 @@ def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
     else:
         space, column = read_space(options.space), options.value
     known = read_evaluations(options.data, space, column, options.sem)
-    direction = options.direction or "minimize"
+    direction: Direction = options.direction or "minimize"
     return TableOptimizer(space, direction, known, seed=options.seed), known.pending
 
 
