@@ -1,7 +1,7 @@
 """Checks of arguments, with messages that name the argument and what was given."""
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeGuard, TypeVar
 
 import jax.numpy as jnp
@@ -161,8 +161,24 @@ def check_fraction(name: str, value: object) -> None:
         raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
 
 
-def check_model(model: object) -> None:
-    """Checks that something can be called as a NumPyro model of points and observations.
+def checked_function(name: str, value: Any) -> Callable[..., Any]:
+    """Something that can be called.
+
+    Raises:
+        TypeError: if it cannot.
+
+    Example:
+        >>> checked_function("sampler", max)
+        <built-in function max>
+    """
+    if not callable(value):
+        raise TypeError(f"{name} must be a function, got {value!r}.")
+    function: Callable[..., Any] = value
+    return function
+
+
+def checked_model(model: Any) -> Any:
+    """Something that can be called as a NumPyro model of points and observations.
 
     Raises:
         TypeError: if it cannot.
@@ -170,7 +186,7 @@ def check_model(model: object) -> None:
     is_model = callable(model) and not isinstance(model, type)
     if is_model:
         try:
-            inspect.signature(model).bind("X", "y", mask=None)  # type: ignore[arg-type]
+            inspect.signature(model).bind("X", "y", mask=None)
         except TypeError:
             is_model = False
     if not is_model:
@@ -178,3 +194,4 @@ def check_model(model: object) -> None:
             "model must be a NumPyro model, model(X, y=None, mask=None), such as AdditiveGP(edges()"
             f"), which makes one of a structure; got {model!r}."
         )
+    return model

@@ -15,7 +15,7 @@ from structbo.integrations.distributions import distribution_of, internal_space,
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
 from structbo.integrations.search_space import union_search_space
 from structbo.models.foundation.arrays import FloatArray
-from structbo.optimizer import Engine, Settings, SpaceExhausted
+from structbo.optimizer import Engine, Keywords, SpaceExhausted
 from structbo.optimizer.settings import KEYWORDS, check_names, shows
 from structbo.proposal import is_new
 from structbo.space import Space, SpaceLike
@@ -94,7 +94,7 @@ class StructboSampler(BaseSampler):
         space: SpaceLike | None = None,
         *,
         lost_after: float | None = None,
-        **settings: Unpack[Settings],
+        **settings: Unpack[Keywords],
     ) -> None:
         check_names(settings)
         if lost_after is not None and not (isinstance(lost_after, int | float) and lost_after > 0):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from structbo.data import Direction
-from structbo.optimizer import Optimizer, Settings
+from structbo.optimizer import Keywords, Optimizer
 from structbo.space import SpaceLike
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def open_storage(
     load_if_exists: bool,
     space: SpaceLike,
     direction: Direction,
-    settings: Settings,
+    settings: Keywords,
 ) -> Optimizer:
     """Creates a study or continues one, all of whose running trials are taken for lost.
 
@@ -73,7 +73,7 @@ def read_study(
     storage: str,
     study_name: str | None = None,
     space: SpaceLike | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[Keywords],
 ) -> "StudyOptimizer":
     """An optimizer with the trials of a study, whatever sampler they are of.
 

@@ -21,7 +21,7 @@ from structbo.integrations.history import (
 )
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.foundation.arguments import checked_count
-from structbo.optimizer import Optimizer, Settings
+from structbo.optimizer import Keywords, Optimizer
 from structbo.optimizer.lookup import Told, number_of
 from structbo.space import SpaceLike
 
@@ -45,7 +45,7 @@ class StudyOptimizer(Optimizer):
         TypeError: if a setting is unknown or of the wrong kind.
     """
 
-    def __init__(self, study: Study, space: SpaceLike, **settings: Unpack[Settings]) -> None:
+    def __init__(self, study: Study, space: SpaceLike, **settings: Unpack[Keywords]) -> None:
         super().__init__(space, direction_of(study), **settings)
         self._distributions = {n: distribution_of(n, p) for n, p in self.space.spec.items()}
         self._sampler = StructboSampler(self.space, **settings)

@@ -4,14 +4,14 @@ from structbo.optimizer.engine import Engine, SpaceExhausted
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.ranking import Estimate
 from structbo.optimizer.result import Result
-from structbo.optimizer.settings import Method, Settings
+from structbo.optimizer.settings import Keywords, Settings
 from structbo.optimizer.stopping import StopBelowGain, StopSearch
 from structbo.optimizer.suggestion import suggest
 
 __all__ = [
     "Engine",
     "Estimate",
-    "Method",
+    "Keywords",
     "Optimizer",
     "Result",
     "Settings",

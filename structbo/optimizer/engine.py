@@ -23,7 +23,7 @@ from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
-from structbo.optimizer.settings import KEYWORDS, Settings, resolved, shows
+from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.proposal import Situation, is_new, propose
 from structbo.space import NEUTRAL, Levels, Space
 
@@ -57,20 +57,20 @@ class Engine:
 
     Args:
         space: the search space.
-        settings: as in `Settings`.
+        settings: those of `Settings`, as keyword arguments.
     """
 
     @shows(KEYWORDS)
-    def __init__(self, space: Space, **settings: Unpack[Settings]) -> None:
+    def __init__(self, space: Space, **settings: Unpack[Keywords]) -> None:
         self.space = space
-        self.method = resolved(space, settings)
+        self.settings = Settings.of(space, **settings)
         self._acquisition: Acquisition | None = None
         self._conditions: BoolArray | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes = Ahead()
-        model, seed, inference = self.method.model, self.method.seed, self.method.inference
+        model, seed, inference = self.settings.model, self.settings.seed, self.settings.inference
         self._source: DrawSource = (
-            Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
+            Chain(model, num_draws(space.num_dims), seed, self.settings.sampler)
             if inference is None
             else inference(model, seed)
         )
@@ -118,20 +118,20 @@ class Engine:
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
             self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
-        method = self.method
+        settings = self.settings
         with double_precision():
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
             draws = self._source.advance(data)
-            seed = step_seed(method.seed, step, use=PROPOSAL)
-            posteriors = Posteriors.of(method.model, draws, data)
+            seed = step_seed(settings.seed, step, use=PROPOSAL)
+            posteriors = Posteriors.of(settings.model, draws, data)
             self._log_inducing(posteriors)
             ranked, self._acquisition = propose(
                 Situation(posteriors, self._levels, pending),
                 n,
                 jax.random.key(seed),
-                method.criterion,
-                method.batch,
-                method.maximizer,
+                settings.criterion,
+                settings.batch,
+                settings.maximizer,
             )
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
@@ -179,7 +179,7 @@ class Engine:
         standardized = Standardized.of(y)
         known_noise = None if sem is None else (sem / standardized.scale) ** 2
         data = Data.padded(x, standardized.values, known_noise)
-        if not self.method.warp or chain is None:
+        if not self.settings.warp or chain is None:
             return data, standardized, NO_WARPING
         data, warping = chain.warped(data)
         return data, standardized, warping
@@ -223,7 +223,7 @@ class Engine:
         if self.chain is not None:
             with double_precision():
                 steps = programs(
-                    self.method,
+                    self.settings,
                     self.chain,
                     self._levels,
                     x,
@@ -267,7 +267,7 @@ class Engine:
         Raises:
             ValueError: if the criterion is not expected improvement.
         """
-        criterion = self.method.criterion
+        criterion = self.settings.criterion
         if not isinstance(criterion, LogEI):
             raise ValueError(
                 "the expected gain is known only of points that maximize it: use the criterion "
@@ -299,7 +299,7 @@ class Engine:
     @property
     def _num_needed(self) -> int:
         """How many finite values it takes to use the model."""
-        return max(self.method.num_initial, 1)
+        return max(self.settings.num_initial, 1)
 
     def check_room(self, known: FloatArray, n: int) -> None:
         """Checks that a finite space has n points besides the known ones, shape (m, D).
@@ -334,7 +334,7 @@ class Engine:
         """Legal points of a scrambled Sobol sequence."""
         from scipy.stats import qmc
 
-        sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
+        sequence = qmc.Sobol(self.space.num_dims, seed=self.settings.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
             return self._legal(np.asarray(_even(self._levels, start)))

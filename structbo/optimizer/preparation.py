@@ -14,7 +14,7 @@ import numpy as np
 from structbo.data import Data, padded_size
 from structbo.draws import Chain, Posteriors
 from structbo.models.foundation.arrays import FloatArray
-from structbo.optimizer.settings import Method
+from structbo.optimizer.settings import Settings
 from structbo.proposal import Situation, prepared
 from structbo.space import Levels
 
@@ -31,7 +31,7 @@ run that will reach the next size within that time begins to prepare it at once.
 
 
 def programs(
-    method: Method,
+    settings: Settings,
     chain: Chain,
     levels: Levels,
     x: FloatArray,
@@ -43,7 +43,7 @@ def programs(
     """Compiles what a proposal needs, in the background: one program at every step.
 
     Args:
-        method: how points are proposed.
+        settings: how points are proposed.
         chain: that will draw.
         levels: the legal coordinates.
         x: as many points as will be observed, shape (m, D), with any coordinates.
@@ -52,14 +52,14 @@ def programs(
         has_noise: whether there will be standard errors of values.
     """
     data = _table(x, has_noise)
-    draws = yield from chain.prepared(data, warp=method.warp)
+    draws = yield from chain.prepared(data, warp=settings.warp)
     rest = np.zeros((num_pending, x.shape[1]))
     searched = _table(np.concatenate([x, rest]), has_noise)
-    posteriors = Posteriors.prepared(method.model, draws, searched)
+    posteriors = Posteriors.prepared(settings.model, draws, searched)
     yield
     situation = Situation(posteriors, levels, pending=rest)
     yield from prepared(
-        situation, method.criterion, method.batch, method.maximizer, is_batch=is_batch
+        situation, settings.criterion, settings.batch, settings.maximizer, is_batch=is_batch
     )
 
 

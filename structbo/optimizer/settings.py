@@ -2,8 +2,9 @@
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, TypedDict, TypeVar
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from structbo.draws import Inference, check_run, default_model
 from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
 from structbo.models.foundation.arguments import (
-    check_model,
     checked_bool,
     checked_count,
+    checked_function,
+    checked_model,
     checked_seed,
 )
 from structbo.samplers import Sampler, default_sampler
@@ -25,10 +27,36 @@ from structbo.space.spelling import did_you_mean
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class Settings(TypedDict, total=False):
-    """How the next points are found: keyword arguments of everything that proposes points.
+class Keywords(TypedDict, total=False):
+    """The types in which settings are given, as keyword arguments; see `Settings`."""
 
-    All are optional. A name stands for an instance with its default arguments.
+    seed: int
+    model: AdditiveGP | None
+    num_initial: int | None
+    criterion: str | Criterion
+    maximizer: str | Maximizer
+    batch: str | BatchStrategy
+    sampler: Sampler
+    inference: Inference | None
+    warp: bool
+
+
+def _setting(checked: Callable[[Any], Any], default: Any = MISSING) -> Any:
+    """A field with its check, which returns the value to keep: an instance for a name."""
+    return field(default=default, metadata={"checked": checked})
+
+
+def _checked_inference(inference: Any) -> Any:
+    return None if inference is None else checked_function("inference", inference)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the next points are found.
+
+    Functions and classes that propose points take these as keyword arguments, all of which are
+    optional. There, the name of a criterion, maximizer or batch strategy stands for an instance
+    with its default arguments.
 
     Args:
         seed: for all random choices, an integer from 0 up. The same seed and observations give the
@@ -57,109 +85,82 @@ class Settings(TypedDict, total=False):
         warp: whether values go through a power transform, `structbo.data.Warping`, which draws the
             bad ones together. Its power is learned beside the chain's draws: one, where the values
             are as the model expects them. Only with a Markov chain.
-    """
-
-    seed: int
-    model: AdditiveGP | None
-    num_initial: int | None
-    criterion: str | Criterion
-    maximizer: str | Maximizer
-    batch: str | BatchStrategy
-    sampler: Sampler
-    inference: Inference | None
-    warp: bool
-
-
-DEFAULTS = Settings(
-    seed=0,
-    model=None,
-    num_initial=None,
-    criterion="log_ei",
-    maximizer="multi_start",
-    batch="believer",
-    sampler=default_sampler,
-    inference=None,
-    warp=True,
-)
-"""The settings that are not given."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Method:
-    """All settings, checked, with instances in place of names; see `Settings`."""
-
-    seed: int
-    model: AdditiveGP
-    num_initial: int
-    criterion: Criterion
-    maximizer: Maximizer
-    batch: BatchStrategy
-    sampler: Sampler
-    inference: Inference | None
-    warp: bool
-
-
-def resolved(space: Space, settings: Settings) -> Method:
-    """All settings for a space, with defaults for those that are not given.
 
     Raises:
-        TypeError: if a name is not a setting, or a setting is of the wrong kind.
-        ValueError: if one is out of range, or the name of an instance is unknown.
+        ValueError: if a number is out of range.
+        TypeError: if a setting is of the wrong kind.
     """
-    check_names(settings)
-    given: dict[str, Any] = {**DEFAULTS, **settings}
-    for name, function in (("sampler", given["sampler"]), ("inference", given["inference"])):
-        is_default = name == "inference" and function is None
-        if not (is_default or callable(function)):
-            raise TypeError(f"{name} must be a function, got {function!r}.")
-    seed, model, num_initial = given["seed"], given["model"], given["num_initial"]
-    if model is None:
-        model = default_model(space.categorical)
-    else:
-        check_model(model)
-        check_run(model, space.num_dims)
-    if num_initial is None:
-        num_initial = int(np.clip(2 * space.num_dims, 4, 20))
-    return Method(
-        seed=checked_seed(seed),
-        model=model,
-        num_initial=checked_count("num_initial", num_initial, least=0),
-        criterion=as_criterion(given["criterion"]),
-        maximizer=as_maximizer(given["maximizer"]),
-        batch=as_strategy(given["batch"]),
-        sampler=given["sampler"],
-        inference=given["inference"],
-        warp=checked_bool("warp", given["warp"]),
-    )
+
+    seed: int = _setting(checked_seed, 0)
+    model: AdditiveGP = _setting(checked_model)
+    num_initial: int = _setting(partial(checked_count, "num_initial", least=0))
+    criterion: Criterion = _setting(as_criterion, "log_ei")
+    maximizer: Maximizer = _setting(as_maximizer, "multi_start")
+    batch: BatchStrategy = _setting(as_strategy, "believer")
+    sampler: Sampler = _setting(partial(checked_function, "sampler"), default_sampler)
+    inference: Inference | None = _setting(_checked_inference, None)
+    warp: bool = _setting(partial(checked_bool, "warp"), True)
+
+    def __post_init__(self) -> None:
+        for setting in fields(self):
+            checked = setting.metadata["checked"](getattr(self, setting.name))
+            object.__setattr__(self, setting.name, checked)
+
+    @classmethod
+    def of(cls, space: Space, **given: Unpack[Keywords]) -> "Settings":
+        """All settings of a search in a space, from the keyword arguments that were given.
+
+        Raises:
+            ValueError: if a number is out of range, or the name of an instance is unknown.
+            TypeError: if a name is not a setting, or a setting is of the wrong kind.
+
+        Example:
+            >>> settings = Settings.of(Space({"x": (0.0, 1.0)}), criterion="ucb")
+            >>> settings.criterion, settings.num_initial
+            (UCB(beta=HalfLog()), 4)
+        """
+        check_names(given)
+        known: dict[str, Any] = {**given}
+        if known.get("model") is None:
+            known["model"] = default_model(space.categorical)
+        if known.get("num_initial") is None:
+            known["num_initial"] = int(np.clip(2 * space.num_dims, 4, 20))
+        settings = cls(**known)
+        if given.get("model") is not None:
+            check_run(settings.model, space.num_dims)
+        return settings
+
+    def contradicted(self, space: Space, given: Keywords) -> list[str]:
+        """Names of the given keyword arguments that differ from these settings."""
+        others = Settings.of(space, **given)
+        return [name for name in given if getattr(others, name) != getattr(self, name)]
 
 
-def check_names(settings: Settings) -> None:
-    """Checks that all are settings.
+def check_names(given: Keywords) -> None:
+    """Checks that all keyword arguments are settings.
 
     Raises:
         TypeError: if a name is not a setting.
     """
-    for name in settings:
-        if name not in DEFAULTS:
+    names = Keywords.__annotations__
+    for name in given:
+        if name not in names:
             raise TypeError(
-                f"{name!r} is not a setting{did_you_mean(name, DEFAULTS)}; settings are "
-                f"{', '.join(DEFAULTS)}, see structbo.Settings."
+                f"{name!r} is not a setting{did_you_mean(name, names)}; settings are "
+                f"{', '.join(names)}, see structbo.Settings."
             )
 
 
-def contradictions(space: Space, settings: Settings, method: Method) -> list[str]:
-    """Names of the given settings that differ from those in use."""
-    own = resolved(space, settings)
-    return [name for name in settings if getattr(own, name) != getattr(method, name)]
-
-
 KEYWORDS = [
-    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-    for (name, default), kind in zip(
-        DEFAULTS.items(), Settings.__annotations__.values(), strict=True
+    inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if setting.default is MISSING else setting.default,
+        annotation=Keywords.__annotations__[setting.name],
     )
+    for setting in fields(Settings)
 ]
-"""The settings as keyword arguments of a signature."""
+"""The settings as keyword arguments of a signature; None stands for a default of the space."""
 
 
 def shows(keywords: Iterable[inspect.Parameter]) -> Callable[[Decorated], Decorated]:

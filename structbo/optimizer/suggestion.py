@@ -15,7 +15,7 @@ from structbo.data import (
 from structbo.draws import check_known_noise
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.engine import Engine
-from structbo.optimizer.settings import KEYWORDS, Settings, shows
+from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.space import Points, Space, SpaceLike
 
 
@@ -29,7 +29,7 @@ def suggest(
     direction: Direction = "minimize",
     pending: Any = None,
     sem: ArrayLike | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[Keywords],
 ) -> Points:
     """Proposes the next points to evaluate, from all evaluations so far.
 
@@ -72,5 +72,5 @@ def suggest(
     errors = None
     if sem is not None:
         errors = checked_errors(in_order_of(X, sem, "sem"), values)
-        check_known_noise(engine.method.model, space.num_dims)
+        check_known_noise(engine.settings.model, space.num_dims)
     return space.from_unit(engine.propose(x, sign * values, waiting, n, sem=errors))

@@ -24,7 +24,7 @@ from structbo.data import (
 from structbo.draws import Draws, condition, latent_sites, likelihood_of, num_inducing
 from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
 from structbo.models.foundation.accelerator import map_draws
-from structbo.models.foundation.arguments import check_model, checked_count
+from structbo.models.foundation.arguments import checked_count, checked_model
 from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import KeepsPrecision, double_precision
@@ -58,7 +58,7 @@ class PosteriorDraws(KeepsPrecision):
     sem: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        check_model(self.model)
+        checked_model(self.model)
         X, y = checked_data(self.X, self.y)
         sem = checked_errors(self.sem, y)
         names = checked_names(self.names, X.shape[1], column_names(self.X))

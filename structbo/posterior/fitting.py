@@ -19,7 +19,7 @@ from structbo.data import (
 )
 from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import AdditiveGP, Model
-from structbo.models.foundation.arguments import check_model, checked_count, checked_seed
+from structbo.models.foundation.arguments import checked_count, checked_model, checked_seed
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
@@ -89,7 +89,7 @@ def fit(
         ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
             effective sample size below 50.
     """
-    check_model(model)
+    checked_model(model)
     columns, y, sem = column_names(X), in_order_of(X, y), in_order_of(X, sem, "sem")
     if space is not None:
         space = Space(space)

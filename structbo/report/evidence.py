@@ -117,7 +117,7 @@ class Evidence:
                 self.num_suggestions,
                 direction=optimizer.direction,
                 pending=self.pending,
-                **vars(optimizer.method),
+                **vars(optimizer.settings),
             )
         except SpaceExhausted:
             return []

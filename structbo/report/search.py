@@ -89,13 +89,13 @@ def next_steps(evidence: Evidence) -> Section:
 
 
 def settings(evidence: Evidence) -> Section:
-    """The space and the method."""
-    space, method = evidence.optimizer.space, evidence.optimizer.method
+    """The space and the settings."""
+    space, settings = evidence.optimizer.space, evidence.optimizer.settings
     rows = [[name, repr(parameter)] for name, parameter in space.spec.items()]
     lines = [
         *map(repr, space.constraints),
-        f"criterion {method.criterion!r}, batches by {method.batch!r}, seed {method.seed}",
-        f"model {method.model!r}",
+        f"criterion {settings.criterion!r}, batches by {settings.batch!r}, seed {settings.seed}",
+        f"model {settings.model!r}",
     ]
     remarks = (tag("p", tag("code", line)) for line in lines)
     body = joined([table("The search space", ["parameter", "values"], rows), *remarks])

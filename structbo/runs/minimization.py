@@ -17,7 +17,7 @@ from structbo.integrations import open_storage
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result
-from structbo.optimizer.settings import KEYWORDS, Settings, contradictions, shows
+from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.stopping import StopSearch
 from structbo.proposal import is_new
 from structbo.runs.evaluations import Evaluations, has_failed, name_of
@@ -28,7 +28,7 @@ Callback = Callable[[Optimizer, Trial], None]
 _logger = logging.getLogger(__name__)
 
 
-class RunSettings(Settings, total=False):
+class RunKeywords(Keywords, total=False):
     """Keyword arguments of `minimize` and `maximize`, described there and in `Settings`."""
 
     optimizer: Optimizer | None
@@ -64,7 +64,7 @@ def _run(
     executor: Executor | None = None,
     n_jobs: int = 1,
     show_progress_bar: bool = True,
-    **settings: Unpack[Settings],
+    **settings: Unpack[Keywords],
 ) -> Result:
     _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
@@ -214,7 +214,7 @@ def _check_arguments(
 
 def _check_some_succeeded(optimizer: Optimizer, num_failed: int) -> None:
     """Checks that not all initial points of a run have failed."""
-    enough = num_failed >= max(optimizer.method.num_initial, 1)
+    enough = num_failed >= max(optimizer.settings.num_initial, 1)
     if enough and not any(t.state == "complete" for t in optimizer.trials):
         raise RuntimeError(
             f"all {num_failed} initial points failed: no value is known. Check the objective; if "
@@ -227,7 +227,7 @@ def _check_continued(
     direction: Direction,
     space: SpaceLike | None,
     screening: Screening | None,
-    settings: Settings,
+    settings: Keywords,
 ) -> None:
     """Checks that nothing contradicts the space, direction and settings of an optimizer."""
     if not isinstance(optimizer, Optimizer):
@@ -237,7 +237,7 @@ def _check_continued(
     others = [] if screening is None else ["screening"]
     if space is not None and Space(space) != optimizer.space:
         others.append("space")
-    others += contradictions(optimizer.space, settings, optimizer.method)
+    others += optimizer.settings.contradicted(optimizer.space, settings)
     if others:
         raise ValueError(
             f"optimizer has settings of its own, and {', '.join(others)} differ from them: leave "
@@ -257,7 +257,7 @@ def minimize(
     objective: Callable[[Any], float],
     space: SpaceLike | None = None,
     n_trials: int = 100,
-    **settings: Unpack[RunSettings],
+    **settings: Unpack[RunKeywords],
 ) -> Result:
     """Minimizes a function of the parameters of a space.
 
@@ -323,7 +323,7 @@ def maximize(
     objective: Callable[[Any], float],
     space: SpaceLike | None = None,
     n_trials: int = 100,
-    **settings: Unpack[RunSettings],
+    **settings: Unpack[RunKeywords],
 ) -> Result:
     """Maximizes a function; arguments and result as in `minimize`.
 

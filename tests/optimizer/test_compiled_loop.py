@@ -9,9 +9,10 @@ import numpyro.distributions as dist
 import pytest
 from short_runs import given_graphs
 
-from structbo import Categorical, Integer, Optimizer, Settings, Space, minimize
+from structbo import Categorical, Integer, Optimizer, Space, minimize
 from structbo.data import padded_size
 from structbo.models import AdditiveGP, Residual, random_tree
+from structbo.optimizer import Keywords
 from structbo.optimizer.preparation import num_soon
 
 Compiled = Callable[[Callable[[], object]], list[str]]
@@ -26,13 +27,13 @@ NOISE = dist.LogNormal(-3.3, 1.0)
 """No other test's; a prior is no part of a search, so that other processes' programs are used."""
 
 
-def given(seed: int) -> Settings:
+def given(seed: int) -> Keywords:
     """Fresh but equal ones, but for the seed; their graphs differ from draw to draw."""
     model = AdditiveGP(noise=NOISE, residual=Residual(), categorical=SPACE.categorical)
     return {"model": model, "inference": given_graphs, "num_initial": NUM_INITIAL, "seed": seed}
 
 
-def sampled(seed: int) -> Settings:
+def sampled(seed: int) -> Keywords:
     """As a user has them, with a Markov chain and trees."""
     model = AdditiveGP(random_tree(), noise=NOISE, categorical=SPACE.categorical)
     return {"model": model, "criterion": "ucb", "num_initial": NUM_INITIAL, "seed": seed}
@@ -51,7 +52,7 @@ def objective(params: dict[str, Any]) -> float:
 class Steps:
     """Asks and tells, and says what was compiled meanwhile."""
 
-    def __init__(self, compiled: Compiled, settings: Settings) -> None:
+    def __init__(self, compiled: Compiled, settings: Keywords) -> None:
         self.optimizer = Optimizer(SPACE, **settings)
         self._compiled = compiled
 
@@ -72,7 +73,7 @@ class Steps:
 
 @pytest.mark.parametrize("settings", KINDS)
 def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
-    compiled: Compiled, settings: Callable[[int], Settings]
+    compiled: Compiled, settings: Callable[[int], Keywords]
 ):
     steps = Steps(compiled, settings(0))
     before = steps(NUM_INITIAL)
@@ -92,7 +93,7 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
 @pytest.mark.nightly
 @pytest.mark.parametrize("settings", KINDS)
 def test_an_optimizer_compiles_its_search_once_per_padded_size(
-    compiled: Compiled, settings: Callable[[int], Settings]
+    compiled: Compiled, settings: Callable[[int], Keywords]
 ):
     """What draws by a chain is compiled before the size is reached, and not when it is."""
     steps = Steps(compiled, settings(0))
@@ -110,7 +111,7 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
 def test_a_second_run_compiles_nothing(
     compiled: Compiled,
     capsys: pytest.CaptureFixture[str],
-    settings: Callable[[int], Settings],
+    settings: Callable[[int], Keywords],
 ):
     def run(seed: int) -> None:
         minimize(objective, SPACE, NUM_INITIAL + 3, **settings(seed))

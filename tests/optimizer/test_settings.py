@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import MISSING, FrozenInstanceError, fields
 from functools import partial
 from typing import Any, get_type_hints
 
@@ -17,8 +18,8 @@ from structbo.data import Data, Standardized
 from structbo.draws import Chain
 from structbo.models import AdditiveGP, main_effects
 from structbo.optimizer import Engine
-from structbo.optimizer.settings import DEFAULTS, Method
-from structbo.runs.minimization import RunSettings, _run
+from structbo.optimizer.settings import Keywords
+from structbo.runs.minimization import RunKeywords, _run
 
 SPACE = sb.Space({"a": (0.0, 1.0), "b": (0.0, 1.0)})
 PUBLIC = [sb.suggest, sb.Optimizer, sb.minimize, sb.maximize, Engine]
@@ -34,19 +35,30 @@ def keywords(function: Callable[..., Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("function", PUBLIC, ids=lambda function: function.__name__)
 def test_every_setting_is_seen_in_the_signature(function: Callable[..., Any]) -> None:
-    assert keywords(function).items() >= DEFAULTS.items()
+    defaults = {f.name: None if f.default is MISSING else f.default for f in fields(sb.Settings)}
+    assert keywords(function).items() >= defaults.items()
     kinds = {p.kind for p in inspect.signature(function).parameters.values()}
     assert inspect.Parameter.VAR_KEYWORD not in kinds
 
 
 def test_every_setting_is_described_once() -> None:
-    names = set(get_type_hints(sb.Settings))
-    assert names == set(DEFAULTS) == set(get_type_hints(Method))
-    assert set(get_type_hints(RunSettings)) == set(keywords(_run))
+    given, kept = get_type_hints(Keywords), get_type_hints(sb.Settings)
+    assert (names := set(kept)) == set(given)
+    for name, kind in kept.items():
+        is_same = given[name] == kind or given[name] in (str | kind, kind | None)
+        assert is_same, (name, kind, given[name])
+    assert set(get_type_hints(RunKeywords)) == set(keywords(_run))
     described = [line.split(":")[0].strip() for line in inspect.getdoc(sb.Settings).splitlines()]
     assert [described.count(name) for name in names] == [1] * len(names)
     text = inspect.getdoc(sb.minimize)
     assert all(f"\n    {name}: " in text for name in keywords(_run).keys() - names)
+
+
+def test_settings_have_instances_and_cannot_be_changed() -> None:
+    settings = sb.Optimizer(SPACE, criterion="ucb", seed=np.int64(3)).settings
+    assert settings.criterion == UCB() and settings.num_initial == 4 and type(settings.seed) is int
+    with pytest.raises(FrozenInstanceError):
+        settings.seed = 4  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
