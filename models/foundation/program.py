@@ -115,19 +115,20 @@ class Program(Generic[Parameters, Result]):
             for is_serial in (True, False)
         }
         self._called: dict[Kind, Callable[..., Result]] = {}
-        self._prepared: dict[Kind, tuple[Result, Future[None]]] = {}
+        self._results: dict[Kind, Result] = {}
+        self._pending: dict[Kind, Future[None]] = {}
         self._loaded: dict[Kind, Callable[..., Result]] = {}
 
     def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         kind = self._kind(args, kwargs)
         if (called := self._called.get(kind)) is not None:
             return called(*args, **kwargs)
-        if kind not in self._prepared and self._file(kind) is not None:
+        if kind not in self._pending and self._file(kind) is not None:
             self.prepare(*args, **kwargs)
-        if (prepared := self._prepared.get(kind)) is not None:
-            wait([prepared[1]])
+        if (pending := self._pending.get(kind)) is not None:
+            wait([pending])
         with _tracing:
-            self._prepared.pop(kind, None)
+            self._pending.pop(kind, None)
             runs = self._loaded.get(kind, self._jitted[kind.is_serial])
             result = runs(*args, **kwargs)
             self._called[kind] = runs
@@ -144,22 +145,23 @@ class Program(Generic[Parameters, Result]):
             keys the shapes alone.
         """
         kind = self._kind(args, kwargs)
+        if kind not in self._results:
+            self._results[kind] = self._begun(kind, args, kwargs)
+        return self._results[kind]
+
+    def _begun(self, kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:
+        """Zeros in the shapes of the result, after it began to compile what has never run."""
         if kind in self._called:
             return _zeros(self.shapes(*args, **kwargs))
-        prepared = self._prepared.get(kind)
-        if prepared is None:
-            file = self._file(kind)
-            kept = None if file is None else KeptProgram.read(file)
-            if kept is not None:
-                loading = _background().submit(self._load, kind, kept, is_double())
-                prepared = _zeros(kept.result), loading
-            else:
-                with _tracing:
-                    lowered = self._jitted[kind.is_serial].lower(*args, **kwargs)
-                compilation = _background().submit(_compile, lowered, is_double(), file)
-                prepared = _zeros(lowered.out_info), compilation
-            self._prepared[kind] = prepared
-        return prepared[0]
+        file = self._file(kind)
+        kept = None if file is None else KeptProgram.read(file)
+        if kept is not None:
+            self._pending[kind] = _background().submit(self._load, kind, kept, is_double())
+            return _zeros(kept.result)
+        with _tracing:
+            lowered = self._jitted[kind.is_serial].lower(*args, **kwargs)
+        self._pending[kind] = _background().submit(_compile, lowered, is_double(), file)
+        return _zeros(lowered.out_info)
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
         leaves, tree = jax.tree.flatten((args, kwargs))

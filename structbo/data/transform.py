@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from structbo.data.warping import NO_WARPING, Warping
 from structbo.models.foundation.arrays import FloatArray
-from structbo.models.foundation.precision import double_precision
 
 
 class Transform(NamedTuple):
@@ -44,12 +43,12 @@ class Transform(NamedTuple):
 
     def __call__(self, values: ArrayLike) -> FloatArray:
         """The values of the model, of the same shape."""
-        with double_precision():
+        with np.errstate(all="ignore"):
             return np.asarray(self.warping(self.standardized(values)))
 
     def inverse(self, of_model: ArrayLike) -> FloatArray:
         """The values of the objective, of the same shape."""
-        with double_precision():
+        with np.errstate(all="ignore"):
             standardized = np.asarray(self.warping.inverse(np.asarray(of_model, float)))
         return self.sign * (self.location + self.scale * standardized)
 
@@ -60,8 +59,7 @@ class Transform(NamedTuple):
             sem: standard errors of the objective, shape (n,).
             values: of the objective, shape (n,).
         """
-        with double_precision():
-            slopes = np.exp(np.asarray(self.warping.log_slope(self.standardized(values))))
+        slopes = np.exp(np.asarray(self.warping.log_slope(self.standardized(values))))
         return sem / self.scale * slopes
 
 

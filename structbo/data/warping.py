@@ -1,8 +1,9 @@
 """A power transform of values, which draws the bad ones together; traceable by JAX."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -16,6 +17,8 @@ class Warping(NamedTuple):
     nothing; a larger one draws the bad values together and spreads the good ones. Below the worst
     value that was observed, the transform continues as its tangent: every number is the transform
     of a value, and means of normal predictions exist on the scale of values.
+
+    Arrays of NumPy are transformed by NumPy, which compiles nothing; all others by JAX.
 
     Args:
         power: a scalar.
@@ -53,8 +56,9 @@ class Warping(NamedTuple):
 
     def __call__(self, values: ArrayLike) -> Array:
         """The transformed values, of the same shape."""
-        inside = jnp.maximum(jnp.asarray(values), self.worst)
-        outside = jnp.asarray(values) - inside
+        xp = _namespace(values)
+        inside = xp.maximum(xp.asarray(values), self.worst)
+        outside = xp.asarray(values) - inside
         raised = _yeo_johnson(inside, self.power) + outside * _slope(inside, self.power)
         return (raised - self.location) / self.scale
 
@@ -66,15 +70,17 @@ class Warping(NamedTuple):
             >>> [float(warping.inverse(warping(value)).round(6)) for value in (-1.5, -4.0)]
             [-1.5, -4.0]
         """
-        raised = self.location + self.scale * jnp.asarray(warped)
-        inside = jnp.maximum(raised, _yeo_johnson(jnp.asarray(self.worst), self.power))
-        tangent = (raised - inside) / _slope(jnp.asarray(self.worst), self.power)
-        return _unraised(inside, self.power) + jnp.where(raised < inside, tangent, 0.0)
+        xp = _namespace(warped)
+        raised, worst = self.location + self.scale * xp.asarray(warped), xp.asarray(self.worst)
+        inside = xp.maximum(raised, _yeo_johnson(worst, self.power))
+        tangent = (raised - inside) / _slope(worst, self.power)
+        return _unraised(inside, self.power) + xp.where(raised < inside, tangent, 0.0)
 
     def log_slope(self, values: ArrayLike) -> Array:
         """The logarithm of the derivative at values, of the same shape."""
-        inside = jnp.maximum(jnp.asarray(values), self.worst)
-        return jnp.log(_slope(inside, self.power)) - jnp.log(self.scale)
+        xp = _namespace(values)
+        inside = xp.maximum(xp.asarray(values), self.worst)
+        return xp.log(_slope(inside, self.power)) - xp.log(self.scale)
 
     def data(self, data: Data) -> Data:
         """The data with transformed values; variances of single ones change with the slope."""
@@ -89,27 +95,33 @@ NO_WARPING = Warping(1.0, 0.0, 1.0)
 """Leaves values as they are."""
 
 
-def _yeo_johnson(y: Array, power: ArrayLike) -> Array:
-    exponent = _exponent(y, power)
-    is_log, log = exponent == 0.0, jnp.log1p(jnp.abs(y))
-    raised = jnp.expm1(exponent * log) / jnp.where(is_log, 1.0, exponent)
-    return jnp.sign(y) * jnp.where(is_log, log, raised)
+def _namespace(values: ArrayLike) -> Any:
+    """The module with the functions for an array: NumPy for its own, else JAX's."""
+    return np if isinstance(values, np.ndarray | np.generic) else jnp
 
 
-def _unraised(raised: Array, power: ArrayLike) -> Array:
+def _yeo_johnson(y: Any, power: ArrayLike) -> Any:
+    xp, exponent = _namespace(y), _exponent(y, power)
+    is_log, log = exponent == 0.0, xp.log1p(xp.abs(y))
+    raised = xp.expm1(exponent * log) / xp.where(is_log, 1.0, exponent)
+    return xp.sign(y) * xp.where(is_log, log, raised)
+
+
+def _unraised(raised: Any, power: ArrayLike) -> Any:
     """The inverse of `_yeo_johnson`; minus infinity for what no value becomes."""
-    exponent = _exponent(raised, power)
+    xp, exponent = _namespace(raised), _exponent(raised, power)
     is_log = exponent == 0.0
-    raised_log = jnp.log1p(jnp.maximum(exponent * jnp.abs(raised), -1.0))
-    log = jnp.where(is_log, jnp.abs(raised), raised_log / jnp.where(is_log, 1.0, exponent))
-    return jnp.sign(raised) * jnp.expm1(log)
+    raised_log = xp.log1p(xp.maximum(exponent * xp.abs(raised), -1.0))
+    log = xp.where(is_log, xp.abs(raised), raised_log / xp.where(is_log, 1.0, exponent))
+    return xp.sign(raised) * xp.expm1(log)
 
 
-def _slope(y: Array, power: ArrayLike) -> Array:
+def _slope(y: Any, power: ArrayLike) -> Any:
     """The derivative of `_yeo_johnson`."""
-    return (1.0 + jnp.abs(y)) ** ((power - 1.0) * jnp.sign(y))
+    xp = _namespace(y)
+    return (1.0 + xp.abs(y)) ** ((power - 1.0) * xp.sign(y))
 
 
-def _exponent(y: Array, power: ArrayLike) -> Array:
+def _exponent(y: Any, power: ArrayLike) -> Any:
     """The exponent of one plus the size of a value, which depends on the value's sign."""
-    return jnp.where(y < 0.0, 2.0 - power, power)
+    return _namespace(y).where(y < 0.0, 2.0 - power, power)

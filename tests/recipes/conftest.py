@@ -4,6 +4,8 @@ Instead of maxima of an acquisition there are random points, and instead of Hami
 draws from the prior; chains over finite sets run.
 """
 
+from typing import Any, NamedTuple
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +19,15 @@ from structbo.draws import BestDraw, Chain, Fitted, chain
 from structbo.models import FiniteUniform
 
 
+class Unconditioned(NamedTuple):
+    """What posteriors are made of."""
+
+    model: Any
+    draws: Any
+    data: Data
+    num_inducing: None = None
+
+
 def unwarped(state: jax.Array, data: Data) -> tuple[Data, Warping]:
     return data, NO_WARPING
 
@@ -28,7 +39,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     compiled = chain.compiled_sampler
 
     def search(situation, num_points, key, criterion, strategy, maximizer):
-        model, draws, data = situation.model, situation.draws, situation.data
+        model, draws, data, _ = situation.posteriors
         noted.append(Call(model, draws, data, criterion, strategy))
         seeds = jax.random.split(key, num_points)
         return [np.asarray(jax.random.uniform(k, (4, data.x.shape[1]))) for k in seeds], None
@@ -57,6 +68,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
     monkeypatch.setattr(chain, "compiled_sampler", sampler)
     monkeypatch.setattr("structbo.optimizer.engine.programs", lambda *_, **__: iter(()))
+    monkeypatch.setattr("structbo.optimizer.engine.Posteriors.of", Unconditioned)
     monkeypatch.setattr("structbo.optimizer.engine.propose", search)
     return noted
 
