@@ -47,13 +47,19 @@ SUGGESTION = """
 import json, logging, sys
 import numpy as np
 import structbo as sb
+from structbo.models.foundation.program import Program
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(message)s")
 logging.getLogger("structbo.models.foundation.kept_programs").setLevel(logging.DEBUG)
 sb.keep_programs(sys.argv[1])
 x = np.random.default_rng(0).random((7, 2))
-points = sb.suggest(sb.Space.box([[0, 1]] * 2), x, np.sin(5 * x[:, 0] * x[:, 1]), seed=0)
-print(json.dumps(points.tolist()))
+space, y = sb.Space.box([[0, 1]] * 2), np.sin(5 * x[:, 0] * x[:, 1])
+points = sb.suggest(space, x, y, seed=0)
+
+traced, shapes = [], Program.shapes
+Program.shapes = lambda self, *args: traced.append(self) or shapes(self, *args)
+sb.suggest(space, x, y, seed=1)
+print(json.dumps([points.tolist(), len(traced)]))
 """
 FACTOR = """
 import json, sys
@@ -118,6 +124,7 @@ def test_the_second_process_suggests_the_same_and_traces_no_program(tmp_path: Pa
     *said, again = output_of_a_process(SUGGESTION, tmp_path / "programs")
     assert len(said) == len(kept) > 4 and all("is taken from" in line for line in said)
     assert again == points and own_programs(tmp_path) == kept
+    assert json.loads(again)[1] == 0, "a second suggestion traces nothing"
 
 
 @pytest.fixture
