@@ -31,6 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import pytest
+import shape_checks  # noqa: F401  # it wraps what is imported after it
 from short_runs import BOX, MANY
 
 from structbo import Optimizer

@@ -14,14 +14,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key
 
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.stationary import Stationary
 
 CATEGORICAL_BANDWIDTH = 1e4
 """Spread of the frequencies that make different levels of a category independent."""
 
 
-def total(matrix: Array) -> Array:
+def total(matrix: Float[Array, "n m"]) -> Float[Array, ""]:
     """Sum of a matrix as a product with ones: a compiled sum of an expression is not vectorized."""
     return (matrix @ jnp.ones(matrix.shape[1])).sum()
 
@@ -31,13 +33,17 @@ class Distances:
 
     Args:
         categorical: indices of the categorical dimensions.
-        x: points of the unit cube, shape (n, D).
-        other: points of the unit cube, shape (m, D).
-        lengthscale: one per dimension, in units of the cube's edge, shape (D,).
+        x: points of the unit cube.
+        other: points of the unit cube.
+        lengthscale: one per dimension, in units of the cube's edge.
     """
 
     def __init__(
-        self, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
+        self,
+        categorical: tuple[int, ...],
+        x: Float[AnyArray, "n D"],
+        other: Float[AnyArray, "m D"],
+        lengthscale: Float[AnyArray, " D"],
     ) -> None:
         # A compiled loop that reads the same row of one array twice is not vectorized, and five
         # times slower. Where the two sets of points are the same, the sign keeps them apart.
@@ -45,8 +51,10 @@ class Distances:
         self._scale = 1.0 / lengthscale
         self._is_categorical = np.isin(np.arange(len(lengthscale)), categorical)
 
-    def __call__(self, dim: Array | EllipsisType = ...) -> tuple[Array, Array]:
-        """Scaled distances and their derivatives by ``x``: (n, m), or (D, n, m) for all."""
+    def __call__(
+        self, dim: Int[Array, ""] | EllipsisType = ...
+    ) -> tuple[Float[Array, "*D n m"], Float[Array, "*D n m"]]:
+        """Scaled distances of one dimension, or of all, and their derivatives by ``x``."""
         gap = self._left[dim][..., :, None] + self._right[dim][..., None, :]
         distance, slope = jnp.abs(gap), jnp.sign(gap)
         if self._is_categorical.any():
@@ -56,40 +64,44 @@ class Distances:
         scale = self._scale[dim][..., None, None]
         return distance * scale, slope * scale
 
-    def by_points(self, kernel: Stationary, dim: Array, by_log: Array) -> tuple[Array, Array]:
+    def by_points(
+        self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
+    ) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
         """From derivatives by the log correlations of a dimension to those by its coordinates.
 
         Args:
             kernel: the correlation function.
             dim: the dimension.
-            by_log: derivatives by its log correlations, shape (n, m).
+            by_log: derivatives by its log correlations.
 
         Returns:
-            Derivatives by the coordinates of ``x`` (n,) and of ``other`` (m,).
+            Derivatives by the coordinates of ``x`` and of ``other``.
         """
         r, slope = self(dim)
         by_point = by_log * kernel.log_slope(r) * slope
         n, m = by_point.shape
         return by_point @ jnp.ones(m), -jnp.ones(n) @ by_point
 
-    def by_lengthscale(self, kernel: Stationary, dim: Array, by_log: Array) -> Array:
+    def by_lengthscale(
+        self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
+    ) -> Float[Array, ""]:
         """The same as `by_points`, for the derivative by the lengthscale of the dimension."""
         r = self(dim)[0]
         return -total(by_log * kernel.log_slope(r) * r) * self._scale[dim]
 
     def pull_back(
-        self, kernel: Stationary, by_log: Callable[[Array], Array]
-    ) -> tuple[Array, Array, Array]:
+        self, kernel: Stationary, by_log: Callable[[Int[Array, ""]], Float[Array, "n m"]]
+    ) -> tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]:
         """From derivatives by log correlations to those by points and lengthscales.
 
         Dimensions are visited one at a time, in buffers that stay in cache.
 
         Args:
             kernel: the correlation function.
-            by_log: maps a dimension to the derivatives by its log correlations, shape (n, m).
+            by_log: maps a dimension to the derivatives by its log correlations.
 
         Returns:
-            Derivatives by ``x`` (n, D), by ``other`` (m, D) and by the lengthscales (D,).
+            Derivatives by ``x``, by ``other`` and by the lengthscales.
         """
 
         def step(_: None, dim: Array) -> tuple[None, tuple[Array, Array, Array]]:
@@ -104,19 +116,20 @@ class Distances:
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def correlation_factors(
-    kernel: Stationary, categorical: tuple[int, ...], x: Array, other: Array, lengthscale: Array
-) -> Array:
+    kernel: Stationary,
+    categorical: tuple[int, ...],
+    x: Float[AnyArray, "n D"],
+    other: Float[AnyArray, "m D"],
+    lengthscale: Float[AnyArray, " D"],
+) -> Float[Array, "D n m"]:
     """Correlations of two sets of points, one matrix per dimension.
 
     Args:
         kernel: the correlation function.
         categorical: indices of the categorical dimensions.
-        x: points of the unit cube, shape (n, D).
-        other: points of the unit cube, shape (m, D).
-        lengthscale: one per dimension, in units of the cube's edge, shape (D,).
-
-    Returns:
-        Shape (D, n, m).
+        x: points of the unit cube.
+        other: points of the unit cube.
+        lengthscale: one per dimension, in units of the cube's edge.
     """
     return kernel.at_distance(Distances(categorical, x, other, lengthscale)()[0])
 
@@ -145,11 +158,11 @@ correlation_factors.defvjp(_factors_forward, _factors_backward)
 
 def spectral_frequencies(
     kernel: Stationary,
-    key: Array,
+    key: Key[Array, ""],
     num_features: int,
-    lengthscale: Array,
+    lengthscale: Float[AnyArray, " D"],
     categorical: tuple[int, ...] = (),
-) -> Array:
+) -> Float[Array, "{num_features} D"]:
     """Frequencies whose random cosines have the product kernel as covariance.
 
     A categorical factor is a constant ``c`` plus ``1 - c`` times the identity of levels, so its
@@ -158,12 +171,9 @@ def spectral_frequencies(
     Args:
         kernel: the correlation function.
         key: a JAX random key.
-        num_features: how many frequency vectors to draw, F.
-        lengthscale: one per dimension, shape (D,).
+        num_features: how many frequency vectors to draw.
+        lengthscale: one per dimension.
         categorical: indices of the categorical dimensions.
-
-    Returns:
-        Shape (F, D).
 
     References:
         Rahimi and Recht 2007, "Random features for large-scale kernel machines".
@@ -174,7 +184,7 @@ def spectral_frequencies(
     if categorical:
         is_categorical = np.isin(np.arange(shape[1]), categorical)
         wide = CATEGORICAL_BANDWIDTH * jax.random.normal(key_wide, shape)
-        same = kernel.at_distance(1.0 / lengthscale)
+        same = kernel.at_distance(1.0 / jnp.asarray(lengthscale))
         exchangeable = jnp.where(jax.random.uniform(key_atom, shape) < same, 0.0, wide)
         frequencies = jnp.where(is_categorical, exchangeable, frequencies)
     return frequencies

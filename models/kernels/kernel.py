@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.linalg import solve_triangular
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.models.foundation.values import Value
 
@@ -43,31 +44,32 @@ class Kernel(Value, ABC):
         return ()
 
     @abstractmethod
-    def correlation(self, x: Array, other: Array, lengthscale: Array, parameters: Any, /) -> Array:
+    def correlation(
+        self,
+        x: Float[Array, ""],
+        other: Float[Array, ""],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, ""]:
         """The correlation of the function's values at two coordinates.
 
         It must be positive semi-definite, one where the coordinates are equal, and differentiable
         by all arguments.
 
         Args:
-            x: a coordinate of the unit interval, a scalar.
+            x: a coordinate of the unit interval.
             other: another.
-            lengthscale: of this dimension, in units of the cube's edge, a scalar.
+            lengthscale: of this dimension, in units of the cube's edge.
             parameters: what `parameters` returned, for this dimension.
-
-        Returns:
-            A scalar.
         """
 
-    def nodes(self, lengthscale: Array, parameters: Any, /) -> Array:
+    def nodes(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, " B"]:
         """Coordinates at which functions are drawn; their values nearly determine a function.
 
         Args:
-            lengthscale: of this dimension, a scalar.
+            lengthscale: of this dimension.
             parameters: what `parameters` returned, for this dimension.
-
-        Returns:
-            Shape (B,).
         """
         return jnp.linspace(0.0, 1.0, NUM_NODES)
 
@@ -87,61 +89,55 @@ class KernelGroup:
     dims: tuple[int, ...]
     parameters: Any
 
-    def correlations(self, x: Array, other: Array, lengthscale: Array) -> Array:
-        """Correlations of two sets of points in each of the E dimensions.
-
-        Args:
-            x: points, shape (n, D).
-            other: points, shape (m, D).
-            lengthscale: shape (D,).
-
-        Returns:
-            Shape (E, n, m).
-        """
+    def correlations(
+        self, x: Float[Array, "n D"], other: Float[Array, "m D"], lengthscale: Float[Array, " D"]
+    ) -> Float[Array, "E n m"]:
+        """Correlations of two sets of points in each of the E dimensions."""
         dims = jnp.array(self.dims)
         columns = x.T[dims], other.T[dims], lengthscale[dims], self.parameters
         return jax.vmap(self._gram)(*columns)
 
-    def product(self, x: Array, other: Array, lengthscale: Array, members: Array) -> Array:
-        """Product of the correlations over those of the dimensions that are members.
+    def product(
+        self,
+        x: Float[Array, "n D"],
+        other: Float[Array, "m D"],
+        lengthscale: Float[Array, " D"],
+        members: Bool[Array, " D"],
+    ) -> Float[Array, "n m"]:
+        """Product of the correlations over those of the dimensions that are members."""
 
-        Args:
-            x: points, shape (n, D).
-            other: points, shape (m, D).
-            lengthscale: shape (D,).
-            members: bool, shape (D,).
-
-        Returns:
-            Shape (n, m).
-        """
-
-        def gram(dim: Array, parameters: Any) -> Array:
+        def gram(dim: Int[Array, ""], parameters: Any) -> Float[Array, "n m"]:
             return self._gram(x[:, dim], other[:, dim], lengthscale[dim], parameters)
 
         return self._product(gram, self.parameters, members, (len(x), len(other)))
 
-    def draw(self, key: Array, num_functions: int, lengthscale: Array) -> Array:
-        """Draws functions of each of the E dimensions: their weights, shape (E, B, F)."""
+    def draw(
+        self, key: Key[Array, ""], num_functions: int, lengthscale: Float[Array, " D"]
+    ) -> Float[Array, "E B F"]:
+        """Draws F functions of each of the E dimensions: their weights."""
         nodes = jax.vmap(self.kernel.nodes)(lengthscale[jnp.array(self.dims)], self.parameters)
         return jax.random.normal(key, (*nodes.shape, num_functions))
 
-    def functions(self, drawn: Array, x: Array, lengthscale: Array, members: Array) -> Array:
+    def functions(
+        self,
+        drawn: Float[Array, "E B F"],
+        x: Float[Array, "n D"],
+        lengthscale: Float[Array, " D"],
+        members: Bool[Array, " D"],
+    ) -> Float[Array, "n F"]:
         """Products, over the members, of the functions that were drawn.
 
         Their covariance is the product of the correlations. A function is determined by its values
         at the nodes: what is left out is its variance given these.
 
         Args:
-            drawn: weights of F functions of each dimension, shape (E, B, F).
-            x: points, shape (n, D).
-            lengthscale: shape (D,), that of the draw or another.
-            members: bool, shape (D,).
-
-        Returns:
-            Shape (n, F).
+            drawn: weights of F functions of each dimension.
+            x: points.
+            lengthscale: that of the draw or another.
+            members: which dimensions count.
         """
 
-        def of_dim(dim: Array, item: tuple[Array, Any]) -> Array:
+        def of_dim(dim: Int[Array, ""], item: tuple[Array, Any]) -> Float[Array, "n F"]:
             weights, parameters = item
             scale = lengthscale[dim]
             nodes = self.kernel.nodes(scale, parameters)
@@ -153,21 +149,27 @@ class KernelGroup:
         shape = (len(x), drawn.shape[2])
         return self._product(of_dim, (drawn, self.parameters), members, shape)
 
-    def _gram(self, x: Array, other: Array, lengthscale: Array, parameters: Any) -> Array:
-        """Correlations of coordinates (n,) and (m,) of one dimension, shape (n, m)."""
+    def _gram(
+        self,
+        x: Float[Array, " n"],
+        other: Float[Array, " m"],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+    ) -> Float[Array, "n m"]:
+        """Correlations of coordinates of one dimension."""
 
-        def one(a: Array, b: Array) -> Array:
+        def one(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
             return jnp.asarray(self.kernel.correlation(a, b, lengthscale, parameters))
 
         return jax.vmap(lambda a: jax.vmap(lambda b: one(a, b))(other))(x)
 
     def _product(
         self,
-        of_dim: Callable[[Array, Any], Array],
+        of_dim: Callable[[Int[Array, ""], Any], Float[Array, "n F"]],
         items: Any,
-        members: Array,
+        members: Bool[Array, " D"],
         shape: tuple[int, int],
-    ) -> Array:
+    ) -> Float[Array, "n F"]:
         """Product over the members of what is computed for each of the dimensions."""
 
         def step(product: Array, item: tuple[Array, Any]) -> tuple[Array, None]:

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
+from jaxtyping import Float
 
 from structbo.models.foundation.arguments import check_positive, checked_count
 from structbo.models.kernels.kernel import Kernel
@@ -50,15 +51,24 @@ class LevelCorrelations(Kernel):
         checked_count("num_levels", self.num_levels, least=2)
         check_positive("concentration", self.concentration)
 
-    def parameters(self, num_dims: int) -> Array:
+    def parameters(self, num_dims: int) -> Float[Array, "{num_dims} L L"]:
         prior = dist.LKJCholesky(self.num_levels, self.concentration)
         site = self.site or f"level_correlations_{self.num_levels}"
         return numpyro.sample(site, prior.expand([num_dims]).to_event(1))
 
-    def correlation(self, x: Array, other: Array, lengthscale: Array, cholesky: Array, /) -> Array:
+    def correlation(
+        self,
+        x: Float[Array, ""],
+        other: Float[Array, ""],
+        lengthscale: Float[Array, ""],
+        cholesky: Float[Array, "L L"],
+        /,
+    ) -> Float[Array, ""]:
         common = jnp.exp(-0.5 / lengthscale**2)
         a, b = (jnp.rint(v * (self.num_levels - 1)).astype(int) for v in (x, other))
         return common + (1.0 - common) * jnp.where(a == b, 1.0, cholesky[a] @ cholesky[b])
 
-    def nodes(self, lengthscale: Array, cholesky: Array, /) -> Array:
+    def nodes(
+        self, lengthscale: Float[Array, ""], cholesky: Float[Array, "L L"], /
+    ) -> Float[Array, " L"]:
         return jnp.linspace(0.0, 1.0, self.num_levels)

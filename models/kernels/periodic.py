@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
 from jax import Array
+from jaxtyping import Float
 
 from structbo.models.kernels.kernel import NUM_NODES, Kernel
 
@@ -26,19 +27,28 @@ class Periodic(Kernel):
 
     Example:
         >>> kernel = Periodic()
-        >>> round(float(kernel.correlation(jnp.array(0.1), jnp.array(0.6), 0.5, 0.25)), 4)
+        >>> round(float(kernel.correlation(*map(jnp.array, (0.1, 0.6, 0.5, 0.25)))), 4)
         1.0
     """
 
     period: dist.Distribution = dist.LogNormal(-1.0, 0.5)
     site: str = "period"
 
-    def parameters(self, num_dims: int) -> Array:
+    def parameters(self, num_dims: int) -> Float[Array, " {num_dims}"]:
         return numpyro.sample(self.site, self.period.expand([num_dims]).to_event(1))
 
-    def correlation(self, x: Array, other: Array, lengthscale: Array, period: Array, /) -> Array:
+    def correlation(
+        self,
+        x: Float[Array, ""],
+        other: Float[Array, ""],
+        lengthscale: Float[Array, ""],
+        period: Float[Array, ""],
+        /,
+    ) -> Float[Array, ""]:
         chord = jnp.sin(jnp.pi * (x - other) / period) / lengthscale
         return jnp.exp(-2.0 * chord * chord)
 
-    def nodes(self, lengthscale: Array, period: Array, /) -> Array:
+    def nodes(
+        self, lengthscale: Float[Array, ""], period: Float[Array, ""], /
+    ) -> Float[Array, " B"]:
         return period * jnp.arange(NUM_NODES) / NUM_NODES

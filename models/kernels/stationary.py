@@ -8,8 +8,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.models.kernels.kernel import Kernel
+
+Elementwise = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
 
 @dataclass(frozen=True)
@@ -21,32 +24,39 @@ class Stationary(Kernel):
 
     Args:
         name: what to print.
-        amplitude: maps scaled distances ``r >= 0`` to positive numbers, elementwise; one at zero.
-        decay: maps scaled distances to non-negative numbers, elementwise; zero at zero.
+        amplitude: maps scaled distances ``r >= 0`` to positive numbers; one at zero.
+        decay: maps scaled distances to non-negative numbers; zero at zero.
         frequencies: ``frequencies(key, shape)`` draws from the spectral density of the correlation.
 
     Example:
-        >>> round(float(squared_exponential.at_distance(1.0)), 4)
+        >>> round(float(squared_exponential.at_distance(jnp.array(1.0))), 4)
         0.6065
     """
 
     name: str
-    amplitude: Callable[[Array], Array]
-    decay: Callable[[Array], Array]
-    frequencies: Callable[[Array, tuple[int, ...]], Array]
+    amplitude: Elementwise
+    decay: Elementwise
+    frequencies: Callable[[Key[Array, ""], tuple[int, ...]], Float[Array, "*shape"]]
 
     def __repr__(self) -> str:
         return self.name
 
-    def correlation(self, x: Array, other: Array, lengthscale: Array, parameters: Any, /) -> Array:
+    def correlation(
+        self,
+        x: Float[Array, ""],
+        other: Float[Array, ""],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, ""]:
         return self.at_distance(jnp.abs(x - other) / lengthscale)
 
-    def at_distance(self, r: Array) -> Array:
-        """Correlation at scaled distances, elementwise."""
+    def at_distance(self, r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """Correlation at scaled distances."""
         return self.amplitude(r) * jnp.exp(-self.decay(r))
 
-    def log_slope(self, r: Array) -> Array:
-        """Derivative of the log correlation by the scaled distance, elementwise."""
+    def log_slope(self, r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+        """Derivative of the log correlation by the scaled distance."""
         amplitude, by_amplitude = jax.jvp(self.amplitude, (r,), (jnp.ones_like(r),))
         return by_amplitude / amplitude - jax.jvp(self.decay, (r,), (jnp.ones_like(r),))[1]
 
@@ -54,31 +64,31 @@ class Stationary(Kernel):
 SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 
 
-def _half_square(r: Array) -> Array:
+def _half_square(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return 0.5 * r * r
 
 
-def _times_sqrt_3(r: Array) -> Array:
+def _times_sqrt_3(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return SQRT_3 * r
 
 
-def _times_sqrt_5(r: Array) -> Array:
+def _times_sqrt_5(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return SQRT_5 * r
 
 
-def _linear(r: Array) -> Array:
+def _linear(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return 1.0 + SQRT_3 * r
 
 
-def _quadratic(r: Array) -> Array:
+def _quadratic(r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return 1.0 + SQRT_5 * r + (5.0 / 3.0) * r * r
 
 
-def _t3(key: Array, shape: tuple[int, ...]) -> Array:
+def _t3(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "*shape"]:
     return jax.random.t(key, 3.0, shape)
 
 
-def _t5(key: Array, shape: tuple[int, ...]) -> Array:
+def _t5(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "*shape"]:
     return jax.random.t(key, 5.0, shape)
 
 
