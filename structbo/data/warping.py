@@ -18,7 +18,7 @@ class Warping(NamedTuple):
     value that was observed, the transform continues as its tangent: every number is the transform
     of a value, and means of normal predictions exist on the scale of values.
 
-    Arrays of NumPy are transformed by NumPy, which compiles nothing; all others by JAX.
+    Numbers and arrays of NumPy are transformed by NumPy, which compiles nothing.
 
     Args:
         power: a scalar.
@@ -56,7 +56,7 @@ class Warping(NamedTuple):
 
     def __call__(self, values: ArrayLike) -> Array:
         """The transformed values, of the same shape."""
-        xp = _namespace(values)
+        xp = _namespace(values, *self)
         inside = xp.maximum(xp.asarray(values), self.worst)
         outside = xp.asarray(values) - inside
         raised = _yeo_johnson(inside, self.power) + outside * _slope(inside, self.power)
@@ -70,7 +70,7 @@ class Warping(NamedTuple):
             >>> [float(warping.inverse(warping(value)).round(6)) for value in (-1.5, -4.0)]
             [-1.5, -4.0]
         """
-        xp = _namespace(warped)
+        xp = _namespace(warped, *self)
         raised, worst = self.location + self.scale * xp.asarray(warped), xp.asarray(self.worst)
         inside = xp.maximum(raised, _yeo_johnson(worst, self.power))
         tangent = (raised - inside) / _slope(worst, self.power)
@@ -78,7 +78,7 @@ class Warping(NamedTuple):
 
     def log_slope(self, values: ArrayLike) -> Array:
         """The logarithm of the derivative at values, of the same shape."""
-        xp = _namespace(values)
+        xp = _namespace(values, *self)
         inside = xp.maximum(xp.asarray(values), self.worst)
         return xp.log(_slope(inside, self.power)) - xp.log(self.scale)
 
@@ -95,13 +95,13 @@ NO_WARPING = Warping(1.0, 0.0, 1.0)
 """Leaves values as they are."""
 
 
-def _namespace(values: ArrayLike) -> Any:
-    """The module with the functions for an array: NumPy for its own, else JAX's."""
-    return np if isinstance(values, np.ndarray | np.generic) else jnp
+def _namespace(*arrays: ArrayLike) -> Any:
+    """The module whose functions take the arrays: JAX's if one of them is its own, else NumPy."""
+    return jnp if any(isinstance(array, Array) for array in arrays) else np
 
 
 def _yeo_johnson(y: Any, power: ArrayLike) -> Any:
-    xp, exponent = _namespace(y), _exponent(y, power)
+    xp, exponent = _namespace(y, power), _exponent(y, power)
     is_log, log = exponent == 0.0, xp.log1p(xp.abs(y))
     raised = xp.expm1(exponent * log) / xp.where(is_log, 1.0, exponent)
     return xp.sign(y) * xp.where(is_log, log, raised)
@@ -109,7 +109,7 @@ def _yeo_johnson(y: Any, power: ArrayLike) -> Any:
 
 def _unraised(raised: Any, power: ArrayLike) -> Any:
     """The inverse of `_yeo_johnson`; minus infinity for what no value becomes."""
-    xp, exponent = _namespace(raised), _exponent(raised, power)
+    xp, exponent = _namespace(raised, power), _exponent(raised, power)
     is_log = exponent == 0.0
     raised_log = xp.log1p(xp.maximum(exponent * xp.abs(raised), -1.0))
     log = xp.where(is_log, xp.abs(raised), raised_log / xp.where(is_log, 1.0, exponent))
@@ -118,10 +118,10 @@ def _unraised(raised: Any, power: ArrayLike) -> Any:
 
 def _slope(y: Any, power: ArrayLike) -> Any:
     """The derivative of `_yeo_johnson`."""
-    xp = _namespace(y)
+    xp = _namespace(y, power)
     return (1.0 + xp.abs(y)) ** ((power - 1.0) * xp.sign(y))
 
 
 def _exponent(y: Any, power: ArrayLike) -> Any:
     """The exponent of one plus the size of a value, which depends on the value's sign."""
-    return _namespace(y).where(y < 0.0, 2.0 - power, power)
+    return _namespace(y, power).where(y < 0.0, 2.0 - power, power)

@@ -63,14 +63,14 @@ class Engine:
     @shows(KEYWORDS)
     def __init__(self, space: Space, **settings: Unpack[Keywords]) -> None:
         self.space = space
-        self.settings = Settings.of(space, **settings)
+        self.method = Settings.of(space, **settings)
         self._acquisition: Acquisition | None = None
         self._conditions: BoolArray | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self._sizes = Ahead()
-        model, seed, inference = self.settings.model, self.settings.seed, self.settings.inference
+        model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
-            Chain(model, num_draws(space.num_dims), seed, self.settings.sampler)
+            Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
             if inference is None
             else inference(model, seed)
         )
@@ -118,7 +118,7 @@ class Engine:
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self._sizes:
             self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
-        settings = self.settings
+        settings = self.method
         with double_precision():
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
             draws = self._source.advance(data)
@@ -179,7 +179,7 @@ class Engine:
         standardized = Standardized.of(y)
         known_noise = None if sem is None else (sem / standardized.scale) ** 2
         data = Data.padded(x, standardized.values, known_noise)
-        if not self.settings.warp or chain is None:
+        if not self.method.warp or chain is None:
             return data, standardized, NO_WARPING
         data, warping = chain.warped(data)
         return data, standardized, warping
@@ -223,7 +223,7 @@ class Engine:
         if self.chain is not None:
             with double_precision():
                 steps = programs(
-                    self.settings,
+                    self.method,
                     self.chain,
                     self._levels,
                     x,
@@ -267,7 +267,7 @@ class Engine:
         Raises:
             ValueError: if the criterion is not expected improvement.
         """
-        criterion = self.settings.criterion
+        criterion = self.method.criterion
         if not isinstance(criterion, LogEI):
             raise ValueError(
                 "the expected gain is known only of points that maximize it: use the criterion "
@@ -299,7 +299,7 @@ class Engine:
     @property
     def _num_needed(self) -> int:
         """How many finite values it takes to use the model."""
-        return max(self.settings.num_initial, 1)
+        return max(self.method.num_initial, 1)
 
     def check_room(self, known: FloatArray, n: int) -> None:
         """Checks that a finite space has n points besides the known ones, shape (m, D).
@@ -334,7 +334,7 @@ class Engine:
         """Legal points of a scrambled Sobol sequence."""
         from scipy.stats import qmc
 
-        sequence = qmc.Sobol(self.space.num_dims, seed=self.settings.seed)
+        sequence = qmc.Sobol(self.space.num_dims, seed=self.method.seed)
         start = sequence.random_base2((skip + number - 1).bit_length())[skip : skip + number]
         with double_precision():
             return self._legal(np.asarray(_even(self._levels, start)))

@@ -76,9 +76,9 @@ class Optimizer(Record, KeepsPrecision):
         self._trials += self._first_stage.trials
 
     @property
-    def settings(self) -> Settings:
+    def method(self) -> Settings:
         """All settings in use, with instances in place of names."""
-        return self._engine.settings
+        return self._engine.method
 
     @contextmanager
     def expecting(self, num_evaluations: int) -> Iterator[None]:
@@ -206,7 +206,7 @@ class Optimizer(Record, KeepsPrecision):
         """A value, and its standard error if there is one and the model can take it."""
         known, sem = told_value(value)
         if sem is not None:
-            check_known_noise(self.settings.model, self.space.num_dims)
+            check_known_noise(self.method.model, self.space.num_dims)
         return known, sem
 
     def tell_frame(self, frame: Any) -> list[Trial]:
@@ -231,7 +231,7 @@ class Optimizer(Record, KeepsPrecision):
         """
         trials = trials_in(frame, self.space)
         if any(t.sem is not None for t in trials):
-            check_known_noise(self.settings.model, self.space.num_dims)
+            check_known_noise(self.method.model, self.space.num_dims)
         return [
             self.tell(t.params, (t.value, t.sem)) if t.is_told else self.enqueue(t.params)
             for t in trials
@@ -342,12 +342,12 @@ class Optimizer(Record, KeepsPrecision):
             y = with_worst(y)
             transform = self._engine.transform(x, y, sem)
             found = fit(
-                self.settings.model,
+                self.method.model,
                 x,
                 transform(y),
                 sem=None if sem is None else transform.errors(sem, y),
-                sampler=self.settings.sampler,
-                seed=self.settings.seed,
+                sampler=self.method.sampler,
+                seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),
                 names=self.space.names,
             )

@@ -72,5 +72,5 @@ def suggest(
     errors = None
     if sem is not None:
         errors = checked_errors(in_order_of(X, sem, "sem"), values)
-        check_known_noise(engine.settings.model, space.num_dims)
+        check_known_noise(engine.method.model, space.num_dims)
     return space.from_unit(engine.propose(x, sign * values, waiting, n, sem=errors))

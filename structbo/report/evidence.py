@@ -117,7 +117,7 @@ class Evidence:
                 self.num_suggestions,
                 direction=optimizer.direction,
                 pending=self.pending,
-                **vars(optimizer.settings),
+                **vars(optimizer.method),
             )
         except SpaceExhausted:
             return []

@@ -90,7 +90,7 @@ def next_steps(evidence: Evidence) -> Section:
 
 def settings(evidence: Evidence) -> Section:
     """The space and the settings."""
-    space, settings = evidence.optimizer.space, evidence.optimizer.settings
+    space, settings = evidence.optimizer.space, evidence.optimizer.method
     rows = [[name, repr(parameter)] for name, parameter in space.spec.items()]
     lines = [
         *map(repr, space.constraints),

@@ -15,9 +15,9 @@ from tqdm.auto import tqdm
 from structbo.data import Direction, Trial, unit_points
 from structbo.integrations import open_storage
 from structbo.models.foundation.arguments import checked_count
+from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result
-from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.stopping import StopSearch
 from structbo.proposal import is_new
 from structbo.runs.evaluations import Evaluations, has_failed, name_of
@@ -214,7 +214,7 @@ def _check_arguments(
 
 def _check_some_succeeded(optimizer: Optimizer, num_failed: int) -> None:
     """Checks that not all initial points of a run have failed."""
-    enough = num_failed >= max(optimizer.settings.num_initial, 1)
+    enough = num_failed >= max(optimizer.method.num_initial, 1)
     if enough and not any(t.state == "complete" for t in optimizer.trials):
         raise RuntimeError(
             f"all {num_failed} initial points failed: no value is known. Check the objective; if "
@@ -237,7 +237,7 @@ def _check_continued(
     others = [] if screening is None else ["screening"]
     if space is not None and Space(space) != optimizer.space:
         others.append("space")
-    others += optimizer.settings.contradicted(optimizer.space, settings)
+    others += optimizer.method.contradicted(optimizer.space, settings)
     if others:
         raise ValueError(
             f"optimizer has settings of its own, and {', '.join(others)} differ from them: leave "

@@ -166,7 +166,7 @@ def test_a_report_is_that_of_an_optimizer_that_was_told_the_table(
         (2, {"lr": pytest.approx(0.1), "k": 3}, 0.5, "complete"),
         (3, {"lr": pytest.approx(0.01), "k": 4}, None, "failed"),
     ]
-    assert search.space == SPACE and search.direction == "maximize" and search.settings.seed == 3
+    assert search.space == SPACE and search.direction == "maximize" and search.method.seed == 3
     assert found["pending"] == [{"lr": 0.001, "k": 2}] and found["num_suggestions"] == 2
     assert found["title"] == "Report on runs.csv"
 
@@ -187,7 +187,7 @@ def test_a_report_is_also_of_a_study(
     given = {"storage": "sqlite:///runs.db", "study_name": "mine", "show_progress_bar": False}
     result = maximize(lambda p: p["x"], {"x": (0.0, 1.0)}, 3, num_initial=9, **given)
     assert run(f"{command} --study mine --seed 3") == 0
-    assert found["search"].direction == "maximize" and found["search"].settings.seed == 3
+    assert found["search"].direction == "maximize" and found["search"].method.seed == 3
     assert found["search"].best.value == result.best_value
     assert found["title"] == "Report on study mine"
     capsys.readouterr()

@@ -55,7 +55,7 @@ def test_every_setting_is_described_once() -> None:
 
 
 def test_settings_have_instances_and_cannot_be_changed() -> None:
-    settings = sb.Optimizer(SPACE, criterion="ucb", seed=np.int64(3)).settings
+    settings = sb.Optimizer(SPACE, criterion="ucb", seed=np.int64(3)).method
     assert settings.criterion == UCB() and settings.num_initial == 4 and type(settings.seed) is int
     with pytest.raises(FrozenInstanceError):
         settings.seed = 4  # type: ignore[misc]

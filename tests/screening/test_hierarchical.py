@@ -404,7 +404,7 @@ def test_the_first_stage_of_an_optimizer_is_what_it_would_be_alone() -> None:
     assert set(first.active) == truth
     optimizer.ask()
     with numpyro.handlers.seed(rng_seed=0), numpyro.handlers.trace() as trace:
-        optimizer.settings.model.structure(12)
+        optimizer.method.model.structure(12)
     np.testing.assert_allclose(trace["active"]["fn"].probs, alone.active_probabilities())
 
 
