@@ -1,4 +1,4 @@
-"""Posterior draws as people look at them: probabilities, effects, predictions, tables."""
+"""Posterior draws and what follows from them: probabilities, effects, predictions, tables."""
 
 from structbo.posterior.alignment import aligned
 from structbo.posterior.calibration import Calibration

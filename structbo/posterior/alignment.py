@@ -5,14 +5,14 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
-    """Draws of projections with their columns in the order and with the signs of a reference.
+    """Projections with columns permuted and signs flipped to match a reference.
 
-    The order is the one with the largest sum of absolute cosines. Lengths of columns, which go
-    with the lengthscales, are left alone.
+    The permutation maximizes the sum of absolute cosines. Lengths of columns do not change: they
+    belong to the lengthscales.
 
     Args:
-        W: draws, shape (..., D, P).
-        reference: for example the truth or one of the draws, shape (D, P).
+        W: draws of a projection, shape (..., D, P).
+        reference: the projection to match, for example the truth or one draw, shape (D, P).
 
     Returns:
         Shape (..., D, P).
@@ -27,8 +27,8 @@ def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
     draws, target = np.asarray(W, float), np.asarray(reference, float)
     if target.ndim != 2 or draws.shape[-2:] != target.shape:
         raise ValueError(
-            f"reference must have the shape (D, P) of every draw: draws have shape {draws.shape}, "
-            f"reference has shape {target.shape}."
+            f"reference must have the shape (D, P) of one draw, got shape {target.shape} and draws "
+            f"of shape {draws.shape}."
         )
     flat = draws.reshape(-1, *target.shape)
     return np.stack([_aligned(draw, target) for draw in flat]).reshape(draws.shape)

@@ -1,10 +1,10 @@
 """The functional analysis of variance of functions that are drawn from a posterior.
 
-Any function of independent variables is the sum of a constant, a function of every variable, one
-of every pair, and so on, all of them uncorrelated. So its variance is the sum of theirs. A function
-drawn by random features is a sum of products of functions of single dimensions, and its averages
-are sums of products of averages. Terms of one and two dimensions follow from these by quadrature;
-the rest, of three dimensions and more, is evaluated at quasi-random points.
+Any function of independent variables is the sum of a constant, one function per variable, one per
+pair, and so on. These terms are uncorrelated, so their variances add up to the variance of the
+function. A function drawn by random features is a sum of products of one-dimensional functions, and
+averages of products are products of averages. Quadrature gives the terms of one and two dimensions;
+the remaining terms, of three and more, are evaluated at quasi-random points.
 
 References:
     Hoeffding 1948, "A class of statistics with asymptotically normal distribution"; Sobol 2001,
@@ -26,20 +26,20 @@ from structbo.posterior.quadrature import Quadrature
 
 Carry = TypeVar("Carry")
 Sums = tuple[Array, ...]
-"""Sums of products with no, one, ... deviations, and what is kept of them."""
+"""Running sums of products with zero, one and two deviations, and stored values per dimension."""
 
 CHUNK = 8
-"""At how many points products over dimensions are evaluated together, so that they fit in cache."""
+"""Points evaluated at once, so that products over dimensions fit in cache."""
 
 
 class Variances(NamedTuple):
-    """Variances of the terms of one function; their sum is that of the function.
+    """Variances of the terms of one function, which add up to its variance.
 
     Args:
-        first_order: of the terms of one dimension, shape (D,).
-        pairs: of the terms of two dimensions, symmetric with an empty diagonal, shape (D, D).
-        higher_order: of all terms of three dimensions and more together, a scalar.
-        higher_order_with: of those of them that contain each dimension, shape (D,).
+        first_order: one-dimensional terms, shape (D,).
+        pairs: two-dimensional terms, symmetric with a zero diagonal, shape (D, D).
+        higher_order: the sum of all terms of three dimensions and more, a scalar.
+        higher_order_with: the sum of those that contain each dimension, shape (D,).
     """
 
     first_order: Array
@@ -49,11 +49,11 @@ class Variances(NamedTuple):
 
 
 class Products(NamedTuple):
-    """A function ``Re sum_c sum_l b_cl prod_{d in c} g_dl(x_d)``, each g_dl known at nodes.
+    """A function ``Re sum_c sum_l b_cl prod_{d in c} g_dl(x_d)`` with each g_dl tabulated at nodes.
 
     Args:
-        deviations: g_dl at the nodes less its mean, shape (D, Q, L).
-        means: of g_dl, shape (D, L).
+        deviations: g_dl at the nodes minus its mean, shape (D, Q, L).
+        means: means of g_dl, shape (D, L).
         members: which dimensions belong to each component c, bool, shape (C, D).
         coefficients: b_cl, shape (C, L).
     """
@@ -72,14 +72,14 @@ class Products(NamedTuple):
         rows: slice,
         quadrature: Quadrature,
     ) -> "Products":
-        """The components of a drawn function, whose waves and correlations with the data are g_dl.
+        """The components of a drawn function; g_dl are its waves and correlations with the data.
 
         Args:
             path: the function.
-            members: of the components, bool, shape (C, D).
-            variances: of the components a priori, shape (C,).
-            rows: those of their phases and weights in ``path``.
-            quadrature: the nodes.
+            members: dimensions of each component, bool, shape (C, D).
+            variances: prior variances of the components, shape (C,).
+            rows: rows of the components in the phases and weights of ``path``.
+            quadrature: nodes and weights.
         """
         nodes, weights = (jnp.asarray(value) for value in quadrature)
         waves = path.waves(jnp.arange(nodes.shape[1]), nodes.T)
@@ -91,13 +91,13 @@ class Products(NamedTuple):
         return cls(values - means[:, None], means, members, jnp.concatenate(coefficients, -1))
 
     def averaged(self, kept: Array) -> Array:
-        """Coefficients of the products over some dimensions, the others averaged out.
+        """Coefficients of the products over the kept dimensions, with the others averaged out.
 
         Args:
             kept: which dimensions are not averaged over, bool, shape (D,).
 
         Returns:
-            Sums over the components that contain all that are kept, shape (L,).
+            Sums over the components that contain all kept dimensions, shape (L,).
         """
         rows, count = _where((self.members | ~kept).all(1))
 
@@ -126,13 +126,14 @@ class Products(NamedTuple):
         return jax.lax.cond(is_joined, effect, lambda: jnp.zeros((num_nodes, num_nodes)))
 
     def higher_order(self, places: Array) -> tuple[Array, Array]:
-        """The sum of all terms of three dimensions and more, and of those with each dimension.
+        """The sum of all terms of three dimensions and more, and its parts with each dimension.
 
-        Products over dimensions are expanded into means and deviations: sums of the products with
-        no, one and two deviations are carried along, and what is left has three and more.
+        Products over dimensions are expanded into means and deviations. The sums of products with
+        zero, one and two deviations are accumulated; subtracting them from the total leaves three
+        and more.
 
         Args:
-            places: which node of each dimension, shape (m, D).
+            places: index of the node in each dimension, shape (m, D).
 
         Returns:
             Shapes (m,) and (D, m).
@@ -220,7 +221,7 @@ def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) ->
     places = jnp.minimum(places, num_nodes - 1).reshape(-1, CHUNK, num_dims)
     higher, higher_with = (v.mean(0) for v in jax.lax.map(of_points, places))
     first = jax.lax.map(of_dim, jnp.arange(num_dims))
-    # Equal but for the error of the points where all terms contain the dimension.
+    # If all terms contain a dimension, the two differ only by the error of the points.
     return Variances(first, pairs, higher, jnp.minimum(higher_with, higher))
 
 
@@ -243,7 +244,7 @@ def _parts(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
 
 
 def _where(condition: Array) -> tuple[Array, Array]:
-    """All rows, those where a condition holds first, and how many these are."""
+    """All rows, with the rows that satisfy a condition first, and the number of these."""
     return true_first(condition), condition.sum()
 
 

@@ -59,7 +59,7 @@ def _sites(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
 
 
 def _edge_names(posterior: PosteriorDraws) -> dict[str, str]:
-    """What to call the edges of every site of edge matrices: the only one's are ``edge``."""
+    """Variable names for sites of edge matrices: ``edge`` if there is one, else the site's."""
     sites = posterior.edge_sites
     is_only = len(sites) == 1 and not posterior.hidden_sites.issuperset(sites)
     return {site: "edge" if is_only else site for site in sites}
@@ -72,7 +72,7 @@ def _structures(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
 
 
 def _floats(value: NDArray[Any]) -> FloatArray:
-    """Numbers of one kind: ArviZ subtracts, and cannot rank an integer that never changes."""
+    """Floats: ArviZ subtracts draws, and cannot rank an integer that never changes."""
     return np.asarray(value, float)
 
 
@@ -83,12 +83,12 @@ def _labels(names: Sequence[str]) -> list[str]:
 def named(
     sites: Mapping[str, NDArray[Any]], names: Sequence[str], labels: Names
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-    """Dimensions of sites, and their coordinates.
+    """Named dimensions of sites, and their coordinates.
 
     Args:
         sites: values, each of shape (chains, draws, ...).
-        names: of the D dimensions, for sites of shape (D,) and (D, D).
-        labels: of the sites that list pairs of dimensions.
+        names: names of the D dimensions, for sites of shape (D,) and (D, D).
+        labels: labels of pairs, for sites that list pairs of dimensions.
 
     Returns:
         The names of every site's dimensions, and the coordinates of every dimension.
@@ -105,7 +105,7 @@ def named(
 
 
 def to_container(groups: Mapping[str, Mapping[str, Any]], dims: Names, coords: Names) -> Any:
-    """Builds ArviZ's container: from nested groups in ArviZ 1, group by group before."""
+    """Builds ArviZ's container: from nested groups in ArviZ 1, group by group in ArviZ 0."""
     import arviz as az
 
     filled: dict[str, Any] = {name: dict(group) for name, group in groups.items() if group}

@@ -15,11 +15,12 @@ class Calibration(NamedTuple):
 
     Args:
         observed: the observations, shape (n,).
-        mean: of their predictive distributions, shape (n,).
-        deviation: the standard deviations of these, noise included, shape (n,).
-        level: predicted probability of a value below the observed one, shape (n,). Where the
-            predictions are right, levels are spread evenly over [0, 1].
-        effective_draws: how many draws stand behind each prediction, after weighting, shape (n,).
+        mean: means of their predictive distributions, shape (n,).
+        deviation: standard deviations of the predictive distributions, noise included, shape (n,).
+        level: predicted probability of a value below the observed one, shape (n,). Calibrated
+            predictions have levels spread evenly over [0, 1].
+        effective_draws: effective number of draws behind each prediction, after weighting, shape
+            (n,).
     """
 
     observed: FloatArray
@@ -32,7 +33,7 @@ class Calibration(NamedTuple):
         """How many observations are inside their central predictive interval.
 
         Args:
-            probability: of the interval; so large a share of the observations should be inside.
+            probability: mass of the interval, the expected share of observations inside.
 
         Example:
             >>> evenly = np.linspace(0.05, 0.95, 10)
@@ -45,8 +46,8 @@ class Calibration(NamedTuple):
     def explained(self) -> float:
         """The share of the variance of the observations that the predictions explain.
 
-        One minus the mean squared error of the means, relative to that of the average of all other
-        observations. Zero or less if the process predicts no better than that average.
+        One minus the ratio of two mean squared errors: the predictive means over the averages of
+        all other observations. Zero or less if the process predicts no better than these averages.
         """
         n = len(self.observed)
         by_average = (self.observed - self.observed.mean()) * n / max(n - 1, 1)
@@ -60,7 +61,7 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
 
     n = len(posterior.y)
     if n < 2:
-        raise ValueError(f"calibration needs at least two observations, the posterior has {n}.")
+        raise ValueError(f"calibration needs at least two observations, got {n}.")
     mean, variance = map(np.asarray, posterior.map_observations(_predictions))
     scaled = (posterior.y - mean) / np.sqrt(variance)
     weights = truncated_weights(0.5 * (np.log(variance) + scaled**2))
@@ -78,18 +79,18 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
 
 
 def truncated_weights(log_ratios: FloatArray) -> FloatArray:
-    """Importance weights of draws, truncated so that no single draw can rule.
+    """Importance weights of draws, truncated so that no single draw dominates.
 
     Args:
-        log_ratios: logarithms of the ratios of the wanted density to that of the draws, up to a
-            constant, shape (draws, n).
+        log_ratios: log of the target density over the density of the draws, up to a constant, shape
+            (draws, n).
 
     Returns:
         Weights that sum to one over the draws, shape (draws, n).
 
     References:
-        Ionides 2008, "Truncated importance sampling": no ratio is above the mean one times the
-        square root of the number of draws.
+        Ionides 2008, "Truncated importance sampling": ratios are cut at their mean times the square
+        root of the number of draws.
 
     Example:
         >>> truncated_weights(np.log([[1.0], [1.0], [1.0], [97.0]])).ravel().round(3).tolist()

@@ -1,4 +1,4 @@
-"""A warning where chains have not converged."""
+"""A warning about chains that have not converged."""
 
 import inspect
 import warnings
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_RHAT, MIN_EFFECTIVE_DRAWS = 1.05, 50.0
-"""Chains are trusted up to this R-hat, and from this effective sample size."""
+"""Largest R-hat and smallest effective sample size that raise no warning."""
 
 
 class ConvergenceWarning(UserWarning):
@@ -19,13 +19,13 @@ class ConvergenceWarning(UserWarning):
 
 
 def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
-    """The worst R-hat and effective sample size, in words, if they are not good.
+    """Sentences about the worst R-hat and effective sample size, if out of bounds.
 
-    With one chain, or too few draws for ArviZ to judge, nothing is known of what is NaN.
+    Values that are NaN, as with one chain or too few draws for ArviZ, are ignored.
 
     Args:
         summary: `Posterior.summary`.
-        num_draws: how many draws there are in all chains together.
+        num_draws: total number of draws in all chains.
     """
     table = summary.dropna(subset="ess_bulk")
     problems = []
@@ -45,15 +45,15 @@ def warn_unless_converged(posterior: PosteriorDraws) -> None:
     if problems := convergence_problems(summary_table(posterior), posterior.num_draws):
         warnings.warn(
             f"the chains have not converged: {', and '.join(problems)}; see `summary`. Raise "
-            "num_warmup and num_samples. Where R-hat stays high there may be several modes: pass "
-            "sampler=structbo.samplers.ParallelTempering.",
+            "num_warmup and num_samples. If R-hat stays high, the posterior may have several "
+            "modes: pass sampler=structbo.samplers.ParallelTempering.",
             ConvergenceWarning,
             stacklevel=_level_of_caller(),
         )
 
 
 def _level_of_caller() -> int:
-    """For `warnings.warn` in the calling function: how far up the stack the package is left."""
+    """The `stacklevel`, for the calling function, of the first frame outside the package."""
     names = [frame.frame.f_globals.get("__name__", "") for frame in inspect.stack(context=0)[1:]]
     inside = [name.partition(".")[0] == "structbo" for name in names]
     return inside.index(False) + 1 if False in inside else len(inside)

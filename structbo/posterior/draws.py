@@ -38,14 +38,14 @@ from structbo.samplers.structure_block import sites_with_support
 
 Values = TypeVar("Values")
 UNIT_CUBE: Any = None
-"""In place of units: those of the model, which follow from the names."""
+"""Stands for the units of the model, which follow from the names."""
 
 
 @dataclass(frozen=True, eq=False)
 class PosteriorDraws(KeepsPrecision):
     """Draws from the posterior of a model, and the data that they are conditioned on.
 
-    Arguments and errors are those of `Posterior`, which adds what follows from them.
+    `Posterior` documents the arguments and errors, and adds the quantities that follow from draws.
     """
 
     model: Model
@@ -65,7 +65,7 @@ class PosteriorDraws(KeepsPrecision):
         units = Units.of_unit_cube(names) if self.units is UNIT_CUBE else self.units
         if units.space.names != names:
             raise ValueError(
-                f"units must be of a space with the names {list(names)}, its own are "
+                f"the space of units must have the names {list(names)}, got "
                 f"{list(units.space.names)}."
             )
         if not isinstance(self.draws, Mapping):
@@ -77,38 +77,38 @@ class PosteriorDraws(KeepsPrecision):
         missing = [s for s in latent_sites(self.model, X.shape[1]) if s not in draws]
         if missing:
             raise ValueError(
-                f"draws must have all latent sites of the model; missing are {missing}, given are "
-                f"{list(draws)}. Add them, or give the model that the draws are of."
+                f"draws must have all latent sites of the model: {missing} are missing from "
+                f"{list(draws)}. Add them, or pass the model that the draws come from."
             )
         checked = {"X": X, "y": y, "draws": draws, "names": names, "units": units, "sem": sem}
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only the fields are pickled, nothing that was computed from them."""
+        """The fields only, without cached properties."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def at(cls, model: Model, X: ArrayLike, y: ArrayLike, values: Mapping[str, ArrayLike]) -> Self:
-        """One draw of given values, such as those that `maximum_likelihood` finds.
+        """A single draw with given values, for example from `maximum_likelihood`.
 
         Args:
             model: a NumPyro model.
             X: points of the unit cube, shape (n, D).
             y: observations, shape (n,).
-            values: of all latent sites.
+            values: values of all latent sites.
         """
         draws = {name: np.asarray(value)[None, None] for name, value in values.items()}
         return cls(model, *checked_data(X, y), draws)
 
     @property
     def num_chains(self) -> int:
-        """How many Markov chains there are."""
+        """The number of Markov chains."""
         return int(next(iter(self.draws.values())).shape[0])
 
     @property
     def num_draws(self) -> int:
-        """How many draws there are in all chains together."""
+        """The total number of draws in all chains."""
         chains, draws = next(iter(self.draws.values())).shape[:2]
         return int(chains * draws)
 
@@ -132,17 +132,17 @@ class PosteriorDraws(KeepsPrecision):
         return np.asarray(found).reshape(self.num_chains, -1)
 
     def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
-        """Draws of the latent sites that are conditioned on nothing."""
+        """The same model with the given draws and no observations."""
         return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={}, sem=None)
 
     def thinned(self, max_draws: int) -> Self:
-        """As many draws of every chain, evenly spaced, at most so many of all chains together.
+        """A subset of at most max_draws draws, evenly spaced, equally many from every chain.
 
         Args:
-            max_draws: how many; there is at least one of every chain.
+            max_draws: maximum over all chains; at least one draw per chain is kept.
 
         Raises:
-            ValueError: if it is no integer from 1 up.
+            ValueError: if it is not a positive integer.
         """
         length = self.num_draws // self.num_chains
         size = min(length, max(1, checked_count("max_draws", max_draws) // self.num_chains))
@@ -159,21 +159,21 @@ class PosteriorDraws(KeepsPrecision):
         key: Array | None = None,
         data: Data | None = None,
     ) -> Values:
-        """Applies a function of the conditioned process to the draws, one after the other.
+        """Applies a function of the conditioned process to the draws, one at a time.
 
-        One at a time because the factors of all of them together may not fit into memory. It
-        compiles once per function and model, and shapes of arguments and padded observations; a
-        lambda is another function at every call.
+        The Cholesky factors of all draws together may not fit into memory. The function compiles
+        once per model, and shapes of arguments and padded observations; a lambda compiles at every
+        call.
 
         Args:
             function: maps a process, a random key and the arguments to arrays; traceable.
             *arguments: pytrees of arrays.
-            max_draws: to how many draws; more are thinned evenly. Default: all.
+            max_draws: how many draws to use, evenly thinned. Default: all.
             key: a JAX random key.
-            data: what to condition on, by default the padded observations.
+            data: observations to condition on, by default the padded ones of the posterior.
 
         Returns:
-            What the function returns, with the draws along the first axis.
+            The function's values, with the draws along the first axis.
         """
         size = self.num_draws if max_draws is None else min(max_draws, self.num_draws)
         kept = evenly_spaced(self.num_draws, size)
@@ -188,7 +188,7 @@ class PosteriorDraws(KeepsPrecision):
     def map_observations(
         self, function: Callable[[MarginalGP, Array, Array], Values], *, key: Array | None = None
     ) -> Values:
-        """Numbers of every observation, from the likelihoods of all draws, one after the other.
+        """Applies a function of the likelihood and the observations to the draws, one at a time.
 
         Args:
             function: maps a likelihood, a random key and padded observations, (m,), to arrays of
@@ -196,7 +196,7 @@ class PosteriorDraws(KeepsPrecision):
             key: a JAX random key.
 
         Returns:
-            What the function returns, of shape (draws, n), in the order of `y`.
+            The function's values, shape (draws, n), in the order of `y`.
         """
         with double_precision():
             keys = jax.random.split(jax.random.key(0) if key is None else key, self.num_draws)
@@ -207,7 +207,7 @@ class PosteriorDraws(KeepsPrecision):
 
     @property
     def _flat(self) -> dict[str, NDArray[Any]]:
-        """The draws of all chains one after the other."""
+        """The draws of all chains, concatenated."""
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
 
     @cached_property
@@ -219,7 +219,7 @@ class PosteriorDraws(KeepsPrecision):
 
     @cached_property
     def rows(self) -> NDArray[np.intp]:
-        """Which row of `data` every observation is, shape (n,)."""
+        """The row of every observation in `data`, shape (n,)."""
         return np.argsort(inducing_first(self.X, self.y))
 
     @cached_property
@@ -235,13 +235,13 @@ class PosteriorDraws(KeepsPrecision):
 
     @property
     def prior_covariance(self) -> AdditiveCovariance:
-        """The covariance function of one prior draw, for what is the same in all draws."""
+        """The covariance function of one prior draw, for properties that all draws share."""
         covariance: AdditiveCovariance = self.trace[likelihood_site(self.trace)]["fn"].covariance
         return covariance
 
     @property
     def is_projected(self) -> bool:
-        """Whether components act on combinations of parameters rather than on parameters."""
+        """Whether components act on projections of the parameters."""
         return self.prior_covariance.decomposition.projection is not None
 
     @property
@@ -262,21 +262,21 @@ class PosteriorDraws(KeepsPrecision):
 
     @property
     def hidden_sites(self) -> set[str]:
-        """Sites whose single values have no meaning: labels, and structures of families."""
+        """Sites whose values have no meaning one by one: labels, and structures of families."""
         return {*self.partition_sites, *family_sites(self.trace)}
 
     def edges(self) -> tuple[NDArray[Any], Pairs]:
-        """Draws of the edges above the diagonal, (chains, draws, E), and their row and column."""
+        """Draws of the edges above the diagonal, (chains, draws, E), and their rows and columns."""
         sites = self.edge_sites
         if set(sites) & set(family_sites(self.trace)):
             raise ValueError(
-                f"the edges {list(sites)} are those of one family of a mixture, and follow their "
-                "prior in draws of the others: use together_probabilities."
+                f"the edges {list(sites)} belong to one family of a mixture and follow their "
+                "prior in draws of the other families: use together_probabilities."
             )
         if len(sites) != 1:
             raise ValueError(
-                f"the model must have exactly one site of edge matrices, it has {list(sites)}; "
-                "use draws for the values of all sites."
+                f"the model must have exactly one site of edge matrices, got {list(sites)}; "
+                "draws has the values of all sites."
             )
         rows, columns = np.triu_indices(len(self.names), 1)
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
@@ -285,10 +285,11 @@ class PosteriorDraws(KeepsPrecision):
 def checked_names(
     names: Iterable[str], num_dims: int, columns: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """The names of the dimensions, by default those of columns, or x0, x1, ...
+    """The names of the dimensions, by default the columns, or x0, x1, ...
 
     Raises:
-        ValueError: if there are more or fewer, some are the same, or one is empty or no string.
+        ValueError: if their number is not ``num_dims``, two are equal, or one is not a non-empty
+            string.
     """
     given = tuple(names) if isinstance(names, Iterable) else (names,)
     known = given or tuple(columns) or tuple(f"x{d}" for d in range(num_dims))
@@ -309,7 +310,7 @@ def _mapped(
     data: Data,
     arguments: tuple[Any, ...],
 ) -> Values:
-    """The function of the process of every draw, with its key."""
+    """A function of the conditioned process, mapped over draws and keys."""
 
     def one(draw_and_key: tuple[Draws, Array]) -> Values:
         draw, key = draw_and_key
@@ -327,7 +328,7 @@ def _mapped_likelihoods(
     keys: Array,
     data: Data,
 ) -> Values:
-    """The function of the likelihood of every draw, with its key."""
+    """A function of the likelihood, mapped over draws and keys."""
 
     def one(draw_and_key: tuple[Draws, Array]) -> Values:
         draw, key = draw_and_key

@@ -1,8 +1,8 @@
-"""Effects of one or two parameters: averages of the function over all others, with their errors.
+"""Effects of one or two parameters: the function averaged over all others, with uncertainty.
 
-Single components are not identified: a component over some dimensions and one over more of them can
-trade the part that they have in common. Averages over the cube are identified. Averages of product
-kernels are products of one-dimensional integrals, which quadrature gives to high precision.
+Single components are not identified: a component can trade parts with another one that contains its
+dimensions. Averages over the cube are identified. Averages of product kernels are products of
+one-dimensional integrals, which quadrature computes to high precision.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,9 @@ class Effect(NamedTuple):
     """The average of the function over all parameters but one or two.
 
     Args:
-        names: of the one or two parameters.
+        names: names of the one or two parameters.
         grid: values of each of them, in the units of `Posterior.units`, shapes (m,).
-        scales: on what axes pictures show them, "linear", "log" or "labels".
+        scales: axis scale of each in plots, "linear", "log" or "labels".
         mean: posterior mean of the average, shape (m,) or (m, k).
         deviation: its posterior standard deviation, the same shape.
         lower: its 5 % quantile, the same shape.
@@ -46,7 +46,7 @@ class Effect(NamedTuple):
 
     @property
     def strength(self) -> float:
-        """The standard deviation of the mean over the grid: how much the effect matters."""
+        """The standard deviation of the mean over the grid, the size of the effect."""
         return float(self.mean.std())
 
 
@@ -109,10 +109,9 @@ def average(
 
     Args:
         gp: the posterior of the function.
-        points: where to evaluate in the dimensions that are kept, shape (m, D); the others are
-            ignored.
-        is_kept: which dimensions of each point are not averaged over, shape (m, D).
-        quadrature: how to average.
+        points: coordinates of the kept dimensions, shape (m, D); the others are ignored.
+        is_kept: dimensions of each point that are not averaged over, shape (m, D).
+        quadrature: nodes and weights of the averages.
 
     Returns:
         Two arrays of shape (m,).
@@ -121,7 +120,7 @@ def average(
     nodes, weights = (jnp.asarray(value) for value in quadrature)
 
     def factors(stretch: Array | float = 1.0) -> tuple[Array, Array]:
-        """Averaged correlations with the data (D, m, n), and of the averages themselves (D, m)."""
+        """Averaged correlations with the data, (D, m, n), and variances of the averages, (D, m)."""
 
         def correlations(x: Array, other: Array) -> Array:
             return covariance.factors(x, other, stretch)
@@ -130,7 +129,7 @@ def average(
         own = jnp.einsum("qd,dqr,rd->d", weights, correlations(nodes, nodes), weights)
         exact = correlations(jnp.asarray(points), gp.x)
         to_data = jnp.where(is_kept.T[..., None], exact, averaged[:, None])
-        # Positive but for rounding, which must not meet the logarithm below.
+        # Rounding may leave a value that is not positive, whose logarithm below would be NaN.
         own = jnp.maximum(own, jnp.finfo(own.dtype).tiny)
         return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
 

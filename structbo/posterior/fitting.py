@@ -49,31 +49,29 @@ def fit(
 
     With a space, X is a table in the units of its parameters, y is standardized for the model, and
     predictions and effects of the posterior are in the units of both. Without a space, X is in the
-    unit cube and nothing is scaled: the priors of `AdditiveGP` expect standardized observations.
-    Nothing is padded, as fewer rows are faster: an equal model and sampler compile once for every
-    shape of X. With more than 1,024 observations the likelihood is a bound of the exact one, see
-    `MarginalGP`.
+    unit cube and y is not scaled: the priors of `AdditiveGP` expect standardized observations. Rows
+    are not padded, so an equal model and sampler compile once for every shape of X. Above 1,024
+    observations the likelihood is a lower bound, see `MarginalGP`.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
         X: points of the unit cube, shape (n, D), an array or a DataFrame; with a space, points as a
             DataFrame, a list of dicts or an array, also with choices.
-        y: observations, shape (n,). Where X, y and sem are tables of pandas, rows belong together
-            by their index.
-        space: the parameters of X, or what `Space` accepts. An `AdditiveGP` that names no
-            categorical dimensions gets the ones of the space.
-        sem: standard errors of the observations, shape (n,), where they are known, as of means
-            over repeated evaluations; 0 or NaN where one is unknown. Their squares add to the noise
-            of the model, which must take the argument ``known_noise`` and hand it to `MarginalGP`,
-            as `AdditiveGP` does.
-        num_warmup: steps of each chain that adapt the sampler and are thrown away.
+        y: observations, shape (n,). Rows of pandas objects X, y and sem are matched by index.
+        space: the parameters of X, or what `Space` accepts. An `AdditiveGP` without categorical
+            dimensions gets the categories of the space.
+        sem: known standard errors of the observations, shape (n,), for example of means over
+            repeated evaluations; 0 or NaN if one is unknown. Their squares add to the noise of the
+            model, which must pass its argument ``known_noise`` to `MarginalGP`, as `AdditiveGP`
+            does.
+        num_warmup: steps of each chain that adapt the sampler and are discarded.
         num_samples: draws of each chain.
-        num_chains: how many chains to run, as many at once as there are processors.
+        num_chains: how many chains to run, in parallel up to the number of processors.
         sampler: a NumPyro kernel, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
-        seed: for all chains.
+        seed: seed of all chains.
         show_progress_bar: whether to show progress, once it has taken two seconds.
-        names: of the D dimensions; by default the names of the space, or of the columns of a
+        names: names of the D dimensions; by default the names of the space, the columns of a
             DataFrame, or x0, x1, ...
 
     Returns:
@@ -82,8 +80,8 @@ def fit(
     Raises:
         ValueError: if shapes or indices do not match, X leaves the unit cube or the space, a value
             is not finite, a number of steps or chains is out of range, or names do not fit.
-        TypeError: if the model is none of NumPyro, its structure returns no decomposition, or it
-            does not take known noise where there are standard errors.
+        TypeError: if the model is not a NumPyro model, its structure returns no decomposition, or
+            standard errors are given and it takes no known noise.
 
     Warns:
         ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
@@ -94,7 +92,7 @@ def fit(
     if space is not None:
         space = Space(space)
         if names:
-            raise ValueError(f"names are those of space, {list(space.names)}: leave them out.")
+            raise ValueError(f"names come from the space, {list(space.names)}: leave out names.")
         columns, X, model = space.names, space.to_unit(X, name="X"), _with_categories(model, space)
     X, y = checked_data(X, y)
     errors = checked_errors(sem, y)
@@ -129,7 +127,7 @@ def fit(
 
 
 def _with_categories(model: Model, space: Space) -> Model:
-    """The model with the categorical dimensions of a space, if it can have them and has none."""
+    """The model with the categorical dimensions of a space, unless it is custom or has its own."""
     if isinstance(model, AdditiveGP) and not model.categorical:
         return replace(model, categorical=space.categorical)
     return model

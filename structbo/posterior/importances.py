@@ -1,7 +1,7 @@
-"""Importances of parameters: their shares of the variance of the function, with errors.
+"""Importances of parameters: their shares of the variance of the function, with intervals.
 
-The variance is over the unit cube, all parameters uniform and independent. Shares of single
-parameters, of pairs and of all that a parameter takes part in are Sobol's indices.
+The variance is over the unit cube with uniform and independent parameters. The shares are Sobol's
+indices: first order, second order and total.
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,9 +33,9 @@ class Shares(NamedTuple):
     """Posterior of shares of the variance of the function, all arrays of the same shape.
 
     Args:
-        mean: over draws of the structure, the hyper-parameters and the function.
-        lower: their 5 % quantile.
-        upper: their 95 % quantile.
+        mean: average over draws of the structure, the hyper-parameters and the function.
+        lower: 5 % quantile over these draws.
+        upper: 95 % quantile over these draws.
         mcse: Monte Carlo standard error of the mean; NaN with fewer than four draws per chain.
     """
 
@@ -46,17 +46,17 @@ class Shares(NamedTuple):
 
 
 class Importances(NamedTuple):
-    """Shares of the variance of the function due to single parameters, pairs, and more of them.
+    """Shares of the variance of the function due to single parameters, pairs and larger groups.
 
     Args:
-        names: of the D parameters.
-        first_order: of the average over all other parameters, shape (D,).
-        total: of all terms that contain a parameter, shape (D,).
-        pairs: of what two parameters do together beyond their own averages, symmetric with an empty
-            diagonal, shape (D, D). Zero for pairs that no draw joins: `together_probabilities`
-            tells how sure that is.
-        higher_order: of all terms of three parameters and more, a scalar. In every draw it adds up
-            to one with the shares of first order and of pairs.
+        names: names of the D parameters.
+        first_order: shares of the main effects, the averages over all other parameters, shape (D,).
+        total: shares of all terms that contain a parameter, shape (D,).
+        pairs: shares of the interactions of two parameters beyond their main effects, symmetric
+            with a zero diagonal, shape (D, D). Zero for pairs that no draw joins;
+            `together_probabilities` has the Monte Carlo error of that.
+        higher_order: share of all terms of three parameters and more, a scalar. In every draw,
+            first-order, pair and higher-order shares add up to one.
     """
 
     names: tuple[str, ...]
@@ -66,7 +66,7 @@ class Importances(NamedTuple):
     higher_order: Shares
 
     def to_frame(self) -> "pd.DataFrame":
-        """A table with the columns of `Shares`, a row for every parameter and every pair.
+        """A table with the columns of `Shares` and a row for every parameter and every pair.
 
         Rows are labeled by kind, "first_order", "total", "pair" or "higher_order", and by the names
         of the parameters: ``table.loc["total"]`` has one row per parameter.
@@ -101,7 +101,7 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
     variance = first.sum(1) + interactions.sum(1) + higher
 
     def shares(variances: FloatArray) -> Shares:
-        # A function of no parameter at all is constant.
+        # A constant function has no variance to share.
         share = variances / np.where(variance > 0.0, variance, 1.0)[:, None]
         return _summarized(
             share.reshape(kept.num_chains, len(share) // kept.num_chains, share.shape[1])
@@ -127,11 +127,11 @@ def _drawn_variances(
 
 
 def _summarized(draws: FloatArray) -> Shares:
-    """Means, quantiles and Monte Carlo errors of K quantities, shape (chains, draws, K)."""
+    """Means, quantiles and Monte Carlo errors of draws, shape (chains, draws, K)."""
     import arviz as az
 
     flat = np.concatenate(draws)
-    # By Weibull's definition a further draw is below the 5 % quantile with probability 5 %.
+    # With Weibull's definition, a new draw is below the 5 % quantile with probability 5 %.
     lower, upper = np.quantile(flat, [0.05, 0.95], axis=0, method="weibull")
     mcse = np.full(draws.shape[-1], np.nan)
     if draws.shape[1] > 3:
@@ -144,7 +144,7 @@ def _summarized(draws: FloatArray) -> Shares:
 
 
 def _symmetric(shares: Shares, num_dims: int) -> Shares:
-    """Shares of pairs (K,) as symmetric matrices (D, D) with an empty diagonal."""
+    """Shares of pairs (K,) as symmetric matrices (D, D) with a zero diagonal."""
     matrices = np.zeros((len(shares), num_dims, num_dims))
     rows, columns = np.triu_indices(num_dims, 1)
     matrices[:, rows, columns] = matrices[:, columns, rows] = np.stack(shares)

@@ -1,4 +1,4 @@
-"""Leave-one-out cross-validation: how well models predict observations left out."""
+"""Leave-one-out cross-validation: how well models predict held-out observations."""
 
 import warnings
 from collections.abc import Mapping
@@ -23,27 +23,27 @@ STACKING_TOLERANCE = 1e-9
 
 
 def compare(posteriors: Mapping[str, PosteriorDraws]) -> "pd.DataFrame":
-    """Compares models, such as families of structures, by how they predict observations left out.
+    """Compares models, such as families of structures, by leave-one-out predictions.
 
-    Every draw's leave-one-out densities are exact; with inducing points they are those of the
-    approximate process, see `MarginalGP`. The draws themselves were conditioned on the observation
-    left out, too; Pareto-smoothed importance sampling corrects for that.
+    Given a draw, leave-one-out densities are exact for its process, which inducing points
+    approximate (see `MarginalGP`). The draws themselves are conditioned on all observations;
+    Pareto-smoothed importance sampling corrects for that.
 
     Args:
-        posteriors: of different models of the same observations, by name.
+        posteriors: posteriors of different models given the same observations, by name.
 
     Returns:
         A table with the best model first: the expected log predictive density ``elpd_loo`` and its
-        standard error ``se``; ``elpd_diff``, by how much it is below the best, and the standard
-        error ``dse`` of that; the stacking ``weight`` of the model in the best mixture of
-        predictive densities; and the largest ``pareto_k``.
+        standard error ``se``; its difference ``elpd_diff`` from the best model and the standard
+        error ``dse`` of the difference; the stacking ``weight`` in the best mixture of predictive
+        densities; and the largest ``pareto_k``.
 
     Raises:
-        ValueError: if there is no posterior, or they are of different observations.
+        ValueError: if there is no posterior, or observations differ.
 
     Warns:
-        UserWarning: if a Pareto k is above 0.7, or above ``1 - 1 / log10(S)`` with S draws; that
-            model's numbers cannot be trusted.
+        UserWarning: if a Pareto k is above 0.7, or above ``1 - 1 / log10(S)`` with S draws; the
+            numbers of that model are unreliable.
 
     References:
         Vehtari, Gelman and Gabry 2017, "Practical Bayesian model evaluation using leave-one-out
@@ -53,12 +53,12 @@ def compare(posteriors: Mapping[str, PosteriorDraws]) -> "pd.DataFrame":
     import pandas as pd
 
     if not posteriors:
-        raise ValueError("posteriors must hold at least one posterior, got none.")
+        raise ValueError("posteriors is empty: pass at least one posterior by name.")
     first = next(iter(posteriors.values()))
     for name, posterior in posteriors.items():
         if not (np.array_equal(posterior.X, first.X) and np.array_equal(posterior.y, first.y)):
             raise ValueError(
-                f"posteriors must be of the same X and y, those of {name!r} differ: fit all models "
+                f"posteriors must have the same X and y, but {name!r} differs: fit all models "
                 "to the same observations."
             )
     found = {name: _smoothed(posterior) for name, posterior in posteriors.items()}
@@ -100,7 +100,7 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
         warnings.simplefilter("ignore")  # the warning of `compare` names the model
         loo = az.loo(data, pointwise=True, reff=float(np.mean(effective)) / posterior.num_draws)
     elpd = loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i
-    # Where one draw has all the weight, ArviZ 0.23 gives infinity and ArviZ 1.x NaN.
+    # If one draw has all the weight, ArviZ 0.23 gives infinity and ArviZ 1.x NaN.
     k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf)
     return np.asarray(elpd, float), k
 
@@ -110,12 +110,12 @@ def _densities(likelihood: MarginalGP, key: Array, y: Array) -> Array:
 
 
 def stacking_weights(log_densities: ArrayLike) -> FloatArray:
-    """Weights of the mixture of predictive densities with the largest product over observations.
+    """Weights of the mixture of predictive densities with the largest likelihood.
 
-    Found by expectation maximization, which never lowers the product.
+    Found by expectation maximization, which never lowers the likelihood.
 
     Args:
-        log_densities: of n left out observations under K models, shape (n, K).
+        log_densities: leave-one-out log densities of n observations under K models, shape (n, K).
 
     Returns:
         Non-negative numbers that sum to one, shape (K,).

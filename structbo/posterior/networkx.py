@@ -1,4 +1,4 @@
-"""The posterior as a NetworkX graph: its algorithms, its drawing, and its file formats."""
+"""The posterior as a NetworkX graph."""
 
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ def probability_graph(
 ) -> "nx.Graph":
     """The graph of `Posterior.to_networkx`.
 
-    Attributes are plain floats, since file formats such as GraphML know no NumPy numbers.
+    Attributes are plain floats, because file formats such as GraphML take no NumPy numbers.
 
     Args:
-        names: of the D nodes.
-        active: that a dimension is in some component, shape (D,).
-        together: that two dimensions share a component, shape (D, D).
-        threshold: only pairs of a higher probability are joined.
+        names: names of the D nodes.
+        active: probabilities that a dimension is in some component, shape (D,).
+        together: probabilities that two dimensions share a component, shape (D, D).
+        threshold: only pairs with a higher probability are joined.
 
     Raises:
         ValueError: if the threshold is not in [0, 1].

@@ -29,33 +29,33 @@ if TYPE_CHECKING:
 class Posterior(PosteriorDraws):
     """Draws from the posterior of a model, and the quantities that follow from them.
 
-    Predictions, effects and calibration are in the user's `units`. All else is on the scale of the
-    model: X in the unit cube, y as its priors expect it, draws, densities, importances, and the
-    export to ArviZ. If the search warped values, ``units.transform`` is the warp.
+    Predictions, effects and calibration are in the user's `units`. X is in the unit cube; y, draws,
+    densities, importances and the export to ArviZ are on the scale of the model. If the search
+    warped values, ``units.transform`` is the warp.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one `MarginalGP`.
         X: points of the unit cube, shape (n, D); with no points, the posterior is the prior.
-        y: observations, on the scale that the model saw, shape (n,).
+        y: observations, on the scale of the model, shape (n,).
         draws: values of all latent sites, each of shape (chains, draws, ...).
         sample_stats: statistics of the sampler, each of shape (chains, draws, ...).
-        names: of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
-        units: of points and values in predictions and effects. A posterior of an `Optimizer` has
-            its space, and values as they were told; by default, units are those of X and y.
-        sem: standard errors of y, on its scale, shape (n,), if they are known; see `fit`.
+        names: names of the D dimensions; by default the columns of a DataFrame, or x0, x1, ...
+        units: units of points and values in predictions and effects, by default the units of X and
+            y. The posterior of an `Optimizer` has the units of its space and of its observations.
+        sem: known standard errors of y, on its scale, shape (n,); see `fit`.
 
     Raises:
-        TypeError: if the model cannot be called as one, or draws are no dict.
+        TypeError: if the model is not a NumPyro model, or draws are not a dict.
         ValueError: if shapes or indices do not match, X leaves the unit cube, a value or a standard
-            error is not finite, draws lack a latent site, or units have other names.
+            error is not finite, draws lack a latent site, or names of units differ.
     """
 
     def edge_probabilities(self) -> Probabilities:
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
         Raises:
-            ValueError: if the model has no site of edge matrices, or several, or is a mixture:
-                edges of one family follow their prior in draws of the others.
+            ValueError: if the model does not have exactly one site of edge matrices, or is a
+                mixture: edges of one family follow their prior in draws of the others.
         """
         edges, pairs = self.edges()
         return symmetric(indicator_probabilities(edges), pairs, self.names)
@@ -63,8 +63,8 @@ class Posterior(PosteriorDraws):
     def together_probabilities(self) -> Probabilities:
         """Posterior probability that two dimensions share a component, shape (D, D).
 
-        Components may be edges, blocks, active sets or of any other structure. With a projection,
-        dimensions are its directions. The residual does not count.
+        The structure may be of any kind: edges, blocks, active sets. With a projection, dimensions
+        are its directions. The residual component is ignored.
         """
         together, pairs = self.structures.pairs_together()
         return symmetric(indicator_probabilities(together), pairs, self.directions)
@@ -95,16 +95,16 @@ class Posterior(PosteriorDraws):
     @property
     def _mixture(self) -> tuple[str, tuple[str, ...]]:
         if self.families is None:
-            raise ValueError("the model has no site of families: its structure is not a mixture.")
+            raise ValueError("the structure of the model is not a mixture, so it has no families.")
         return self.families
 
     def prior(self, *, num_draws: int = 1000, seed: int = 0) -> "Posterior":
         """The prior of the same model, with the same methods.
 
         Args:
-            num_draws: how many draws to try; those outside the structure's hard bounds, where the
-                likelihood is zero, are left out.
-            seed: for the draws.
+            num_draws: how many draws to try; draws outside the structure's hard bounds, where the
+                likelihood is zero, are discarded.
+            seed: seed of the draws.
 
         Raises:
             ValueError: if all draws are outside of the bounds.
@@ -133,13 +133,13 @@ class Posterior(PosteriorDraws):
         Printed, it shows all columns, with three digits.
 
         Edges are listed once, as ``Z[a,b]``, with the Monte Carlo error of `edge_probabilities`.
-        The labels of a partition mean nothing one by one: instead of them, ``together[a,b]`` tells
-        whether two dimensions are in the same block. The same holds for the structures of a
-        mixture, whose families are listed by name.
-        ArviZ has no R-hat for a quantity that never changed. It gets R-hat 1 and the smallest
-        effective sample size of the others, at most the number of draws. With one chain R-hat is
-        NaN; where every chain is constant and the chains disagree, it is infinite.
-        Below the table it is said if there are inducing points, see `num_inducing`.
+        Labels of a partition are replaced by ``together[a,b]``, which tells whether two dimensions
+        share a block, since labels are arbitrary. The same holds for the structures of a mixture,
+        whose families are listed by name. A quantity that never changed, for which ArviZ has no
+        R-hat, gets R-hat 1 and the smallest effective sample size of the others, at most the number
+        of draws. R-hat is NaN with one chain, and infinite if every chain is constant and the
+        chains disagree. A note below the table tells the number of inducing points, if any (see
+        `num_inducing`).
         """
         return summary_table(self)
 
@@ -166,15 +166,16 @@ class Posterior(PosteriorDraws):
     ) -> Effect:
         """The average of the function over all parameters but one or two.
 
-        The others are uniform on the space, in the logarithm where that is their scale, as in the
-        functional analysis of variance; choices count alike. So effects do not depend on how
-        components divide the variation that they have in common, which data cannot determine.
-        Without a space, the choices of a category are those observed. Warped values are averaged on
-        the scale of the model, and the average is mapped back, as in a geometric mean.
+        The other parameters are uniform on the space (log-uniform on a logarithmic scale, choices
+        equally probable), as in the functional analysis of variance. So effects do not depend on
+        how components divide their common variation, which data cannot determine. Without a space,
+        a category has its observed choices. Warped values are averaged on the scale of the model,
+        and the average is mapped back, as in a geometric mean.
 
         Args:
-            names: of the one or two parameters.
-            num_points: per parameter, if it has so many values; a category has all of its own.
+            names: names of the one or two parameters.
+            num_points: points per parameter, at most its number of values; a category is evaluated
+                at all its choices.
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
@@ -183,7 +184,7 @@ class Posterior(PosteriorDraws):
 
         Raises:
             ValueError: if a name is unknown or the model has a projection.
-            TypeError: if names are none.
+            TypeError: if names is not a collection of strings.
         """
         which = (names,) if isinstance(names, str) else names
         if not isinstance(which, Iterable):
@@ -197,19 +198,19 @@ class Posterior(PosteriorDraws):
     def importances(self, *, max_draws: int = 64, seed: int = 0) -> Importances:
         """Shares of the variance of the function: of single parameters, of pairs, and in total.
 
-        The function is that of the model, of warped values if the search warped them. Parameters
-        are independent and uniform on the unit cube, categorical ones on the levels that were
-        observed. One function is drawn from every draw of the structure and hyper-parameters,
-        so the intervals are about functions as well as structures. Quantiles need draws: with 19
-        the interval reaches from the least to the largest.
+        The function is the model's, on the warped scale if the search warped values. Parameters are
+        independent and uniform on the unit cube; without a space, categorical ones are uniform on
+        their observed levels. One function is drawn per draw of the structure and hyper-parameters,
+        so intervals include the uncertainty of both. With 19 draws or fewer an interval spans all
+        draws.
 
-        Terms of one and two parameters are as precise as the quadrature. Those of three and more
-        are evaluated at quasi-random points, and of a single function known to about 10 %; errors
-        of different functions are independent, and average out.
+        Terms of one and two parameters are as precise as the quadrature. Terms of three and more
+        are evaluated at quasi-random points, to about 10 % for a single function; errors of
+        different functions are independent and average out.
 
         Args:
             max_draws: how many draws to use; more are thinned evenly.
-            seed: for the functions.
+            seed: seed of the drawn functions.
 
         Raises:
             ValueError: if the model has a projection, or max_draws is not positive.
@@ -218,7 +219,7 @@ class Posterior(PosteriorDraws):
             Sobol 2001, "Global sensitivity indices for nonlinear mathematical models and their
             Monte Carlo estimates"; Oakley and O'Hagan 2004, "Probabilistic sensitivity analysis of
             complex models"; Le Gratiet, Cannamela and Iooss 2014, "A Bayesian approach for global
-            sensitivity analysis of (multifidelity) computer codes", for those of drawn functions.
+            sensitivity analysis of (multifidelity) computer codes", for indices of drawn functions.
 
         Example:
             >>> from structbo.models import AdditiveGP
@@ -231,12 +232,12 @@ class Posterior(PosteriorDraws):
         return posterior_importances(self, max_draws, seed)
 
     def calibration(self) -> Calibration:
-        """Predictions of every observation from all others: can the process be trusted?
+        """Predictions of every observation from all others, to check the model.
 
-        For every draw these are exact, but for inducing points if there are any. The draws were
-        conditioned on the observation left out, too; importance weights correct for that. Where
-        `Calibration.effective_draws` are few, an observation changes what is believed so much that
-        they cannot.
+        Given a draw the predictions are exact, unless there are inducing points. The draws
+        themselves are conditioned on all observations; importance weights correct for that. A small
+        number of `Calibration.effective_draws` marks an observation with too much influence to
+        correct for.
 
         Returns:
             The predictions, in the user's units.
@@ -252,27 +253,27 @@ class Posterior(PosteriorDraws):
         return posterior_calibration(self)
 
     def to_arviz(self, *, num_prior_draws: int = 500, seed: int = 0) -> Any:
-        """The posterior in the format of ArviZ, with all that its functions need.
+        """The posterior in ArviZ's format, with all groups that its functions need.
 
-        Observations and their replications are on the scale of `y`, that of the model.
+        Observations and their replications are on the scale of the model.
 
         The groups are posterior, structure, sample_stats, log_likelihood, posterior_predictive,
         prior, prior_structure, prior_predictive and observed_data. Sites of shape (D,) and (D, D)
-        have the dimensions ``dim`` and ``dim_other``, with the names as coordinates. The model's
-        site of edge matrices is the variable ``edge``, which lists every pair of dimensions once,
-        with the coordinate ``pair``; of several such sites, each keeps its name. The properties in
-        `structures`, which follow from the sites, are in structure and prior_structure, where
-        ``together`` lists pairs, too. All draws are floats, 0 and 1 for events: ArviZ cannot rank
-        integers that never change. `log_density` is in sample_stats, as ``lp``.
+        have the dimensions ``dim`` and ``dim_other``, with the names as coordinates. A single site
+        of edge matrices becomes the variable ``edge``, which lists every pair of dimensions once,
+        with the coordinate ``pair``; several such sites keep their names. The groups structure and
+        prior_structure hold the properties in `structures`, with ``together`` listed by pair. All
+        draws are floats, 0 and 1 for events: ArviZ cannot rank integers that never change.
+        `log_density` is ``lp`` in sample_stats.
 
         The observations are dependent, so ``log_likelihood`` holds the leave-one-out densities
-        ``log p(y_i | y_-i, theta)``, which `arviz.loo` needs. Posterior predictive observations
-        repeat the evaluations of the *same* function at X: one repetition per draw. Prior draws
-        outside the structure's hard bounds, where the likelihood is zero, are left out.
+        ``log p(y_i | y_-i, theta)`` that `arviz.loo` needs. Posterior predictive observations
+        replicate the evaluations of the *same* function at X, once per draw. Prior draws outside
+        the structure's hard bounds, where the likelihood is zero, are discarded.
 
         Args:
             num_prior_draws: how many draws from the prior to try.
-            seed: for the draws from the prior and for the predictive observations.
+            seed: seed of the prior draws and the predictive observations.
 
         Returns:
             An `arviz.InferenceData` (ArviZ 0.23) or an `xarray.DataTree` (ArviZ 1).
@@ -287,15 +288,15 @@ class Posterior(PosteriorDraws):
     def to_networkx(self, *, threshold: float = 0.0) -> "nx.Graph":
         """The graph of dimensions that share a component, for NetworkX.
 
-        Nodes are the names of the dimensions; with a projection, of its directions. Their
-        ``probability`` is that of `active_probabilities`, and an edge's that of
-        `together_probabilities`; ``mcse`` is its Monte Carlo standard error.
+        Nodes are named after the dimensions, or the directions of a projection. The attribute
+        ``probability`` comes from `active_probabilities` for nodes and from
+        `together_probabilities` for edges; ``mcse`` is its Monte Carlo standard error.
 
         Args:
-            threshold: in [0, 1]; only pairs of a higher probability are joined.
+            threshold: in [0, 1]; only pairs with a higher probability are joined.
 
         Returns:
-            An undirected graph, whose attributes are plain floats.
+            An undirected graph with attributes of type float.
 
         Raises:
             ValueError: if the threshold is not in [0, 1].

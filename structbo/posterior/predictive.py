@@ -1,4 +1,4 @@
-"""Predictive distributions of observations left out, and of repeated observations."""
+"""Predictive distributions of held-out observations and of replications."""
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +8,7 @@ from structbo.models import MarginalGP
 from structbo.models.marginal import LOG_2PI, masked, safe_cholesky
 
 NUM_FEATURES = 1024
-"""Random features per component of functions that are drawn where there are inducing points."""
+"""Random features per component of functions drawn with inducing points."""
 
 
 def leave_one_out_densities(likelihood: MarginalGP, y: Array) -> Array:

@@ -17,11 +17,11 @@ from structbo.models.likelihood import Model, likelihood_site
 
 
 class Keys(NamedTuple):
-    """Keys for random draws, all split from one.
+    """Random keys, all split from one.
 
     Args:
-        prior: of the draws from the prior.
-        predictive: of the predictive observations.
+        prior: key of the draws from the prior.
+        predictive: key of the predictive observations.
     """
 
     prior: Array
@@ -29,18 +29,18 @@ class Keys(NamedTuple):
 
     @classmethod
     def of(cls, seed: int) -> "Keys":
-        """The keys of a seed; those for the prior are the same whatever else is drawn."""
+        """The keys of a seed; the key of the prior does not depend on other draws."""
         return cls(*jax.random.split(jax.random.key(checked_seed(seed))))
 
 
 def prior_draws(
     model: Model, data: Data, key: Array, num_draws: int
 ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
-    """Draws of all sites from the prior inside its hard bounds.
+    """Draws of all sites from the prior, inside the structure's hard bounds.
 
     Args:
         model: a NumPyro model, ``model(X, mask=mask)``, with one `MarginalGP`.
-        data: points of the unit cube, padded; their values do not count.
+        data: padded points of the unit cube; their observations are ignored.
         key: a JAX random key; draws of the latent sites do not depend on the data.
         num_draws: how many draws to try.
 
@@ -48,7 +48,7 @@ def prior_draws(
         Values of all latent sites, each of shape (1, draws, ...), and observations, (1, draws, n).
 
     Raises:
-        ValueError: if the model has no `MarginalGP`, or several, or there are no draws to try.
+        ValueError: if the model does not have exactly one `MarginalGP`, or num_draws is zero.
     """
     keys = jax.random.split(key, checked_count("num_draws", num_draws))
     with double_precision():

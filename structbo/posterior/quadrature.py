@@ -1,4 +1,4 @@
-"""The axes of a posterior: where its functions are looked at, and how they are averaged."""
+"""The axes of a posterior: grids for effects, and quadrature for averages."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,11 +15,11 @@ NUM_NODES = 64
 
 
 class Quadrature(NamedTuple):
-    """How to average over each dimension.
+    """Nodes and weights for averages over each dimension.
 
     Args:
-        nodes: shape (Q, D).
-        weights: of the nodes, summing to one over each column, shape (Q, D).
+        nodes: coordinates in the unit interval, shape (Q, D).
+        weights: weights of the nodes, each column summing to one, shape (Q, D).
     """
 
     nodes: FloatArray
@@ -27,11 +27,11 @@ class Quadrature(NamedTuple):
 
     @classmethod
     def of(cls, levels: Sequence[FloatArray | None], num_nodes: int = NUM_NODES) -> "Quadrature":
-        """Equal weights on levels; Gauss-Legendre on the unit interval where there are none.
+        """Equal weights on levels, Gauss-Legendre on the unit interval for dimensions without.
 
         Args:
-            levels: of each of the D dimensions, in the unit interval, or None.
-            num_nodes: of the integrals.
+            levels: levels of each of the D dimensions, in the unit interval, or None.
+            num_nodes: number of Gauss-Legendre nodes.
         """
         sizes = [len(values) for values in levels if values is not None]
         legendre = np.polynomial.legendre.leggauss(max([num_nodes, *sizes]))
@@ -45,12 +45,12 @@ class Quadrature(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """One dimension, along which effects are seen and over which they are averaged.
+    """One dimension: its grid for effects and its levels for averages.
 
     Args:
-        scale: of pictures.
-        is_category: whether it has no order.
-        levels: the legal coordinates, or None for all of the unit interval.
+        scale: axis scale in plots.
+        is_category: whether its levels have no order.
+        levels: the legal coordinates, or None for the whole unit interval.
     """
 
     scale: Scale
@@ -59,10 +59,10 @@ class Axis(NamedTuple):
 
     @classmethod
     def all_of(cls, posterior: PosteriorDraws) -> "list[Axis]":
-        """Those of all dimensions. Categories without a parameter have the levels that were seen.
+        """The axes of all dimensions; a category without a parameter has its observed levels.
 
         Raises:
-            ValueError: if none was seen, or the model has a projection.
+            ValueError: if such a category has no observations, or the model has a projection.
         """
         axes = []
         categorical = _categorical(posterior)
@@ -72,14 +72,14 @@ class Axis(NamedTuple):
                 levels = np.unique(posterior.X[:, d])
                 if not levels.size:
                     raise ValueError(
-                        f"the levels of the categorical {posterior.names[d]!r} are unknown, as "
-                        "there are neither observations nor units with a space."
+                        f"the levels of the categorical {posterior.names[d]!r} are unknown: pass "
+                        "observations, or units with a space."
                     )
             axes.append(cls("labels" if is_category else parameter.scale, is_category, levels))
         return axes
 
     def grid(self, num_points: int) -> FloatArray:
-        """Coordinates to evaluate at: all levels of a category, else so many, evenly spread."""
+        """Coordinates of effects: all levels of a category, else at most num_points levels."""
         even = np.linspace(0.0, 1.0, num_points)
         if self.levels is None:
             return even
@@ -89,9 +89,9 @@ class Axis(NamedTuple):
 
     @property
     def averaged(self) -> FloatArray | None:
-        """The levels to average over, alike; None for an integral over the unit interval.
+        """The levels to average over; None for an integral over the unit interval.
 
-        Integrals are for real numbers, for numbers of a logarithmic scale, and for very many.
+        Integrals replace averages on a logarithmic scale and over more than `NUM_NODES` levels.
         """
         if self.levels is None or self.is_category:
             return self.levels
@@ -111,7 +111,7 @@ def _categorical(posterior: PosteriorDraws) -> tuple[int, ...]:
     """The categorical dimensions of the model, which must not have a projection."""
     if posterior.is_projected:
         raise ValueError(
-            "effects and importances need a model without a projection, whose averages do not "
-            "factorize; average Posterior.predict over points instead."
+            "effects and importances need a model without a projection, because averages over a "
+            "projection do not factorize; average Posterior.predict over points instead."
         )
     return posterior.prior_covariance.categorical

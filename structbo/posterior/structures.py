@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_ROWS = 20
-"""Of a table of probabilities that is printed; of more, the first and the last are shown."""
+"""Maximum number of rows of a printed table; longer tables show the first and the last rows."""
 
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -30,7 +30,7 @@ class Probabilities:
     Args:
         mean: share of the draws in which an event happens, shape (K,), or (D, D) for pairs.
         mcse: Monte Carlo standard errors of these shares, the same shape.
-        names: of the K events or the D dimensions; by default 0, 1, ...
+        names: names of the K events or the D dimensions; by default 0, 1, ...
 
     Example:
         >>> pairs = np.array([[0.0, 0.2, 0.9], [0.2, 0.0, 0.4], [0.9, 0.4, 0.0]])
@@ -52,7 +52,7 @@ class Probabilities:
         return self.to_frame().to_string(max_rows=MAX_ROWS, float_format="{:.3f}".format)
 
     def to_frame(self) -> "pd.DataFrame":
-        """The table of all events, or of all pairs, each once and the most probable first."""
+        """The table of all events or pairs, each once, the most probable first."""
         import pandas as pd
 
         names = self.names or tuple(map(str, range(len(self.mean))))
@@ -65,16 +65,16 @@ class Probabilities:
 
 
 class Structures(NamedTuple):
-    """Properties of a decomposition that do not depend on how it is parametrized.
+    """Properties of a decomposition that do not depend on its parametrization.
 
     Args:
         together: which dimensions share a component, bool, shape (..., D, D).
         active: which dimensions are in some component, bool, shape (..., D).
         num_components: how many components there are.
-        effective_components: the inverse of the sum of their squared shares of the variance, the
-            number of equal components that would be as diverse.
-        treewidth: of the graph of ``together``, by `elimination_width`: exact up to 2, an upper
-            bound above.
+        effective_components: the inverse of the sum of squared shares of the variance, which is the
+            number of components if all shares are equal.
+        treewidth: treewidth of the graph of ``together``, by `elimination_width`: exact up to 2, an
+            upper bound above.
     """
 
     together: Array
@@ -105,16 +105,15 @@ class Structures(NamedTuple):
 
 
 def indicator_probabilities(indicators: ArrayLike, names: Sequence[str] = ()) -> Probabilities:
-    """Probabilities of events, with Monte Carlo errors that are never zero.
+    """Probabilities of events, with Monte Carlo errors above zero.
 
-    With k of S draws showing an event and an effective sample size E, the error is
-    ``sqrt(p (1 - p) / E)`` at ``p = (k + 1/2) / (S + 1)``, which is not zero for an event that all
-    draws agree on. Such an event tells nothing about how fast it mixes, so it gets the smallest E
-    of the events that did change (S if none did).
+    For an event in k of S draws with effective sample size E, the error is ``sqrt(p (1 - p) / E)``
+    at ``p = (k + 1/2) / (S + 1)``. An event that never changed has no effective sample size: it
+    gets the smallest E of the events that changed (S if none did).
 
     Args:
         indicators: whether each of K events is true in each draw, shape (chains, draws, K).
-        names: of the K events.
+        names: names of the K events.
 
     Returns:
         Two arrays of shape (K,).
@@ -143,7 +142,7 @@ def indicator_probabilities(indicators: ArrayLike, names: Sequence[str] = ()) ->
 
 
 def symmetric(probabilities: Probabilities, pairs: Pairs, names: tuple[str, ...]) -> Probabilities:
-    """Probabilities of pairs (K,) of D names as symmetric matrices (D, D), the diagonal empty."""
+    """Probabilities of pairs (K,) of D names as symmetric matrices (D, D) with a zero diagonal."""
     mean, mcse = np.zeros((2, len(names), len(names)))
     mean[pairs], mcse[pairs] = probabilities
     return Probabilities(mean + mean.T, mcse + mcse.T, names)
@@ -155,7 +154,7 @@ def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
 
 
 def indicator_rhat(indicators: ArrayLike) -> FloatArray:
-    """R-hat of events: 1 where all draws agree, infinite where constant chains disagree.
+    """R-hat of events: 1 if all draws agree, infinite if constant chains disagree.
 
     Args:
         indicators: whether each of K events is true in each draw, shape (chains, draws, K).
@@ -185,10 +184,10 @@ def indicator_rhat(indicators: ArrayLike) -> FloatArray:
 
 
 def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
-    """In how many pairs each draw's ``together`` differs from its most frequent value.
+    """The number of pairs in which ``together`` of each draw differs from its mode.
 
     Args:
-        structures: of draws, their arrays of shape (chains, draws, ...).
+        structures: structures of draws, with arrays of shape (chains, draws, ...).
 
     Returns:
         Hamming distances, shape (chains, draws).

@@ -36,11 +36,11 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         sites = {site: value for site, value in sites.items() if site not in hidden}
     labels: dict[str, list[str]] = {}
     for name, (draws, pairs) in indicators.items():
-        if not pairs:  # of one variable; NumPy 2.5.2 has no quantiles of nothing
+        if not pairs:  # one variable has no pairs; NumPy 2.5.2 takes no quantiles of empty arrays
             sites.pop(name, None)
             continue
         ends = posterior.directions if name == "together" else posterior.names
-        # ArviZ 1.x takes quantiles, which booleans do not have.
+        # ArviZ 1.x takes quantiles, which need floats.
         sites[name], labels[name] = draws.astype(float), pair_labels(ends, pairs)
         mcse = indicator_probabilities(draws).mcse
         rows = [f"{name}[{label}]" for label in labels[name]]
@@ -69,8 +69,8 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
 
 
 def approximation(num_inducing: int) -> str:
-    """A sentence that says that there are inducing points, and how many."""
+    """A sentence on the number of inducing points."""
     return (
-        f"The likelihood is a bound of the exact one, by inducing points: {num_inducing} of the "
-        "observed points."
+        f"The likelihood is a lower bound of the exact one, with {num_inducing} of the observed "
+        "points as inducing points."
     )

@@ -1,4 +1,4 @@
-"""The units of users: the only place where a posterior converts them."""
+"""Conversion between the user's units and the scale of the model."""
 
 import numbers
 from collections.abc import Iterable, Sequence
@@ -21,11 +21,11 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Units:
-    """How users speak of points and values; the model sees the unit cube and values of its scale.
+    """The user's units of points and values, converted to and from the scale of the model.
 
     Args:
-        space: of the points.
-        transform: from values of the objective to values of the model.
+        space: the space of the points.
+        transform: map from values of the objective to values of the model.
 
     Example:
         >>> units = Units(Space({"rate": (1e-4, 1.0, "log")}), Transform(-1.0, -5.0, 2.0))
@@ -48,7 +48,7 @@ class Units:
         return unit_points(self.space, points, name)
 
     def parameter_values(self, dim: int, coordinates: Iterable[float]) -> NDArray[Any]:
-        """Values of one parameter at coordinates (m,): an array of numbers, or of any objects."""
+        """Values of one parameter at coordinates (m,): an array of numbers or of objects."""
         values = [self.space.parameters[dim].from_unit(u) for u in coordinates]
         are_numbers = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in values)
         return np.array(values) if are_numbers else np.fromiter(values, object, len(values))
@@ -59,7 +59,7 @@ class Units:
 
     @property
     def is_increasing(self) -> bool:
-        """Whether larger values of the model are larger values of the objective."""
+        """Whether the objective increases with the values of the model."""
         return self.transform.sign > 0.0
 
     def values(self, of_model: FloatArray) -> FloatArray:
@@ -69,16 +69,16 @@ class Units:
     def moments(
         self, mean: FloatArray, variance: FloatArray, weights: FloatArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the objective where that of the model is a mixture of normals.
+        """Mean and variance of the objective, given a mixture of normals on the scale of the model.
 
         Args:
-            mean: of the S normals, on the scale of the model, shape (S, m).
-            variance: of the S normals, shape (S, m).
-            weights: of the normals, which sum to one over S, shape (S, m); by default equal.
+            mean: means of the S normals, shape (S, m).
+            variance: variances of the S normals, shape (S, m).
+            weights: weights of the normals, summing to one over S, shape (S, m); by default equal.
 
         Returns:
-            Two arrays of shape (m,), by the law of total variance. Quadrature is exact where the
-            transform is linear.
+            Two arrays of shape (m,), by the law of total variance. Quadrature is exact for a linear
+            transform.
         """
         shares = np.full(mean.shape, 1.0 / len(mean)) if weights is None else weights
         normals = zip(mean, variance, strict=True)
@@ -87,17 +87,17 @@ class Units:
         return center, (shares * (variances + np.square(means - center))).sum(0)
 
     def _moments(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance, shape (m,), of the objective where the model is normal."""
+        """Mean and variance of the objective, given normals on the scale of the model."""
         values = self.values(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
         center = values @ WEIGHTS
         return center, np.square(values - center[:, None]) @ WEIGHTS
 
     def interval(self, mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The 5 % and the 95 % quantile of the objective where that of the model is normal.
+        """The 5 % and the 95 % quantile of the objective, given a normal on the scale of the model.
 
         Args:
-            mean: on the scale of the model, of any shape.
-            deviation: likewise.
+            mean: mean of the normal, of any shape.
+            deviation: standard deviation of the normal, the same shape.
         """
         reach = NORMAL_95 * deviation * self.transform.sign
         return self.values(mean - reach), self.values(mean + reach)

@@ -1,12 +1,12 @@
-"""A table that prints all of its columns, where pandas would leave out those in the middle."""
+"""A table that prints all columns, without the ellipsis of pandas."""
 
 import pandas as pd
 
 
 class WideTable(pd.DataFrame):
-    """A DataFrame that prints every column, with three digits; its values are as exact as ever.
+    """A DataFrame that prints every column with three digits; values keep their precision.
 
-    A ``note`` among its `attrs` is printed below.
+    A ``note`` in its `attrs` is printed below the table.
 
     Example:
         >>> table = WideTable({f"column_{k}": [1 / 3, 1234.5] for k in range(3)})
@@ -18,7 +18,7 @@ class WideTable(pd.DataFrame):
 
     @property
     def _constructor(self) -> "type[WideTable]":
-        """What pandas makes of a part of the table."""
+        """The class of slices and copies of the table."""
         return WideTable
 
     def __repr__(self) -> str:

@@ -117,5 +117,5 @@ def test_one_observation_is_too_few():
         [0.3],
         {"Z": 1 - np.eye(2), "lengthscale": np.ones(2), "outputscale": 1.0, "noise": 1.0},
     )
-    with pytest.raises(ValueError, match="at least two observations, the posterior has 1"):
+    with pytest.raises(ValueError, match="at least two observations, got 1"):
         posterior.calibration()

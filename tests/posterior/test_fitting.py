@@ -95,7 +95,7 @@ def test_a_table_of_ones_own_keeps_its_names_categories_and_units(monkeypatch: p
     assert fit(own, table, y, space=space).model == own
     dicts = [{"solvent": "THF", "t": 50.0}, {"solvent": "water", "t": 20.0}]
     assert fit(own, dicts, [1.0, 2.0], space=Space(space)).names == ("solvent", "t")
-    with pytest.raises(ValueError, match=r"names are those of space, \['solvent', 't'\]"):
+    with pytest.raises(ValueError, match=r"names come from the space, \['solvent', 't'\]"):
         fit(own, table, y, space=space, names=("a", "b"))
     with pytest.raises(ValueError, match=r"X\[9\]\['t'\]: value must be in \[20.0, 80.0\], got 90"):
         fit(own, table.assign(t=[20.0, 50.0, 90.0]), y, space=space)

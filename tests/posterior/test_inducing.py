@@ -26,7 +26,7 @@ def posterior() -> Iterator[Posterior]:
 
 def test_it_is_said_that_there_are_inducing_points(posterior: Posterior):
     assert posterior.num_inducing == M
-    assert "inducing points: 5 of the observed points" in repr(posterior.summary())
+    assert "5 of the observed points as inducing points" in repr(posterior.summary())
 
 
 def test_an_exact_posterior_says_nothing():

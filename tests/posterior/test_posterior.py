@@ -63,12 +63,12 @@ def test_draws_have_all_latent_sites():
     model = AdditiveGP(edges(dist.Beta(1.0, 4.0)))
     known = given.draws | {"mean": np.zeros((NUM_CHAINS, 4))}
     assert Posterior(given.model, given.X, given.y, known).draws.keys() == known.keys()
-    with pytest.raises(ValueError, match=r"missing are \['edge_probability'\].* Add them, or give"):
+    with pytest.raises(ValueError, match=r"\['edge_probability'\] are missing.* Add them, or pass"):
         Posterior(model, given.X, given.y, known)
     del known["noise"], known["outputscale"]
-    with pytest.raises(ValueError, match=r"missing are \['outputscale', 'noise'\]"):
+    with pytest.raises(ValueError, match=r"\['outputscale', 'noise'\] are missing"):
         Posterior(given.model, given.X, given.y, known)
-    with pytest.raises(ValueError, match=r"missing are \['outputscale'\]"):
+    with pytest.raises(ValueError, match=r"\['outputscale'\] are missing"):
         Posterior.at(given.model, given.X, given.y, {"Z": 0, "lengthscale": 1, "noise": 1})
 
 
