@@ -1,12 +1,12 @@
-"""Published methods, each a few lines over the parts of this library, as an `Optimizer`.
+"""Published methods, each built from the parts of this library as an `Optimizer`.
 
-They are here to compare with, and to show how a method is put together. Settings are those of the
-papers where these name them. The rest is the library's: initial designs are quasi-random,
-observations are standardized, and acquisition functions are maximized by message passing and
-gradients, where papers used grids and DiRect.
+They serve as baselines, and as examples of how a method is assembled. Settings come from the papers
+if these name them. The rest is the library's: initial designs are quasi-random, observations are
+standardized, and acquisition functions are maximized by message passing and gradients, not by grids
+or DiRect.
 
-A ``beta`` is the exploration parameter of the papers, whose square root multiplies the deviation.
-Public code of some multiplies by beta itself.
+The exploration parameter ``beta`` follows the papers: its square root multiplies the standard
+deviation. Some public code multiplies by beta itself.
 
 Example:
     >>> from structbo import minimize, recipes

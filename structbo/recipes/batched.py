@@ -41,15 +41,15 @@ def batch(
 ) -> Optimizer:
     """The batch methods of one paper; ``ask(n)`` gives a batch of n points.
 
-    The first point of a batch is the best one by an upper confidence bound or by EST. The others
-    are chosen as if its value was known to be the mean: the best ones again ("bucb", "b_est"); the
-    most uncertain ones of the relevance region ("ucb_pe", "est_pe"); a set of large determinant in
-    it ("ucb_dpp_max", "est_dpp_max", which gives the same points); or a random set
+    The first point of a batch maximizes an upper confidence bound or EST. The others are chosen as
+    if its value equaled the posterior mean: maximizers of the same criterion ("bucb", "b_est"); the
+    most uncertain points of the relevance region ("ucb_pe", "est_pe"); a set of large determinant
+    in it ("ucb_dpp_max", "est_dpp_max", which gives the same points); or a random set
     ("ucb_dpp_sample", "est_dpp_sample"). "lp_ucb" keeps points away from each other.
 
-    Bounds of "bucb" and "b_est" are not widened, and start without a design of their own. A few
-    hundred candidates stand for the finite domain of the paper, whose time t counts batches, not
-    observations. Hyper-parameters are sampled, with this library's priors.
+    Confidence bounds of "bucb" and "b_est" are not widened, and there is no separate initialization
+    phase. A few hundred candidates replace the finite domain of the paper, whose time t counts
+    batches, not observations. Hyper-parameters are sampled, with this library's priors.
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -57,8 +57,8 @@ def batch(
         method: one of `STRATEGIES`, named as in the paper.
         seed: for all random choices.
         num_initial: size of the initial design.
-        beta: exploration parameter of the upper confidence bound; by default that of theorem 3.3
-            with delta 0.1. Algorithm 2 prints it as its square root.
+        beta: exploration parameter of the upper confidence bound; by default from theorem 3.3 with
+            delta 0.1. Algorithm 2 prints its square root.
 
     Returns:
         The optimizer.

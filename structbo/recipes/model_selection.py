@@ -32,20 +32,20 @@ def model_mcmc(
 ) -> Optimizer:
     """Model MCMC: expected improvement averaged over a Markov chain of partitions.
 
-    Splits and merges are accepted by the BIC evidence of partitions whose hyper-parameters are
-    maximized. The chain starts at one block of all dimensions, and continues from its last
-    partition. The paper maximizes block after block, which depends on where it starts; here the
-    average over all models is maximized, and the proposal ratio is the right one (see
-    `SplitMerge`).
+    Splits and merges are accepted by the BIC evidence of partitions, with maximized
+    hyper-parameters. The chain starts with all dimensions in one block, and continues from its last
+    partition. The paper maximizes the acquisition block by block, so its result depends on the
+    start; here the average over all models is maximized jointly, and the proposal ratio is
+    corrected (see `SplitMerge`).
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
-        num_models: length of the chain k, for every cycle.
+        num_models: length k of the chain in every cycle.
         num_initial: size of the initial design, which the paper does not print.
-        cycle: after how many observations the chain continues; in between, partitions and
-            hyper-parameters are kept. In the paper it is 1, which takes seconds each time.
+        cycle: number of observations between updates of partitions and hyper-parameters. The paper
+            uses 1, which takes seconds each time.
 
     Returns:
         The optimizer.
@@ -67,7 +67,7 @@ def model_mcmc(
 
 
 class _PartitionChain:
-    """Continues from the last partition."""
+    """A chain of partitions that continues from its last one."""
 
     def __init__(self, num_models: int) -> None:
         self._num_models = checked_count("num_models", num_models)
@@ -92,7 +92,7 @@ def bag_of_models(
 ) -> Optimizer:
     """Bag of models: expected improvement under the best of a bag of random partitions.
 
-    Arguments are those of `model_mcmc`; the bag is drawn anew for every cycle.
+    A new bag is drawn in every cycle. For the arguments see `model_mcmc`.
 
     References:
         Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
@@ -119,10 +119,9 @@ def known_partition(
     num_initial: int = 10,
     cycle: int = 1,
 ) -> Optimizer:
-    """Expected improvement under one partition, hyper-parameters maximized.
+    """Expected improvement under one partition, with maximized hyper-parameters.
 
-    With the true partition this is the oracle of the paper, with one block its fully dependent
-    model.
+    The true partition gives the oracle of the paper, one block its fully dependent model.
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -130,7 +129,7 @@ def known_partition(
         labels: dimensions with the same label share a block, shape (D,); by default all do.
         seed: for all random choices.
         num_initial: size of the initial design, which the paper does not print.
-        cycle: after how many observations hyper-parameters are maximized anew.
+        cycle: number of observations between maximizations of hyper-parameters.
 
     Returns:
         The optimizer.

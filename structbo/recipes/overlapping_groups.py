@@ -30,7 +30,7 @@ from structbo.space import Space, SpaceLike
 LENGTHSCALES = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 NOISES = (1e-4, 1e-3, 1e-2, 1e-1)
 Known = Literal["overlap", "no overlap"]
-"""What is known of a graph: nothing, or that its cliques are disjoint."""
+"""Prior knowledge of a graph: any graph, or disjoint cliques only."""
 
 
 def g_add_gp_ucb(
@@ -49,29 +49,29 @@ def g_add_gp_ucb(
 ) -> Optimizer:
     """G-Add-GP-UCB: the best of many sampled dependency graphs, and additive confidence bounds.
 
-    Components are the maximal cliques of a graph, their variances in proportion to their sizes.
-    Graph and hyper-parameters are drawn by Gibbs sampling, and the draw of the highest likelihood
+    Components are the maximal cliques of a graph, with variances in proportion to their sizes.
+    Graph and hyper-parameters are drawn by Gibbs sampling, and the draw with the highest likelihood
     is kept until the next cycle.
 
-    A Gibbs step here is a sweep over all sites; the paper counts likelihoods, of which one sweep
-    takes as many as there are edges and values of hyper-parameters. The sampler continues from its
-    last draw, the paper's from its best. The paper does not print its sets of
-    lengthscales, and takes the noise as known: it is one more parameter on a finite set here.
+    A Gibbs step here is a sweep over all sites; the paper counts likelihoods, and one sweep
+    evaluates one per edge and per value of a hyper-parameter. The sampler continues from its last
+    draw, the paper's from its best. The paper does not print its sets of lengthscales, and assumes
+    that the noise is known: here the noise is one more parameter on a finite set.
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
-        graph: "overlap" learns any graph; "no overlap" learns a partition, whose prior is that of
-            Wang et al. 2017 with as many groups as dimensions; an edge matrix (D, D) is a known
-            graph, the paper's "Oracle" where it is the truth.
+        graph: "overlap" learns any graph; "no overlap" learns a partition, with the prior of Wang
+            et al. 2017 and as many groups as dimensions; an edge matrix (D, D) fixes the graph, the
+            paper's "Oracle" if it is the true one.
         num_initial: size of the initial design.
-        cycle: after how many observations graph and hyper-parameters are learned anew.
-        num_gibbs: how many sweeps of the sampler that takes.
+        cycle: number of observations between updates of graph and hyper-parameters.
+        num_gibbs: sweeps of the sampler per update.
         beta: exploration parameter of every component.
         edge_probability: prior probability of an edge.
-        lengthscales: what each lengthscale can be, in units of the ranges.
-        noises: what the noise variance can be, in units of the variance of the observations.
+        lengthscales: possible values of each lengthscale, in units of the ranges.
+        noises: possible noise variances, in units of the variance of the observations.
 
     Returns:
         The optimizer.
@@ -112,7 +112,7 @@ def _checked(graph: str | ArrayLike, num_dims: int) -> str | tuple[tuple[int, ..
     if matrix.shape != (num_dims, num_dims) or not bool(adjacency(matrix)):
         raise ValueError(
             'graph must be "overlap", "no overlap", or a symmetric 0/1 matrix of shape '
-            f"({num_dims}, {num_dims}) with an empty diagonal, got {graph!r}."
+            f"({num_dims}, {num_dims}) with a zero diagonal, got {graph!r}."
         )
     return tuple(tuple(map(int, row)) for row in matrix)
 

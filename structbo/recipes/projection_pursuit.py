@@ -1,7 +1,7 @@
 """Restricted projection pursuit, and its baselines (Li et al. 2016).
 
-All of them maximize hyper-parameters by likelihood after every ``N_cyc`` observations. The papers
-share one lengthscale among all dimensions, here there is one for each.
+All of them maximize the likelihood of hyper-parameters every ``N_cyc`` observations. The papers use
+one lengthscale for all dimensions, these recipes one per dimension.
 """
 
 from functools import partial
@@ -42,7 +42,7 @@ from structbo.space import Space, SpaceLike
 SCALE = 0.3
 """Standard deviation of the prior of directions, around the identity."""
 DIRECTIONS = 2
-"""The `use` of `step_seed` that is for random directions."""
+"""The `use` argument of `step_seed` for random directions."""
 
 
 def rpp_gp_ucb(
@@ -59,24 +59,25 @@ def rpp_gp_ucb(
 ) -> Optimizer:
     """RPP-GP-UCB: additive confidence bounds along directions that stay near the identity.
 
-    Directions W are learned and pulled towards the identity until the box around the projected cube
-    is hardly larger than the cube itself, by the alpha of a grid that has the largest likelihood.
-    Random groups of directions are compared by their likelihoods, as many as there are groups.
+    Directions W are learned and then pulled towards the identity, ``(1 - alpha) W + alpha I``, so
+    that the box around the projected cube is hardly larger than the cube. A grid of feasible alphas
+    is compared by likelihood, and so are as many random groupings of the directions as there are
+    groups.
 
-    W maximizes the posterior of a normal prior around the identity; the paper uses a state-space
-    method. The maximum over the box is clipped into the cube and then improved there by gradient.
+    W maximizes the posterior under a normal prior around the identity; the paper uses a state-space
+    method. The maximum over the box is clipped into the cube and then improved by gradient ascent.
 
     Args:
         space: the search space, or what `Space` accepts, without categorical parameters.
         direction: whether small or large values are good.
         seed: for all random choices.
-        group_size: directions of a group d; 5, 10 and 25 in the paper.
-        delta: bound on how much larger the box may be; 0.1 and 0.05 in the paper.
+        group_size: directions per group, d; 5, 10 and 25 in the paper.
+        delta: bound on the relative excess of the box over the cube; 0.1 and 0.05 in the paper.
         num_initial: size of the initial design.
-        cycle: after how many observations everything is learned anew.
-        num_alphas: size of the grid.
-        beta: exploration parameter of every group; by default ``d log(2 t) / 5``, the paper only
-            says that it is of the order of ``d log(t)``.
+        cycle: number of observations between updates of directions, groups and hyper-parameters.
+        num_alphas: size of the grid of alphas.
+        beta: exploration parameter of every group; by default ``d log(2 t) / 5``. The paper only
+            gives the order ``d log(t)``.
 
     Returns:
         The optimizer.
@@ -121,7 +122,7 @@ def pp_gp_ucb(
 ) -> Optimizer:
     """PP-GP-UCB: additive confidence bounds along unrestricted directions.
 
-    Arguments are those of `rpp_gp_ucb`.
+    For the arguments see `rpp_gp_ucb`.
 
     References:
         Li et al. 2016, algorithm 2.
@@ -155,11 +156,10 @@ def add_gp_ucb(
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
-        group_size: dimensions of a group d; 5, 10 and 25 in Li et al. 2016.
-        num_groupings: how many random groupings are compared; by default as many as a grouping has
-            groups.
+        group_size: dimensions per group, d; 5, 10 and 25 in Li et al. 2016.
+        num_groupings: number of random groupings to compare; by default the number of groups.
         num_initial: size of the initial design.
-        cycle: after how many observations groups and hyper-parameters are learned anew.
+        cycle: number of observations between updates of groups and hyper-parameters.
         beta: exploration parameter of every group, by default ``d log(2 t) / 5``.
 
     Returns:
@@ -194,7 +194,7 @@ def gp_ucb(
     cycle: int = 25,
     beta: Schedule | float | None = None,
 ) -> Optimizer:
-    """GP-UCB: the confidence bound of one component over all dimensions.
+    """GP-UCB: an upper confidence bound of one component over all dimensions.
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -236,15 +236,15 @@ def rembo(
 ) -> Optimizer:
     """REMBO: one component over a few random projections of the parameters.
 
-    The original searches the image of a box in the low-dimensional space, clipped into the cube.
-    Here the confidence bound, which depends on the projections only, is maximized over the cube,
-    and of the points with the same projections that nearest to its center is preferred.
+    The original searches a low-dimensional box, whose image is clipped into the cube. Here the
+    confidence bound is maximized over the cube. It depends on the projections only; among points
+    with equal projections, the one nearest to the center is preferred.
 
     Args:
         space: the search space, or what `Space` accepts, without categorical parameters.
         direction: whether small or large values are good.
         seed: for all random choices, the projections included.
-        num_directions: how many projections, by default a quarter of the number of dimensions.
+        num_directions: number of projections, by default a quarter of the number of dimensions.
         num_initial: size of the initial design.
         cycle: after how many observations hyper-parameters are learned anew.
         beta: exploration parameter, by default ``d log(2 t) / 5`` for d projections.
@@ -288,12 +288,12 @@ def _standard_normal(num_dims: int, num_directions: int) -> dist.Distribution:
 
 
 def _ordered(space: SpaceLike) -> Space:
-    """The space, if it has no categorical parameters."""
+    """The space, checked to have no categorical parameters."""
     space = Space(space)
     if space.categorical:
         names = [space.names[dim] for dim in space.categorical]
         raise ValueError(
-            f"space must have no categorical parameters, which have no directions, got {names}: "
-            "use Ordinal where there is an order, or another recipe."
+            f"space must have no categorical parameters, got {names}: projections need an order; "
+            "use Ordinal parameters or another recipe."
         )
     return space

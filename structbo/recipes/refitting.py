@@ -1,4 +1,4 @@
-"""Parts of the recipes that find values by a function of the data, instead of drawing them."""
+"""Parts of the recipes that compute site values from the data instead of sampling them."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -21,7 +21,7 @@ from structbo.optimizer import Optimizer
 from structbo.space import SpaceLike
 
 Values = Sequence[Mapping[str, ArrayLike]]
-"""Values of all sites, one or more of them."""
+"""One or more assignments of values to all sites."""
 
 
 def refitted(
@@ -35,7 +35,7 @@ def refitted(
     num_initial: int | None,
     cycle: int,
 ) -> Optimizer:
-    """An optimizer that calls a function of the data after every ``cycle`` observations."""
+    """An optimizer that refits its model every ``cycle`` observations."""
     cycle = checked_count("cycle", cycle)
     return Optimizer(
         space,
@@ -61,7 +61,7 @@ def most_likely(
     given: Mapping[str, ArrayLike] | None = None,
     with_priors: bool = False,
 ) -> Values:
-    """A `Fitter`: the hyper-parameters of `maximum_likelihood`, whatever the seed."""
+    """A `Fitter`: the hyper-parameters of `maximum_likelihood`, which needs no seed."""
     return [maximum_likelihood(model, X, y, given or {}, with_priors=with_priors).values]
 
 
@@ -74,7 +74,7 @@ def best_of_bag(
     num_models: int,
     group_size: int | None = None,
 ) -> Values:
-    """A `Fitter`: the best of some random partitions, its hyper-parameters maximized."""
+    """A `Fitter`: the best of some random partitions, with maximized hyper-parameters."""
     bag = partition_search.bag_of_models(
         model, X, y, num_models=num_models, group_size=group_size, seed=seed
     )

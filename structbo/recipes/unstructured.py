@@ -32,14 +32,14 @@ def random_trees(
 ) -> Optimizer:
     """Random decompositions: additive confidence bounds over a fresh random tree at every step.
 
-    Hyper-parameters are drawn given the tree; the paper maximizes them.
+    Hyper-parameters are sampled given the tree; the paper maximizes them.
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
         num_initial: size of the initial design.
-        num_trees: over how many trees the bound is averaged.
+        num_trees: number of trees that the bound is averaged over.
         beta: exploration parameter of every component.
 
     Returns:
@@ -70,7 +70,7 @@ def vanilla(
     num_initial: int | None = None,
     cycle: int = 1,
 ) -> Optimizer:
-    """Vanilla: expected improvement of one component, with lengthscales that grow as sqrt(D).
+    """Vanilla: expected improvement of one component, with lengthscale priors that grow as sqrt(D).
 
     Hyper-parameters maximize the posterior.
 
@@ -78,8 +78,8 @@ def vanilla(
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
-        num_initial: size of the initial design, by default that of `Optimizer`.
-        cycle: after how many observations hyper-parameters are maximized anew.
+        num_initial: size of the initial design, by default as in `Optimizer`.
+        cycle: number of observations between maximizations of hyper-parameters.
 
     Returns:
         The optimizer.
@@ -114,15 +114,15 @@ def saas(
 ) -> Optimizer:
     """SAAS: expected improvement of one component in which few dimensions matter, over draws.
 
-    One chain continues from step to step, where the paper runs NUTS anew at each of them.
+    One chain continues from step to step; the paper restarts NUTS at every step.
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
-        num_initial: size of the initial design, by default that of `Optimizer`.
-        num_draws: posterior draws for every step.
-        scale: of the half-Cauchy prior of the shrinkage that all dimensions share.
+        num_initial: size of the initial design, by default as in `Optimizer`.
+        num_draws: posterior draws per step.
+        scale: scale of the half-Cauchy prior of the global shrinkage.
 
     Returns:
         The optimizer.
@@ -155,7 +155,7 @@ def random(space: SpaceLike, direction: Direction = "minimize", *, seed: int = 0
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
-        seed: for the points.
+        seed: seed of the points.
 
     Returns:
         The optimizer.

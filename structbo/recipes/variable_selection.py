@@ -20,22 +20,22 @@ def hds_gp_ucb(
     noise: float | None = None,
     beta: Schedule | float = HalfLog(),
 ) -> Optimizer:
-    """Hierarchical Diagonal Sampling, and then GP-UCB on the parameters that it found.
+    """Hierarchical Diagonal Sampling, then GP-UCB on the parameters that it found.
 
-    The paper drops all other parameters for good; here the evidence of the screening is the prior
-    of an active set, which later observations may correct. The paper assumes that hyper-parameters
-    are known; here they are estimated and sampled. It picks the thresholds from {5, 10, 20} and
-    their negatives, and does not print the beta of its experiments; that of its theorem 4.1 is
-    `structbo.acquisition.ActiveVariables`.
+    The paper fixes all other parameters for good; here the evidence of the screening is the prior
+    of an active set, which later observations may correct. The paper assumes known
+    hyper-parameters; here they are estimated and sampled. It picks thresholds from {5, 10, 20} and
+    their negatives, and does not print the beta of its experiments;
+    `structbo.acquisition.ActiveVariables` implements the beta of its theorem 4.1.
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good.
         seed: for all random choices.
         test: the sequential test, see `HierarchicalDiagonalSampling`.
-        budget: how many evaluations the screening may take.
-        thresholds: of the log likelihood ratio.
-        noise: variance of the noise; by default, one point is evaluated several times to learn it.
+        budget: maximum number of evaluations of the screening.
+        thresholds: lower and upper threshold of the log likelihood ratio.
+        noise: noise variance; by default estimated from repeated evaluations of one point.
         beta: exploration parameter.
 
     Returns:
@@ -61,7 +61,7 @@ def cws_gp_ucb(
 ) -> Optimizer:
     """Coordinate-wise sampling, the baseline of the screening in `hds_gp_ucb`, then GP-UCB.
 
-    The paper takes as many differences as it needs; here their number is given.
+    The paper takes differences until they suffice; here their number is fixed.
 
     Args:
         space: the search space, or what `Space` accepts.

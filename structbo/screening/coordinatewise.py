@@ -11,17 +11,16 @@ from structbo.space import Space, SpaceLike
 class CoordinatewiseSampling(Screening):
     """Coordinate-wise sampling (CWS): the same number of differences along each coordinate.
 
-    The active parameters are those with the largest mean squared differences. The method must be
-    told how many there are, and its cost is linear in the number of parameters. It is the baseline
-    of `HierarchicalDiagonalSampling`.
+    The parameters with the largest mean squared differences are active; their number must be given.
+    The cost is linear in the number of parameters. The method is the baseline of
+    `HierarchicalDiagonalSampling`.
 
     Args:
         space: the search space, or what `Space` accepts.
         num_active: how many parameters matter.
         num_differences: pairs of evaluations along each coordinate, at random places.
-        budget: how many evaluations there may be. The default, twice ``num_differences`` for each
-            parameter, is enough for all differences.
-        seed: for the background point and the differences.
+        budget: maximum number of evaluations, by default enough for all differences.
+        seed: seed of the background point and the differences.
 
     References:
         Chen, Castro and Krause 2012, section 5.
@@ -58,7 +57,7 @@ class CoordinatewiseSampling(Screening):
 
     @property
     def variances(self) -> FloatArray:
-        """Half the mean squared difference along each coordinate, shape (D,); NaN without one."""
+        """Half the mean squared difference along each coordinate, shape (D,), or NaN."""
         num_dims = self.space.num_dims
         differences: list[list[float]] = [[] for _ in range(num_dims)]
         for number in range(0, len(self._trials) - 1, 2):
@@ -74,11 +73,11 @@ class CoordinatewiseSampling(Screening):
         return tuple(self.space.names[d] for d in sorted(largest))
 
     def active_probabilities(self) -> FloatArray:
-        """Nearly one for the parameters found to matter and nearly zero for the others."""
+        """0.95 for active parameters, 0.05 for the others."""
         return np.where(np.isin(self.space.names, self.active), 0.95, 0.05)
 
     def _note(self, number: int) -> None:
-        """Nothing is concluded before all differences are known."""
+        """Does nothing: evidence follows from all differences at the end."""
 
     def _next(self, rng: np.random.Generator) -> FloatArray:
         dim = len(self._trials) // 2 % self.space.num_dims

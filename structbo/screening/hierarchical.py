@@ -1,4 +1,4 @@
-"""Hierarchical Diagonal Sampling: which of very many parameters matter, by halving groups."""
+"""Hierarchical Diagonal Sampling: finds active parameters by halving groups."""
 
 import numbers
 from collections.abc import Iterator
@@ -16,23 +16,23 @@ from structbo.space import SpaceLike
 Decision = Literal["undetermined", "active", "inactive"]
 
 NUM_REPEATS, NUM_DIAGONAL = 10, 10
-"""Evaluations that estimate the noise, and those that estimate the scale of the function."""
+"""Evaluations that estimate the noise, and evaluations that estimate the scale of the function."""
 GRID = np.linspace(0.0, 1.0, 101)
 
 
 @dataclass
 class Group:
-    """A node of the tree: parameters that are moved together.
+    """A node of the tree: parameters that move together.
 
     Args:
         members: indices of the parameters.
         names: their names.
-        decision: whether at least one of them matters.
-        evidence: log likelihood ratio of "one matters" against "none does".
+        decision: "active" if at least one of them matters, "inactive" or "undetermined".
+        evidence: log likelihood ratio of the active against the inactive hypothesis.
         evaluations: numbers of the trials made for this group.
-        z: where on the diagonal each of them lies, in [0, 1].
-        pairs: numbers of the trials that are finite differences of each other.
-        halves: the two children of an active group of several parameters.
+        z: positions of these trials on the diagonal, in [0, 1].
+        pairs: pairs of trial numbers that form finite differences.
+        halves: the two children of an active group with several parameters.
     """
 
     members: tuple[int, ...]
@@ -64,44 +64,45 @@ class HierarchicalDiagonalSampling(Screening):
     """Hierarchical Diagonal Sampling (HDS): finds d of D parameters in about d log D tests.
 
     All parameters of a group get the same value, relative to their ranges; all others stay at a
-    random background point. If no parameter of the group is active, the function is constant along
-    this diagonal. A sequential likelihood ratio test decides whether it is. Active groups are
+    random background point. Along this diagonal, the function is constant if no parameter of the
+    group is active. A sequential likelihood ratio test decides between the two. Active groups are
     halved until single parameters remain.
 
-    The number of evaluations grows with log D. Parameters are missed where the function hardly
-    varies along the diagonals: functions of differences of parameters, and functions that are flat
+    The number of evaluations grows with log D. Parameters are missed if the function hardly varies
+    along the diagonals, as functions of differences of parameters and functions that are flat
     nearly everywhere. Discrete parameters take the level nearest to the group's value.
 
     Args:
         space: the search space, or what `Space` accepts.
-        test: "GPT" models the correlations of all observations of a group, and places them where
-            they are most informative; "FDT" treats pairs of distant observations as independent,
-            which costs about twice as much and assumes less.
-        budget: how many evaluations there may be.
+        test: "GPT" models the correlations of all observations of a group, and places observations
+            by an index of information; "FDT" treats differences of distant observations as
+            independent, which costs about twice the evaluations and assumes less.
+        budget: maximum number of evaluations.
         thresholds: a group is inactive when the log likelihood ratio falls to the first, active
             when it rises to the second. A wrong decision has a probability of about
             ``exp(-abs(threshold))``.
         noise: variance of the noise. By default it is estimated from repeated evaluations of the
             background point.
-        outputscale: variance of the function along a diagonal. By default it is estimated from
-            evaluations with all parameters in one group, and halved to be on the safe side:
-            parameters with much less variance than this do not count.
-        bandwidth: of the squared exponential kernel ``exp(-(z - z')^2 / b^2)`` in units of the
-            ranges, half of that in units of [-1, 1]. By default estimated; it matters little.
-        mean: of the function; by default it is taken to be unknown.
-        seed: for the background point and all other random choices; the same seed and the same
-            values give the same points.
+        outputscale: variance of the function along a diagonal. Parameters with much less variance
+            count as inactive. By default half of an estimate from evaluations with all parameters
+            in one group.
+        bandwidth: bandwidth b of the squared exponential kernel ``exp(-(z - z')^2 / b^2)``, in
+            units of the ranges, which is half the bandwidth on [-1, 1]. By default estimated; it
+            has little influence.
+        mean: prior mean of the function; by default unknown.
+        seed: seed of the background point and all other random choices; the same seed and values
+            give the same points.
 
     Attributes:
         tree: the `Group` of all parameters, with its halves; prints as an indented table.
-        hypotheses: what is assumed of the function, or None while it is being estimated.
+        hypotheses: the hypotheses on the function, or None until they are estimated.
 
     References:
         Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
-        plus deviation of the ratio that the next observation adds; here the ratio so far is added
-        to it, so that the group most likely to be found active is the next. Their FDT takes
-        differences over three bandwidths; here these are the least distance of random pairs, for
-        functions that are smoother than the bandwidth says.
+        plus the standard deviation of the next observation's log likelihood ratio. Here the current
+        ratio is added, so that the next group is the one most likely to be active. Their FDT takes
+        differences over three bandwidths; here this is the minimum distance of random pairs, which
+        also detects functions smoother than the bandwidth.
 
     Example:
         >>> hds = HierarchicalDiagonalSampling([(0.0, 1.0)] * 64, seed=0)
@@ -109,7 +110,7 @@ class HierarchicalDiagonalSampling(Screening):
         >>> hds.active
         ('x3', 'x40')
 
-        As the first stage of an `Optimizer` it hands on its evaluations, and its evidence as the
+        As the first stage of an `Optimizer`, it passes on its evaluations, and its evidence as the
         prior of the active set:
 
         >>> from structbo import Optimizer
@@ -140,7 +141,7 @@ class HierarchicalDiagonalSampling(Screening):
         except (TypeError, ValueError):
             are_around_zero = False
         if not are_around_zero:
-            raise ValueError(f"thresholds must be two, below and above zero, got {thresholds!r}.")
+            raise ValueError(f"thresholds must be two numbers around zero, got {thresholds!r}.")
         known = {"outputscale": outputscale, "noise": noise, "bandwidth": bandwidth}
         for name, number in known.items():
             if number is not None:
@@ -174,16 +175,16 @@ class HierarchicalDiagonalSampling(Screening):
         )
 
     def active_probabilities(self, prior: float | None = None) -> FloatArray:
-        """For every parameter, how probable it is that it matters.
+        """The probability that a parameter is active, shape (D,).
 
-        The evidence of the smallest group that a parameter was tested in, with the prior odds.
+        Combines the evidence of the smallest tested group of a parameter with the prior odds.
 
         Args:
-            prior: probability that a parameter matters; by default ``(k + 1) / (D + 2)`` where k
-                were found.
+            prior: prior probability that a parameter is active; by default ``(k + 1) / (D + 2)`` if
+                k were found.
 
         Returns:
-            Shape (D,), all between 0.01 and 0.99: an optimizer may find out otherwise.
+            Probabilities, clipped to [0.01, 0.99] so that an optimizer can revise them, shape (D,).
         """
         num_dims = self.space.num_dims
         p = (len(self.active) + 1) / (num_dims + 2) if prior is None else prior
@@ -213,12 +214,12 @@ class HierarchicalDiagonalSampling(Screening):
         return self._along(group.members, z)
 
     def _choice(self, rng: np.random.Generator) -> tuple[Group | None, float]:
-        """The next group and where on its diagonal; no group for the background point."""
+        """The next group and the position on its diagonal; no group for the background point."""
         if self.hypotheses is None:
             wanted = NUM_REPEATS if self._known["noise"] is None else 0
             if self._count(None) < wanted:
                 return None, 0.0
-            # Even coverage of the diagonal, from its van der Corput sequence.
+            # The van der Corput sequence covers the diagonal evenly.
             index = len(self.tree.z) + 1
             return self.tree, sum(
                 int(bit) / 2.0 ** (k + 1) for k, bit in enumerate(f"{index:b}"[::-1])
@@ -233,21 +234,21 @@ class HierarchicalDiagonalSampling(Screening):
             z = rng.random()
             self._pair = group, self.hypotheses.partner(z, rng)
             return group, z
-        # In random order, since the first of several equally good places is taken.
+        # A random order breaks ties at random, because argmax takes the first maximum.
         candidates = rng.permutation(GRID)
         bounds = [self._bound(group, candidates) for group in open_groups]
         best = max(range(len(bounds)), key=lambda g: bounds[g].max())
         return open_groups[best], float(candidates[np.argmax(bounds[best])])
 
     def _bound(self, group: Group, candidates: FloatArray) -> FloatArray:
-        """The index of the GPT: the ratio, plus mean and deviation of what the next value adds."""
+        """The index of the GPT: the current ratio plus mean and deviation of the next increment."""
         assert self.hypotheses is not None
         z, y, pending = self._observed(group)
         gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)
         return group.evidence + gain + deviation
 
     def _observed(self, group: Group) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Where the values of a group were observed, the values, and where others are pending."""
+        """Positions of a group's values, the values, and positions of pending trials."""
         states = [self._trials[n].state for n in group.evaluations]
         values = [self._trials[n].value for n in group.evaluations]
         told = [(z, y) for z, y in zip(group.z, values, strict=True) if y is not None]
@@ -256,12 +257,12 @@ class HierarchicalDiagonalSampling(Screening):
         return z, y, np.array(pending)
 
     def _differences(self, group: Group) -> FloatArray:
-        """Finite differences of a group, of the pairs that are complete."""
+        """Finite differences of a group, from its complete pairs."""
         values = [(self._value(first), self._value(second)) for first, second in group.pairs]
         return np.array([a - b for a, b in values if a is not None and b is not None])
 
     def _count(self, purpose: Group | None) -> int:
-        """How many trials that did not fail have this purpose."""
+        """The number of trials for this purpose that did not fail."""
         return sum(
             own is purpose and trial.state != "failed"
             for own, trial in zip(self._purpose, self._trials, strict=True)
@@ -292,7 +293,7 @@ class HierarchicalDiagonalSampling(Screening):
             self._test(self.tree)
 
     def _test(self, group: Group) -> None:
-        """Renews the evidence of a group; decides, once and for all, if it suffices."""
+        """Updates the evidence of a group, and decides for good if it suffices."""
         assert self.hypotheses is not None
         if self.test == "FDT":
             group.evidence = self.hypotheses.of_differences(self._differences(group))

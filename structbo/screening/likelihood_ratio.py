@@ -1,8 +1,8 @@
-"""Is a function of one variable constant? Log likelihood ratios of the two hypotheses.
+"""Log likelihood ratios of a varying against a constant function of one variable.
 
-Under ``H1`` the function is a sample of a Gaussian process with the covariance
-``outputscale * exp(-(z - z')^2 / bandwidth^2)``, under ``H0`` it is a constant with the same
-variance. Observations have normal noise.
+Under ``H1`` the function is drawn from a Gaussian process with the covariance ``outputscale *
+exp(-(z - z')^2 / bandwidth^2)``; under ``H0`` it is a constant with the same variance. Observations
+have normal noise.
 """
 
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ class Hypotheses:
         noise: variance of the noise, ``sigma^2``.
         bandwidth: ``b``, in units of the interval.
         mean: prior mean of the function.
-        mean_variance: the variance of one more constant that both hypotheses have, for a mean that
-            is not known. A large value makes the ratio independent of the mean.
+        mean_variance: variance of a constant offset under both hypotheses, for an unknown mean. A
+            large value makes the ratio independent of the mean.
 
     References:
         Chen, Castro and Krause 2012, sections 3.2 and 3.3.
@@ -43,14 +43,14 @@ class Hypotheses:
 
     @property
     def spacing(self) -> float:
-        """The least distance of finite differences: three bandwidths, at most a third of [0, 1]."""
+        """The minimum distance of finite differences: three bandwidths, at most 1/3."""
         return min(3.0 * self.bandwidth, 1.0 / 3.0)
 
     def partner(self, z: float, rng: np.random.Generator) -> float:
-        """A random place at least the spacing away from another one, for a finite difference.
+        """A random position at least `spacing` away from z, for a finite difference.
 
         Values of the process three bandwidths apart are almost independent. Differences over larger
-        distances vary as much, and also find functions that are smoother.
+        distances have the same variance, and detect smoother functions too.
         """
         left, right = max(z - self.spacing, 0.0), max(1.0 - z - self.spacing, 0.0)
         u = rng.random() * (left + right)
@@ -60,11 +60,12 @@ class Hypotheses:
         """The log likelihood ratio of finite differences, as if they were independent.
 
         Args:
-            differences: of observations at a distance of `spacing` or more, shape (n,).
+            differences: differences of observations at a distance of `spacing` or more, shape (n,).
 
         Returns:
-            The sum of eq. (1), its terms those of eq. (2). Their variance under ``H1`` follows from
-            the spacing: at three bandwidths it is ``2 (1 - e^-9) outputscale + 2 noise``.
+            The sum of eq. (1) with the terms of eq. (2). The variance of a difference under ``H1``
+            follows from the spacing: at three bandwidths it is ``2 (1 - e^-9) outputscale + 2
+            noise``.
         """
         dy = np.asarray(differences, float)
         decorrelated = 1.0 - np.exp(-((self.spacing / self.bandwidth) ** 2))
@@ -77,7 +78,7 @@ class Hypotheses:
         """The log likelihood ratio of observations, with all their correlations.
 
         Args:
-            z: where they were made, shape (n,).
+            z: positions of the observations, shape (n,).
             y: the observations, shape (n,).
 
         Returns:
@@ -89,17 +90,16 @@ class Hypotheses:
     def of_next(
         self, z: ArrayLike, y: ArrayLike, candidates: ArrayLike, pending: ArrayLike = ()
     ) -> tuple[FloatArray, FloatArray]:
-        """Mean and deviation, under ``H1``, of the ratio that the next observation adds.
+        """Mean and deviation, under ``H1``, of the log likelihood ratio of the next observation.
 
         With ``y ~ N(mu_1, s_1^2)`` the ratio is a quadratic function of a normal variable, a
-        shifted non-central chi-square; its moments are written so that ``s_1 = s_0`` is no
-        exception.
+        shifted non-central chi-square. Its moments are written to include the case ``s_1 = s_0``.
 
         Args:
-            z: where observations were made, shape (n,).
+            z: positions of the observations, shape (n,).
             y: the observations, shape (n,).
-            candidates: where the next one may be made, shape (m,).
-            pending: where others are under way, shape (p,).
+            candidates: possible positions of the next observation, shape (m,).
+            pending: positions of pending observations, shape (p,).
 
         Returns:
             Two arrays of shape (m,).
@@ -124,7 +124,7 @@ class Hypotheses:
         return cholesky(self._covariance(z, z, num_active) + noise, lower=True)
 
     def _log_density(self, z: FloatArray, y: FloatArray, num_active: int) -> float:
-        """Up to a constant that the hypotheses share."""
+        """The log density of observations, up to a constant common to both hypotheses."""
         factor = self._cholesky(z, num_active)
         whitened = solve_triangular(factor, y - self.mean, lower=True)
         return float(-0.5 * whitened @ whitened - np.log(np.diagonal(factor)).sum())
@@ -132,7 +132,7 @@ class Hypotheses:
     def _predict(
         self, z: ArrayLike, y: ArrayLike, at: ArrayLike, pending: ArrayLike, num_active: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of observations; those under way count for the variance."""
+        """Mean and variance of new observations; pending ones only reduce the variance."""
         z, y, at = (np.asarray(a, float) for a in (z, y, at))
         factor = (self._cholesky(z, num_active), True)
         mean = self.mean + self._covariance(at, z, num_active) @ cho_solve(factor, y - self.mean)
@@ -146,9 +146,9 @@ class Hypotheses:
 
 BANDWIDTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
 SAFETY = 2.0
-"""The observed variance is divided by this, to find functions of less variance, too."""
+"""Divisor of the observed variance, so that functions of less variance are found too."""
 VAGUE = 100.0
-"""Variance of an unknown mean, relative to that of the function."""
+"""Variance of an unknown mean, relative to the variance of the function."""
 
 
 def fit_hypotheses(
@@ -161,19 +161,18 @@ def fit_hypotheses(
     bandwidth: float | None = None,
     mean: float | None = None,
 ) -> Hypotheses:
-    """Estimates what is not given.
+    """Estimates the hyper-parameters that are not given.
 
     Args:
-        z: where observations of a function were made, shape (n,).
+        z: positions of the observations, shape (n,).
         y: the observations, shape (n,).
-        repeats: observations of one and the same point.
+        repeats: repeated observations of one point.
         outputscale, noise, bandwidth, mean: known values.
 
     Returns:
-        The noise from the repeats, the outputscale (half of the variance, and not less than the
-        noise) from the observations, and the bandwidth of a few that makes them most probable. The
-        noise is at least ``1e-4`` of the outputscale, below which variation does not count. A mean
-        that is not given stays unknown.
+        The noise is estimated from the repeats, at least ``1e-4`` of the outputscale; the
+        outputscale from the observations, as half of their variance and at least the noise; the
+        bandwidth is the most likely one of a grid. A mean that is not given stays unknown.
     """
     z, y, repeats = (np.asarray(a, float) for a in (z, y, repeats))
     if noise is None:

@@ -1,4 +1,4 @@
-"""Ask and tell for methods that find which parameters matter."""
+"""Ask and tell for methods that find the active parameters."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from structbo.space import Space, SpaceLike
 
 
 class Screening(ABC):
-    """A sequence of evaluations that finds which parameters matter.
+    """A sequence of evaluations that finds the active parameters.
 
-    Most parameters of a point stay at those of a random background point.
+    Most parameters of a point keep the values of a random background point.
 
     Args:
         space: the search space, or what `Space` accepts.
-        budget: how many evaluations there may be.
-        seed: for the background point and all other random choices.
+        budget: maximum number of evaluations.
+        seed: seed of the background point and all other random choices.
     """
 
     def __init__(
@@ -33,8 +33,8 @@ class Screening(ABC):
         self.space = Space(space)
         if self.space.constraints:
             raise ValueError(
-                "a screening moves parameters between their bounds and keeps no constraints: give "
-                f"it a space without, got {list(self.space.constraints)}."
+                "a screening ignores constraints: pass a space without constraints, got "
+                f"{list(self.space.constraints)}."
             )
         self.budget = checked_count("budget", budget)
         self._seed = checked_seed(seed)
@@ -43,12 +43,12 @@ class Screening(ABC):
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Everything asked and told, in order."""
+        """All trials, in the order in which they were asked for."""
         return tuple(self._trials)
 
     @property
     def is_done(self) -> bool:
-        """Whether there is nothing more to ask: all is decided, or the budget is spent."""
+        """Whether the screening is decided or the budget is spent."""
         return self.is_decided or len(self._trials) >= self.budget
 
     @property
@@ -59,11 +59,11 @@ class Screening(ABC):
     @property
     @abstractmethod
     def active(self) -> tuple[str, ...]:
-        """Names of the parameters found to matter, so far."""
+        """Names of the parameters found active so far."""
 
     @abstractmethod
     def active_probabilities(self) -> FloatArray:
-        """For every parameter, how probable it is that it matters, shape (D,)."""
+        """The probability that a parameter is active, shape (D,)."""
 
     @abstractmethod
     def _next(self, rng: np.random.Generator) -> FloatArray:
@@ -76,8 +76,8 @@ class Screening(ABC):
     def ask(self) -> Trial:
         """Proposes a point, which is pending until it is told.
 
-        Any number of points may be pending, and they may be told in any order. Each is chosen
-        without the values of those pending, so fewer at a time are better informed.
+        Any number of points may be pending, and they may be told in any order. A new point does not
+        use the values of pending ones.
 
         Returns:
             A trial.
@@ -87,10 +87,10 @@ class Screening(ABC):
         """
         if self.is_done:
             raise ValueError(
-                f"there is nothing more to ask after {len(self._trials)} evaluations of "
-                f"{self.budget}: check is_done first."
+                f"the screening is done after {len(self._trials)} of at most {self.budget} "
+                "evaluations: check is_done before asking."
             )
-        # The seed [s, 0] would be that of the background point.
+        # The background point uses the seed [s, 0].
         point = self._next(np.random.default_rng([self._seed, 1 + len(self._trials)]))
         params = self.space.from_unit(point)[0]
         self._trials.append(Trial(len(self._trials), params))
@@ -105,7 +105,7 @@ class Screening(ABC):
                 the budget and gives no evidence.
 
         Returns:
-            The trial as it is kept.
+            The updated trial.
 
         Raises:
             ValueError: if the trial is unknown or already told, or the value is not a number.
@@ -114,8 +114,8 @@ class Screening(ABC):
         number = trial.number if isinstance(trial, Trial) else trial
         if not is_integer(number) or not 0 <= number < len(self._trials):
             raise ValueError(
-                f"trial must be one that was asked for, or its number; got {trial!r}, and "
-                f"{len(self._trials)} were asked for."
+                f"trial must be an asked trial or its number; got {trial!r}, and "
+                f"{len(self._trials)} trials were asked for."
             )
         if self._trials[number].state != "pending":
             raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
@@ -124,7 +124,7 @@ class Screening(ABC):
         return self._trials[number]
 
     def run(self, objective: Callable[[Any], float]) -> None:
-        """Asks and tells until it is done.
+        """Evaluates an objective until the screening is done.
 
         Args:
             objective: maps a point, a dict by name or an array (D,) for a plain box, to a number.
@@ -134,7 +134,7 @@ class Screening(ABC):
             self.tell(trial, objective(trial.params))
 
     def model(self) -> AdditiveGP:
-        """One component over an active set, whose prior is `active_probabilities`."""
+        """One component over an active set, with `active_probabilities` as its prior."""
         structure = active_sets(self.active_probabilities())
         return AdditiveGP(structure, categorical=self.space.categorical)
 
@@ -142,7 +142,7 @@ class Screening(ABC):
         return self._trials[number].value
 
     def _along(self, members: Sequence[int], z: float) -> FloatArray:
-        """The background point with some coordinates set to one value, snapped to the space."""
+        """The background point with the members' coordinates set to z, snapped to the space."""
         point = self.background.copy()
         point[list(members)] = z
         return self.space.snap(point)
