@@ -1,4 +1,4 @@
-"""Observations: from tables of users to padded, standardized arrays."""
+"""Observations: from users' tables to padded, standardized arrays."""
 
 from structbo.data.checks import checked_data, checked_errors, checked_points
 from structbo.data.data import (

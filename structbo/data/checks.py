@@ -1,4 +1,4 @@
-"""Checks of points and observations of the unit cube, with messages that name the fault."""
+"""Checks of points in the unit cube and of their observations."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,12 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
     """Points of the unit cube, shape (n, D).
 
     Args:
-        name: what to call them in messages.
+        name: name of the argument in messages.
         points: an array of this shape.
-        num_dims: D, if it is known.
+        num_dims: D, if known.
 
     Raises:
-        ValueError: if the shape is another one, or a point is outside of the cube.
+        ValueError: if the shape differs, or a point is outside the cube.
     """
     try:
         array = real_numbers(name, points)
@@ -42,7 +42,7 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
 def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Points of the unit cube, shape (n, D), and observations, shape (n,).
 
-    Where both are tables of pandas, rows belong together by their index.
+    Rows of two pandas objects are matched by index.
 
     Raises:
         ValueError: if shapes or indices do not match, X leaves the unit cube, or a value is not
@@ -51,8 +51,8 @@ def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     points, values = checked_points("X", X), real_numbers("y", in_order_of(X, y))
     if values.shape != points.shape[:1]:
         raise ValueError(
-            f"y must have one value per row of X: X has shape {points.shape}, "
-            f"y has shape {values.shape}."
+            f"y must have one value per row of X, got shape {values.shape} for X of shape "
+            f"{points.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
@@ -61,10 +61,10 @@ def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def checked_errors(sem: ArrayLike | None, y: FloatArray) -> FloatArray | None:
-    """Standard errors of observations y (n,), shape (n,), 0 for missing ones; None without any.
+    """Standard errors of observations y, shape (n,), with 0 for missing ones; None if not given.
 
     Raises:
-        ValueError: if there are more or fewer, or one is negative or infinite.
+        ValueError: if the shape differs from y, or one is negative or infinite.
     """
     if sem is None:
         return None
@@ -75,7 +75,7 @@ def checked_errors(sem: ArrayLike | None, y: FloatArray) -> FloatArray | None:
     bad = np.flatnonzero(~((errors >= 0.0) & np.isfinite(errors)))
     if bad.size:
         raise ValueError(
-            f"sem must be standard errors, 0 or more and finite, got sem[{bad[0]}] = "
+            f"sem must hold finite standard errors, 0 or more, got sem[{bad[0]}] = "
             f"{errors[bad[0]]}."
         )
     return errors

@@ -1,4 +1,4 @@
-"""Observations as models take them: padded, standardized, to be maximized."""
+"""Observations as models take them: padded, standardized, larger is better."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
 
 
 def padded_size(n: int) -> int:
-    """The least of a few sizes that is enough, so that few shapes are ever compiled.
+    """The smallest of a few sizes that holds n rows, to limit the number of compiled shapes.
 
     Example:
         >>> padded_size(100), padded_size(1025)
@@ -23,7 +23,7 @@ def padded_size(n: int) -> int:
 
 
 def evenly_spaced(num_rows: int, num_kept: int) -> NDArray[np.int_]:
-    """Indices of so many of the rows, from the first to the last, evenly spaced.
+    """Indices of ``num_kept`` rows, evenly spaced from the first to the last.
 
     Example:
         >>> evenly_spaced(5, 3)
@@ -33,14 +33,14 @@ def evenly_spaced(num_rows: int, num_kept: int) -> NDArray[np.int_]:
 
 
 class Data(NamedTuple):
-    """Observations, padded so that few shapes are ever compiled.
+    """Observations, padded to limit the number of compiled shapes.
 
     Args:
         x: points of the unit cube, shape (n, D).
-        y: standardized observations, to be maximized, shape (n,). In proposals, NaN marks a point
-            whose value is unknown; see `MarginalGP.condition`.
+        y: standardized observations, larger is better, shape (n,). In proposals, NaN marks a point
+            with unknown value; see `MarginalGP.condition`.
         mask: which rows are data, bool, shape (n,).
-        known_noise: variances that are known of single observations, shape (n,); None if none is.
+        known_noise: known noise variances of the observations, shape (n,), or None.
     """
 
     x: Array | np.ndarray
@@ -50,7 +50,7 @@ class Data(NamedTuple):
 
     @classmethod
     def padded(cls, x: np.ndarray, y: np.ndarray, known_noise: np.ndarray | None = None) -> "Data":
-        """Pads with rows of zeros up to the next of a few sizes; inducing points come first."""
+        """Pads with rows of zeros to `padded_size`, with the inducing points first."""
         n, num_dims = x.shape
         size, order = padded_size(n), inducing_first(x, y)
 
@@ -63,7 +63,7 @@ class Data(NamedTuple):
         return cls(filled(x, num_dims), filled(y), np.arange(size) < n, known)
 
     def thinned(self, num_rows: int) -> "Data":
-        """So many of the rows, evenly spaced, padded anew; `num_rows` is at most their number.
+        """A padded subset of ``num_rows`` rows, evenly spaced.
 
         Example:
             >>> data = Data.padded(np.arange(5.0)[:, None], np.arange(5.0))
@@ -77,21 +77,21 @@ class Data(NamedTuple):
 
     @property
     def arguments(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
-        """Positional and keyword arguments of a model; known noise is one where there is any."""
+        """Positional and keyword arguments of a model, with known noise if there is any."""
         return (self.x, self.y), {"mask": self.mask, **known_noise_argument(self.known_noise)}
 
 
 def known_noise_argument(known_noise: Any) -> dict[str, Any]:
-    """The keyword argument of a model; none without known noise, as models need not take it."""
+    """The keyword argument for a model; empty without known noise, which not every model takes."""
     return {} if known_noise is None else {"known_noise": known_noise}
 
 
 ROUND_OFF = 1e-14
-"""A smaller standard deviation, relative to the largest value, counts as zero."""
+"""Standard deviations below this, relative to the largest value, count as zero."""
 
 
 def padded(points: FloatArray) -> FloatArray:
-    """Points (n, D), the first of which are repeated up to the next of a few sizes.
+    """Points (n, D), padded to `padded_size` by repeating the first ones.
 
     Example:
         >>> padded(np.zeros((65, 3))).shape
@@ -101,7 +101,7 @@ def padded(points: FloatArray) -> FloatArray:
 
 
 def with_worst(values: FloatArray) -> FloatArray:
-    """Values to be maximized, (n,), where failures, which are not finite, have the worst one.
+    """Values (n,), with failures, which are not finite, replaced by the smallest value.
 
     Example:
         >>> with_worst(np.array([3.0, np.nan, 1.0]))
@@ -112,13 +112,12 @@ def with_worst(values: FloatArray) -> FloatArray:
 
 
 class Standardized(NamedTuple):
-    """Values with mean 0 and deviation 1, and the way back: ``location + scale * values``.
+    """Values with mean 0 and standard deviation 1; the inverse is ``location + scale * values``.
 
     Args:
-        values: shape (n,).
-        location: the mean of what was given.
-        scale: its standard deviation; 1 if it differs by no more than round-off, as its true scale
-            is unknown.
+        values: standardized values, shape (n,).
+        location: mean of the given values.
+        scale: their standard deviation; 1 if they are equal up to round-off.
     """
 
     values: FloatArray
@@ -127,9 +126,9 @@ class Standardized(NamedTuple):
 
     @classmethod
     def of(cls, given: FloatArray) -> "Standardized":
-        """Values to be maximized, shape (n,); failures, not finite, become the worst value.
+        """Standardizes values (n,); failures, which are not finite, become the smallest value.
 
-        Values that differ by no more than round-off are all zero.
+        Values that are equal up to round-off become zero.
 
         Example:
             >>> Standardized.of(np.array([3.0, 1.0, np.nan, 3.0]))

@@ -1,4 +1,4 @@
-"""Tables of pandas: names of columns, rows that belong together by an index, and trials."""
+"""Pandas tables: names of columns, rows matched by index, and trials."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
@@ -10,25 +10,25 @@ from structbo.data.values import real_numbers
 from structbo.space import Space
 
 COLUMNS = ("number", "value", "sem", "state")
-"""Columns of a table of trials that are no parameters."""
+"""Columns of a table of trials other than parameters."""
 
 
 def column_names(table: Any) -> tuple[str, ...]:
-    """The names of the columns of a table, none if it has none or they are not strings."""
+    """The names of the columns of a table; empty unless they are strings."""
     names = tuple(getattr(table, "columns", ()))
     return names if all(isinstance(name, str) for name in names) else ()
 
 
 def in_order_of(X: Any, y: Any, name: str = "y") -> Any:
-    """Values in the order of the points that they belong to by their index.
+    """Values in the order of their points, matched by index.
 
     Args:
-        X: points; if they have no index, values are taken in their own order.
-        y: their values; if they have no index, they are taken in their own order.
-        name: what to call the values in messages.
+        X: points; without an index, values keep their order.
+        y: their values; without an index, they keep their order.
+        name: name of the values in messages.
 
     Raises:
-        ValueError: if both have an index, and a row of one has none or several in the other.
+        ValueError: if both have an index, and a row of one has no or several matches in the other.
 
     Example:
         >>> import pandas as pd
@@ -42,14 +42,14 @@ def in_order_of(X: Any, y: Any, name: str = "y") -> Any:
         return y
     for table, one, other in (("X", X.index, y.index), (name, y.index, X.index)):
         if not one.is_unique:
-            label, fault = one[one.duplicated()][0], f"is twice in that of {table}"
+            label, fault = one[one.duplicated()][0], f"is twice in the index of {table}"
         elif not one.isin(other).all():
-            label, fault = one[~one.isin(other)][0], f"is only in that of {table}"
+            label, fault = one[~one.isin(other)][0], f"is only in the index of {table}"
         else:
             continue
         raise ValueError(
-            f"X and {name} must have the same index, as rows are matched by it: {label!r} {fault}; "
-            f"pass {name}.to_numpy() to match rows by their order."
+            f"X and {name} must have the same index, which matches their rows: {label!r} {fault}; "
+            f"pass {name}.to_numpy() to match rows by position."
         )
     return y.loc[X.index]
 
@@ -58,9 +58,9 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
     """Trials as a pandas DataFrame: number, one column per parameter, value, sem if any, state.
 
     Args:
-        trials: of the space.
-        space: its parameters are columns by name, ``params_number`` and so on for one that is named
-            as another column.
+        trials: trials in the space.
+        space: its parameters become columns by name; a parameter named like another column, such as
+            "number", gets the prefix ``params_``.
 
     Raises:
         ImportError: if pandas is not installed.
@@ -86,18 +86,18 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
 
 
 def trials_in(frame: Any, space: Space) -> list[Trial]:
-    """The trials of a table such as `trial_frame` makes but those withdrawn, numbered from 0.
+    """The trials of a table like `trial_frame`, without withdrawn ones, numbered from 0.
 
     Args:
         frame: a DataFrame with the columns of `trial_frame`; number, sem, state and fixed values
-            may be missing. Without a state, missing and infinite values are failures. A missing
-            sem is not known.
-        space: of the parameters.
+            may be missing. Without a state, missing and infinite values are failures. A missing sem
+            is unknown.
+        space: the space of the parameters.
 
     Raises:
-        TypeError: if it is no DataFrame.
-        ValueError: if a column is missing, a point is outside the space, or a value or a state is
-            none.
+        TypeError: if frame is not a DataFrame.
+        ValueError: if a column is missing, a point is outside the space, or a value or state is
+            invalid.
 
     Warns:
         UserWarning: if there are other columns, which are ignored.
@@ -135,14 +135,14 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
 
 
 def _check_columns(given: Sequence[Any], own: Mapping[str, str], space: Space) -> None:
-    """Checks the columns that have names of their own in a table of trials."""
+    """Checks that the column of values and the renamed columns of parameters exist."""
     if "value" not in given:
         raise ValueError(f"frame must have the column 'value', got {given}.")
     for column, name in own.items():
         if column != name and name in space.names and column not in given:
             raise ValueError(
-                f"frame must have the column {column!r} for the parameter {name!r}, as {name!r} is "
-                f"a column of every table of trials; got {given}."
+                f"frame must have the column {column!r} for the parameter {name!r}, because "
+                f"{name!r} is a column of every table of trials; got {given}."
             )
 
 
@@ -154,5 +154,5 @@ def _trial(number: int, params: Any, state: State, value: float, sem: float) -> 
 
 
 def _columns_of(space: Space) -> dict[str, str]:
-    """The columns of parameters and fixed values, by their names."""
+    """The column of every parameter and fixed value, by name."""
     return {name: f"params_{name}" if name in COLUMNS else name for name in space.columns}

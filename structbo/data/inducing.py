@@ -1,4 +1,4 @@
-"""The order of observations: those first that are inducing points where there are many."""
+"""The order of observations that puts inducing points first."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,21 +7,21 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.models.likelihood import inducing_rows
 
 BEST_SHARE = 1 / 8
-"""Of the inducing points; these are the best points, around which the maximum is sought."""
+"""Share of the best points among the inducing points; the maximum is sought around them."""
 
 
 def inducing_first(x: FloatArray, y: FloatArray) -> NDArray[np.intp]:
-    """The order in which inducing points come first; as they are where the likelihood is exact.
+    """The order with inducing points first; unchanged if the likelihood is exact.
 
-    The best points, and then always the one that is farthest from all that were taken. The rest
-    stays as it is.
+    Inducing points are the best points, then repeatedly the point farthest from all taken so far.
+    The other points keep their order.
 
     Args:
         x: points of the unit cube, shape (n, D).
-        y: values, to be maximized, shape (n,).
+        y: values, larger is better, shape (n,).
 
     Returns:
-        All rows, shape (n,).
+        Indices of all rows, shape (n,).
 
     References:
         Gonzalez 1985, "Clustering to minimize the maximum intercluster distance".
@@ -45,6 +45,6 @@ def inducing_first(x: FloatArray, y: FloatArray) -> NDArray[np.intp]:
 
 
 def _approach(distance: FloatArray, x: FloatArray, row: int) -> None:
-    """Lowers the squared distances from all that were taken by one more, which is out then."""
+    """Lowers the squared distances to the taken points by a new one, and excludes that one."""
     np.minimum(distance, np.square(x - x[row]).sum(1), out=distance)
     distance[row] = -1.0

@@ -21,14 +21,14 @@ def direction_sign(direction: Direction) -> float:
 
 
 def unit_points(space: Space, points: Any, name: str) -> FloatArray:
-    """Points in the unit cube, shape (m, D); None and empty tables have none."""
+    """Points in the unit cube, shape (m, D); None and empty tables give no rows."""
     if points is None or (hasattr(points, "__len__") and len(points) == 0):
         return np.empty((0, space.num_dims))
     return space.to_unit(points, name=name)
 
 
 def observed_values(y: ArrayLike | None) -> FloatArray:
-    """Values as an array (m,); a column (m, 1) is flattened, and None has none."""
+    """Values as an array (m,); a column (m, 1) is flattened, and None gives no values."""
     if y is None:
         return np.empty(0)
     values = real_numbers("y", y)

@@ -12,12 +12,12 @@ from structbo.models.foundation.arrays import FloatArray
 class Transform(NamedTuple):
     """The map from values of the objective to values of the model, and back.
 
-    Values are turned so that larger is better, standardized, and warped by a power transform. The
-    search and the posterior of one set of values share one transform.
+    Values are multiplied by a sign so that larger is better, standardized, and warped by a power
+    transform. The search and the posterior share one transform.
 
     Args:
-        sign: 1 if large values are good, -1 if small ones are.
-        location: the mean of the turned values.
+        sign: 1 to maximize, -1 to minimize.
+        location: the mean of the signed values.
         scale: their standard deviation.
         warping: the power transform of the standardized values.
 
@@ -34,11 +34,11 @@ class Transform(NamedTuple):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the values of the model are a linear function of the objective."""
+        """Whether the map is linear."""
         return float(self.warping.power) == 1.0
 
     def standardized(self, values: ArrayLike) -> FloatArray:
-        """The values of the objective after turning and standardizing, of the same shape."""
+        """The signed and standardized values of the objective, of the same shape."""
         return (self.sign * np.asarray(values, float) - self.location) / self.scale
 
     def __call__(self, values: ArrayLike) -> FloatArray:
@@ -57,11 +57,11 @@ class Transform(NamedTuple):
 
         Args:
             sem: standard errors of the objective, shape (n,).
-            values: of the objective, shape (n,).
+            values: values of the objective, shape (n,).
         """
         slopes = np.exp(np.asarray(self.warping.log_slope(self.standardized(values))))
         return sem / self.scale * slopes
 
 
 UNCHANGED = Transform()
-"""Leaves values as they are."""
+"""The identity."""

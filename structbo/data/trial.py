@@ -1,4 +1,4 @@
-"""A trial: one point, and what is known of the objective there."""
+"""A trial: one point and the value of the objective there."""
 
 import copy
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ import numpy as np
 from structbo.models.foundation.arrays import FloatArray
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
-"""What has become of a trial, see `Trial`."""
+"""States of a trial, see `Trial`."""
 
 
 class Copied:
-    """A field that is copied when it is set and when it is read: nobody else can edit it."""
+    """A field that is copied when set and when read, so that others cannot edit it."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = f"_{name}"
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Any:
         if instance is None:
-            raise AttributeError("the class has no value, so that the field has no default")
+            raise AttributeError("the field has no default")
         return copy.copy(vars(instance)[self._name])
 
     def __set__(self, instance: object, value: Any) -> None:
@@ -30,16 +30,16 @@ class Copied:
 
 @dataclass(frozen=True)
 class Trial:
-    """One point and what is known of it.
+    """One point and its value.
 
     Args:
-        number: counts trials from 0.
-        params: the point: a dict by name, or an array (D,) for a plain box. Each access gives a
-            copy, so that what is done to it does not change the trial.
-        state: "waiting" in the queue until it is asked for; "pending" until a value is told;
-            "failed" if the value was not finite; "withdrawn" if it will never be told.
-        value: the objective there, or None.
-        sem: the standard error of the value, if it was told as a mean; else None.
+        number: index of the trial, from 0.
+        params: the point, a dict by name, or an array (D,) for a plain box. Each access returns a
+            copy, so edits do not change the trial.
+        state: "waiting" in the queue until asked for; "pending" until a value is told; "complete"
+            with a finite value; "failed" with another one; "withdrawn" if it will never be told.
+        value: the value of the objective, or None.
+        sem: the standard error of the value, or None.
     """
 
     number: int
@@ -57,7 +57,7 @@ class Trial:
 
     @property
     def is_told(self) -> bool:
-        """Whether its value is known, or that it failed."""
+        """Whether the trial is complete or failed."""
         return self.state in ("complete", "failed")
 
     def told(self, value: float, sem: float | None = None) -> "Trial":
@@ -68,12 +68,12 @@ class Trial:
 
 
 def trial_values(trials: Iterable[Trial]) -> FloatArray:
-    """The values of trials; NaN where there is none."""
+    """The values of trials; NaN for trials without."""
     return np.array([np.nan if trial.value is None else trial.value for trial in trials], float)
 
 
 def filled_errors(errors: Iterable[float | None]) -> FloatArray | None:
-    """Standard errors with 0 where there is none; None if there is none at all.
+    """Standard errors with 0 for missing ones; None if all are missing.
 
     Example:
         >>> filled_errors([None, 0.5]).tolist(), filled_errors([None, None])

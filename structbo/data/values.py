@@ -1,4 +1,4 @@
-"""Values of the objective as floats, whatever users hand in."""
+"""Values of the objective as floats."""
 
 import math
 import warnings
@@ -11,14 +11,14 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.space.scalars import as_number, is_missing, plain
 
 NUMBERS = "biuf"
-"""Kinds of NumPy's types that are real numbers."""
+"""NumPy's type kinds of real numbers."""
 
 
 def real_numbers(name: str, values: ArrayLike) -> FloatArray:
-    """Values as an array of floats, of any shape; NaN where one is missing in any form.
+    """Values as an array of floats, of any shape; missing values of any form become NaN.
 
     Raises:
-        ValueError: if one is complex, a string, no number at all, or too large for a float.
+        ValueError: if one is not a real number, or too large for a float.
 
     Example:
         >>> real_numbers("y", [1, None, np.ma.masked])
@@ -42,15 +42,15 @@ def real_numbers(name: str, values: ArrayLike) -> FloatArray:
 
 
 def one_number(name: str, value: Any, *, hint: str = "") -> float:
-    """A number, or an array of just one, as a float; NaN if it is missing in any form.
+    """A number, or an array with one element, as a float; missing values of any form become NaN.
 
     Args:
-        name: what to call the value in the message.
+        name: name of the value in the message.
         value: anything.
         hint: the end of the message.
 
     Raises:
-        ValueError: if it is anything else, or too large for a float.
+        ValueError: if the value is not one number, or too large for a float.
 
     Example:
         >>> one_number("value", np.array([2.5])), one_number("value", None)
@@ -71,7 +71,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _only(value: Any) -> Any:
-    """The element of an array of one; anything else as it is."""
+    """The element of an array with one element; other values unchanged."""
     if math.prod(getattr(value, "shape", (0,))) != 1 or not hasattr(value, "tolist"):
         return value
     found = plain(value) if value.shape == () else value.tolist()

@@ -1,4 +1,4 @@
-"""A power transform of values, which draws the bad ones together; traceable by JAX."""
+"""A power transform that compresses bad values; traceable by JAX."""
 
 from typing import Any, NamedTuple
 
@@ -11,12 +11,12 @@ from structbo.data.data import ROUND_OFF, Data
 
 
 class Warping(NamedTuple):
-    """Yeo and Johnson's transform of standardized values, which are standardized again.
+    """The Yeo-Johnson transform of standardized values, followed by standardization.
 
-    It is increasing and smooth, and leaves small values as they are. A power of one changes
-    nothing; a larger one draws the bad values together and spreads the good ones. Below the worst
-    value that was observed, the transform continues as its tangent: every number is the transform
-    of a value, and means of normal predictions exist on the scale of values.
+    It is increasing and smooth, and almost linear near zero. A power of one is the identity; a
+    larger one compresses bad values and spreads good ones. Below the worst observed value the
+    transform continues as its tangent, so that it is invertible on all numbers, and normal
+    predictions have a mean on the scale of values.
 
     Numbers and arrays of NumPy are transformed by NumPy, which compiles nothing.
 
@@ -24,7 +24,7 @@ class Warping(NamedTuple):
         power: a scalar.
         location: the mean of the transformed values.
         scale: their standard deviation.
-        worst: the least value that was observed, where the tangent begins.
+        worst: the smallest observed value, where the tangent begins.
 
     References:
         Yeo and Johnson 2000, "A new family of power transformations to improve normality or
@@ -38,7 +38,7 @@ class Warping(NamedTuple):
 
     @classmethod
     def of(cls, data: Data, power: ArrayLike) -> "Warping":
-        """The warping of some power after which the values of the data are standardized.
+        """The warping with a given power that standardizes the values of the data.
 
         Example:
             >>> values = jnp.array([-2.0, 0.0, 0.5, 1.5])
@@ -63,7 +63,7 @@ class Warping(NamedTuple):
         return (raised - self.location) / self.scale
 
     def inverse(self, warped: ArrayLike) -> Array:
-        """The values that become these, of the same shape.
+        """The values with these transformed values, of the same shape.
 
         Example:
             >>> warping = Warping(2.5, 0.1, 0.7, worst=-2.0)
@@ -83,7 +83,7 @@ class Warping(NamedTuple):
         return xp.log(_slope(inside, self.power)) - xp.log(self.scale)
 
     def data(self, data: Data) -> Data:
-        """The data with transformed values; variances of single ones change with the slope."""
+        """The data with transformed values; known variances are multiplied by the squared slope."""
         known = data.known_noise
         if known is not None:
             known = known * jnp.exp(2.0 * self.log_slope(data.y))
@@ -92,7 +92,7 @@ class Warping(NamedTuple):
 
 
 NO_WARPING = Warping(1.0, 0.0, 1.0)
-"""Leaves values as they are."""
+"""The identity."""
 
 
 def _namespace(*arrays: ArrayLike) -> Any:

@@ -1,4 +1,4 @@
-"""The next points: an acquisition averaged over draws, and where it is largest."""
+"""The next points: maxima of an acquisition averaged over draws."""
 
 from structbo.proposal.batch import Proposal
 from structbo.proposal.candidates import candidate_points, is_new

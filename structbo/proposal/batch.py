@@ -1,8 +1,8 @@
-"""Batches anywhere in a space: a strategy chooses among candidates from all over it.
+"""Batches: a strategy chooses among candidates from the whole space.
 
-The first point maximizes the criterion as if it were the only one, unless the strategy continues
-the batch of pending points. The candidates are this point, the others that its search found, and
-the points of `candidate_points`.
+The first point maximizes the criterion, unless the strategy continues the batch of pending points.
+The candidates are this point, the other maxima found by its search, and the points of
+`candidate_points`.
 """
 
 from collections.abc import Iterator
@@ -30,15 +30,15 @@ from structbo.proposal.candidates import best_observed, candidate_points, is_new
 from structbo.proposal.search import Situation, Task, task_of
 
 NUM_CANDIDATES = 480
-"""Few enough that with the first point's and some pending ones they are 512 at most."""
+"""At most 512 together with the candidates of the first point and some pending points."""
 
 
 class Proposal(NamedTuple):
     """The points to evaluate next.
 
     Args:
-        ranked: for each point its candidates in the unit cube, best first, shape (K, D).
-        acquisition: what the first point maximizes.
+        ranked: for each point, its candidates in the unit cube, best first, shape (K, D).
+        acquisition: the acquisition function that the first point maximizes.
     """
 
     ranked: list[FloatArray]
@@ -55,19 +55,19 @@ def from_candidates(
 ) -> Proposal:
     """Chooses points among candidates by a strategy; see `propose`.
 
-    The strategy judges candidates by the formula of a `JointCriterion`, at the moments of the
-    mixture of draws. For another criterion it uses the confidence bound of `Criterion.width`.
+    The strategy ranks candidates by a `JointCriterion` at the moments of the mixture of draws. For
+    other criteria it uses the confidence bound of `Criterion.width`.
 
     Args:
-        situation: what is known.
+        situation: the posterior, legal coordinates and pending points.
         num_points: how many points to choose.
         key: a JAX random key.
-        criterion: how single points are judged.
-        strategy: how several points are chosen.
-        single: the proposal of one point alone.
+        criterion: the acquisition criterion of single points.
+        strategy: the batch strategy.
+        single: the proposal of a single point.
 
     Returns:
-        The points; if there are no new candidates, the proposal of one point.
+        The points, or the single proposal if there are no new candidates.
     """
     posteriors, num_observed = situation.posteriors, situation.num_observed
     data = posteriors.data
@@ -109,10 +109,10 @@ def from_candidates(
 
 
 def prepared_candidates(situation: Situation) -> Iterator[None]:
-    """Compiles what `from_candidates` needs, in the background: one program at every step.
+    """Compiles the programs of `from_candidates`, one per iteration.
 
     Args:
-        situation: what will be known, with any values.
+        situation: arrays of the shapes to come, with arbitrary values.
     """
     posteriors, key = situation.posteriors, jax.eval_shape(jax.random.key, 0)
     others = candidates.prepare(posteriors.is_projected, task_of(situation, posteriors, key))
@@ -123,11 +123,11 @@ def prepared_candidates(situation: Situation) -> Iterator[None]:
 
 @compiled("is_projected")
 def candidates(is_projected: bool, task: Task) -> Array:
-    """Points all over the space to choose a batch from.
+    """Points from the whole space to choose a batch from.
 
     Args:
-        is_projected: whether components share no axes: there is no additive acquisition then.
-        task: what a search is given.
+        is_projected: whether the model has a projection, which rules out an additive acquisition.
+        task: the arguments of the search.
 
     Returns:
         Shape (NUM_CANDIDATES, D).

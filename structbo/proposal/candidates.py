@@ -1,8 +1,8 @@
-"""Candidates of batches, in place of a grid over the whole unit cube.
+"""Candidates of batches, which replace a grid over the unit cube.
 
-A third is drawn where an additive acquisition is high, all over the cube, by sampling on its
-junction tree; a third are neighbors of the best observed points; a third is spread evenly. Without
-an additive acquisition, half are neighbors and half are spread evenly.
+One third is sampled from high values of an additive acquisition, on its junction tree; one third
+are neighbors of the best observed points; one third is spread evenly. Without an additive
+acquisition, half are neighbors and half are spread evenly.
 """
 
 from functools import cache
@@ -19,9 +19,9 @@ from structbo.space import Levels
 
 NUM_PARENTS = 4
 SAME = 1e-7
-"""Points whose coordinates all differ by less are the same.
+"""Points are equal if all coordinates differ by less.
 
-A change of scale costs a few bits, and a point as near adds no information."""
+Changes of scale lose a few bits, and a point this near adds no information."""
 
 
 def candidate_points(
@@ -31,17 +31,17 @@ def candidate_points(
     parents: Array,
     number: int,
 ) -> Array:
-    """Legal points of the unit cube to compare by an acquisition; traceable.
+    """Legal points of the unit cube to choose from; traceable.
 
     Args:
         key: a JAX random key.
         landscape: an additive acquisition and the junction tree of its graph, or None.
         levels: the legal coordinates.
-        parents: observed points, the best first, shape (p, D).
+        parents: observed points, best first, shape (p, D).
         number: how many points, at least 3.
 
     Returns:
-        Shape (number, D); equal points are possible where variables are discrete.
+        Shape (number, D); points can coincide if variables are discrete.
     """
     key_tree, key_children, key_spread = jax.random.split(key, 3)
     num_drawn = 0 if landscape is None else number // 3
@@ -59,7 +59,7 @@ def candidate_points(
 
 @cache
 def _sobol(number: int, num_dims: int) -> FloatArray:
-    """Points that are spread evenly, the same ones every time: to be moved by a random shift."""
+    """Fixed quasi-random points, to be moved by a random shift."""
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(num_dims, seed=0)
@@ -68,18 +68,18 @@ def _sobol(number: int, num_dims: int) -> FloatArray:
 
 
 def best_observed(data: Data) -> Array:
-    """The best observed points, the best first: shape (NUM_PARENTS, D)."""
+    """The best observed points, best first, shape (NUM_PARENTS, D)."""
     is_observed = jnp.asarray(data.mask) & ~jnp.isnan(data.y)
     top = jax.lax.top_k(jnp.where(is_observed, data.y, -jnp.inf), NUM_PARENTS)[1]
     return jnp.asarray(data.x)[top]
 
 
 def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
-    """Which points differ from all known ones, and from those before them.
+    """Which points differ from all known points and from all points before them.
 
     Args:
-        points: of the unit cube, shape (m, D).
-        known: of the unit cube, shape (n, D).
+        points: points of the unit cube, shape (m, D).
+        known: known points of the unit cube, shape (n, D).
 
     Returns:
         Shape (m,).

@@ -1,6 +1,6 @@
-"""The next points: one after the other, or by a strategy that chooses among candidates.
+"""The next points, chosen sequentially or by a strategy among candidates.
 
-One after the other, each point counts the points before it, and pending ones, as known.
+In a sequence, every point treats the points before it and pending points as observed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,22 +28,23 @@ def propose(
     strategy: BatchStrategy,
     maximizer: Maximizer,
 ) -> Proposal:
-    """Proposes points to evaluate at once, the first by a criterion, the others by a strategy.
+    """Proposes points to evaluate: the first by a criterion, the others by a strategy.
 
-    `Hallucination` maximizes the criterion anywhere in the space for every point. Other strategies
+    `Hallucination` maximizes the criterion over the whole space for every point. Other strategies
     choose among candidates.
 
     Args:
-        situation: what is known.
+        situation: the posterior, legal coordinates and pending points.
         num_points: how many points to propose.
         key: a JAX random key.
-        criterion: how single points are judged.
-        strategy: how several points are chosen.
+        criterion: the acquisition criterion of single points.
+        strategy: the batch strategy.
         maximizer: finds the points where the criterion is largest.
 
     Returns:
-        The candidates for each point, one for those that a strategy chose, and the acquisition that
-        the first one maximizes. In a small space there can be fewer points than asked for.
+        The candidates for each point (a single one for points chosen by a strategy) and the
+        acquisition that the first point maximizes. A small space may have fewer points than asked
+        for.
     """
     if isinstance(strategy, Hallucination):
         keys, _ = _split(num_points, key)
@@ -63,14 +64,14 @@ def prepared(
     *,
     is_batch: bool,
 ) -> Iterator[None]:
-    """Compiles what `propose` needs, in the background: one program at every step.
+    """Compiles the programs of `propose`, one per iteration.
 
     Args:
-        situation: what will be known, with any values.
-        criterion: how single points will be judged.
-        strategy: how several points will be chosen.
+        situation: arrays of the shapes to come, with arbitrary values.
+        criterion: the acquisition criterion of single points.
+        strategy: the batch strategy.
         maximizer: finds the points where the criterion is largest.
-        is_batch: whether there will be several points, or pending ones.
+        is_batch: whether there will be several points or pending ones.
     """
     yield from prepared_search(situation, criterion, maximizer)
     if is_batch and not isinstance(strategy, Hallucination):
@@ -79,7 +80,7 @@ def prepared(
 
 @compiled("num_points")
 def _split(num_points: int, key: Array) -> tuple[list[Array], Array]:
-    """A key for each point that is searched for, and one for the batch."""
+    """A key for the search of each point, and one for the batch."""
     key_points, key_batch = jax.random.split(key)
     return list(jax.random.split(key_points, num_points)), key_batch
 
@@ -91,9 +92,9 @@ def by_hallucination(
     strategy: Hallucination,
     maximizer: Maximizer,
 ) -> Proposal:
-    """Maximizes a criterion, averaged over draws, a point for every key; see `propose`.
+    """Maximizes a criterion averaged over draws, once per key; see `propose`.
 
-    Pending points, and the points chosen before, count as known, see `Hallucination`.
+    Pending points and points chosen before count as observed, see `Hallucination`.
     """
     posteriors, new = situation.posteriors, situation.pending
     ranked, acquisitions = [], []
@@ -108,7 +109,7 @@ def by_hallucination(
 
 
 def _with_fantasies(posteriors: Posteriors, points: FloatArray, lie: Lie | None) -> Posteriors:
-    """The posteriors given more rows, whose values are unknown (NaN) or a lie."""
+    """The posteriors given more points, with unknown values (NaN) or a constant liar's value."""
     data = posteriors.data
     rows = np.asarray(data.mask)
     x, y = np.asarray(data.x)[rows], np.asarray(data.y)[rows]

@@ -1,10 +1,10 @@
-"""The next points: an acquisition maximized from the maxima of additive ones.
+"""The search for one point: an acquisition, maximized from the maxima of additive ones.
 
 Message passing finds global maxima of additive acquisitions. Together with random points and
-perturbations of the best observed points they are the candidates, which the maximizer goes on from.
+perturbations of the best observed points, they are the candidates that the maximizer starts from.
 
-Message passing leaves out the residual, components of too many members, and projections, whose
-components share no axes. It does not know constraints: its maxima are pulled inside.
+Message passing ignores the residual, components with too many members, and projections, whose
+components share no axes. It ignores constraints too: its maxima are moved to feasible points.
 """
 
 from collections.abc import Iterator
@@ -50,10 +50,10 @@ NUM_RANDOM = 256
 
 @dataclass(frozen=True)
 class Situation:
-    """The posterior of the function, and the points that may be proposed.
+    """The posterior of the function, the legal coordinates and the pending points.
 
     Args:
-        posteriors: of the draws, given the observations.
+        posteriors: posteriors of the draws, given the observations.
         levels: the legal coordinates.
         pending: points being evaluated, shape (p, D).
     """
@@ -64,7 +64,7 @@ class Situation:
 
     @property
     def num_observed(self) -> float:
-        """How many observations there are; pending points are none."""
+        """The number of observations, without pending points."""
         return float(np.sum(self.posteriors.data.mask))
 
 
@@ -72,10 +72,10 @@ class Task(NamedTuple):
     """The arguments of the compiled search.
 
     Args:
-        processes: the posteriors, stacked along the first axis.
+        processes: the posteriors of the draws, stacked along the first axis.
         data: the observations, and points that count as observed.
         components: the components of all draws.
-        layouts: the junction tree of all components, and the trees of each draw's, stacked.
+        layouts: the junction tree of all components, and the trees of single draws, stacked.
         levels: the legal coordinates.
         num_observed: how many observations there are.
         key: a JAX random key.
@@ -100,14 +100,14 @@ def best_points(
     """The points that maximize a criterion, averaged over draws.
 
     Args:
-        situation: what is known.
-        posteriors: given the observations and points that count as observed.
+        situation: the posterior, legal coordinates and pending points.
+        posteriors: posteriors given the observations and points that count as observed.
         key: a JAX random key.
         criterion: how points are judged.
         maximizer: finds the points.
 
     Returns:
-        Points of the unit cube, the best first, shape (K, D), and the acquisition.
+        Points of the unit cube, best first, shape (K, D), and the acquisition.
     """
     is_additive = _is_additive(situation, criterion)
     task = task_of(situation, posteriors, key)
@@ -120,11 +120,11 @@ def best_points(
 def prepared_search(
     situation: Situation, criterion: Criterion, maximizer: Maximizer
 ) -> Iterator[None]:
-    """Compiles what `best_points` needs, in the background: one program at every step.
+    """Compiles the programs of `best_points`, one per iteration.
 
     Args:
-        situation: what will be known, with any values.
-        criterion: how points will be judged.
+        situation: arrays of the shapes to come, with arbitrary values.
+        criterion: the acquisition criterion.
         maximizer: finds the points.
     """
     is_additive = _is_additive(situation, criterion)
@@ -145,7 +145,7 @@ def _is_additive(situation: Situation, criterion: Criterion) -> bool:
 
 
 def task_of(situation: Situation, posteriors: Posteriors, key: Any) -> Task:
-    """The search for one point, by posteriors that may count more points as observed."""
+    """The arguments of a search; posteriors may count more points as observed than situation."""
     return Task(
         processes=posteriors.processes,
         data=posteriors.data,
@@ -161,13 +161,13 @@ def task_of(situation: Situation, posteriors: Posteriors, key: Any) -> Task:
 def search_starts(
     maximizer: Maximizer, is_additive: bool, criterion: Criterion, task: Task
 ) -> tuple[Acquisition, Search]:
-    """The criterion's acquisition, and the state of the search for the maximizer.
+    """The acquisition of a criterion, and the state of the search for the maximizer.
 
     Args:
-        maximizer: finds the points; its starts are computed here.
+        maximizer: the maximizer whose starts are computed.
         is_additive: whether message passing can maximize the criterion as it is.
         criterion: how points are judged.
-        task: what the search is given.
+        task: the arguments of the search.
 
     Returns:
         The acquisition, and the search with maxima and starts.
@@ -194,7 +194,7 @@ def search_starts(
     guide = (criterion if is_guide else AdditiveUCB()).of(posteriors, search)
     num_starts = len(guide.which) if is_additive else NUM_DRAW_STARTS
     global_maxima = _message_passing_maxima(guide, search, union, num_starts)
-    # Estimates of the function's maximum depend on the best candidates.
+    # Estimates of the maximum of the function depend on the best candidates.
     search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
     acquisition = guide if is_guide else criterion.of(posteriors, search)
     search = search._replace(maxima=global_maxima, key=key_starts)
@@ -205,7 +205,7 @@ def search_starts(
 def _maximized(
     acquisition: Acquisition, search: Search, is_additive: bool
 ) -> Acquisition | AdditiveAcquisition | Imputed:
-    """What the maximizer is given: by components, if message passing can maximize it as it is."""
+    """The function for the maximizer: additive if message passing can maximize it directly."""
     if is_additive:
         return AdditiveAcquisition.of(acquisition, search.components)
     if search.levels.conditions is not None:
@@ -216,7 +216,7 @@ def _maximized(
 def _message_passing_maxima(
     guide: Acquisition, search: Search, union: Layout, num_draws: int
 ) -> Array:
-    """Maxima of an additive acquisition averaged over draws, and of its first few draws'."""
+    """Maxima of an additive acquisition, averaged over draws and of the first few draws alone."""
     num_draws = min(num_draws, len(guide.which))
     if posterior_of(guide.draws).covariance.decomposition.projection is not None:
         return _maxima_of_projections(guide, search, num_draws)
@@ -240,7 +240,7 @@ def _message_passing_maxima(
 
 
 def _maxima_of_projections(guide: Acquisition, search: Search, num_draws: int) -> Array:
-    """Maxima of the first few draws, each over its own outer box, as they share no axes."""
+    """Maxima of the first few draws, each over its outer box, since draws share no axes."""
 
     def of_draw(index: Array) -> Array:
         draw, context, which = jax.tree.map(

@@ -1,4 +1,4 @@
-"""Whole runs: `minimize` and `maximize` ask, evaluate, tell, and keep what was told."""
+"""Whole runs: `minimize` and `maximize` ask for points, evaluate them and tell the values."""
 
 from structbo.runs.minimization import maximize, minimize
 

@@ -1,4 +1,4 @@
-"""The evaluations of one run, and what becomes of them when it breaks off."""
+"""The evaluations of one run, and how they end if an exception ends the run."""
 
 import statistics
 import time
@@ -12,18 +12,18 @@ from structbo.optimizer.engine import SpaceExhausted
 from structbo.optimizer.optimizer import Optimizer
 
 NUM_RECENT = 10
-"""How many of the last evaluations tell how long the next one will take."""
+"""The number of recent evaluations that predict the duration of the next one."""
 
 
 class Evaluations:
-    """The trials of one run, and the calls of the objective that are under way.
+    """The trials of one run, and the running calls of the objective.
 
-    Used as a context, it hands the optimizer on with any exception that breaks the run off.
+    Used as a context, it attaches the optimizer to any exception that ends the run.
 
     Args:
-        optimizer: asks for trials, and is told their values.
+        optimizer: the optimizer that proposes trials and is told their values.
         objective: maps a point to a number.
-        executor: where to evaluate; without one, here and now.
+        executor: runs the evaluations; without one, they run in this thread.
     """
 
     def __init__(
@@ -50,9 +50,9 @@ class Evaluations:
             self._break_off()
             error.optimizer = self._optimizer  # type: ignore[attr-defined]
             error.add_note(
-                f"structbo: this exception has the attribute optimizer: {self._optimizer}. "
-                f"Go on with {self._optimizer.direction}(objective, optimizer=error.optimizer); in "
-                "a notebook, error is sys.last_value."
+                f"structbo: this exception has the attribute optimizer: {self._optimizer}. To "
+                f"continue, call {self._optimizer.direction}(objective, optimizer=error.optimizer);"
+                " in a notebook, error is sys.last_value."
             )
 
     def __len__(self) -> int:
@@ -60,11 +60,11 @@ class Evaluations:
 
     @property
     def expected_seconds(self) -> float:
-        """How long a trial takes from asking to its value: the median of the last; at first 0."""
+        """Median duration of recent trials, from asking to value; 0 before the first."""
         return statistics.median(self._seconds[-NUM_RECENT:]) if self._seconds else 0.0
 
     def start(self, number: int) -> int:
-        """Starts so many trials, or fewer if the space has no more points; how many they were."""
+        """Starts a number of trials, or fewer if the space is exhausted; returns how many."""
         now = time.monotonic()
         for size in range(number, 0, -1):
             try:
@@ -77,7 +77,7 @@ class Evaluations:
         return 0
 
     def finished(self) -> list[tuple[Trial, Future[Any]]]:
-        """Waits for values. Failures come last, so that an exception loses no value."""
+        """Waits for finished evaluations, with failures last so that no value is lost."""
         done = wait(self._running, return_when=FIRST_COMPLETED).done
         pairs = [(self._running[future], future) for future in done]
         return sorted(pairs, key=lambda pair: (has_failed(pair[1]), pair[0].number))
@@ -96,7 +96,7 @@ class Evaluations:
         return told
 
     def _break_off(self) -> None:
-        """Tells what is known and withdraws the rest, so that no trial of this run is pending."""
+        """Tells the finished trials and withdraws the others, so that none stays pending."""
         for future, trial in list(self._running.items()):
             future.cancel()
             if future.done() and not _is_interrupted(future):
@@ -125,12 +125,12 @@ def name_of(objective: Callable[[Any], Any]) -> str:
 
 
 def has_failed(future: Future[Any]) -> bool:
-    """Whether there is no value."""
+    """Whether the evaluation was canceled or raised an exception."""
     return future.cancelled() or future.exception() is not None
 
 
 def _is_interrupted(future: Future[Any]) -> bool:
-    """Whether the evaluation ended early, without a value."""
+    """Whether the evaluation was canceled or interrupted."""
     if future.cancelled():
         return True
     error = future.exception()

@@ -69,20 +69,20 @@ def _run(
     _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
     if storage is None and (study_name is not None or load_if_exists):
-        raise ValueError("study_name and load_if_exists need a storage; give one.")
+        raise ValueError("study_name and load_if_exists need a storage: pass storage.")
     if optimizer is not None:
         if storage is not None:
-            raise ValueError("optimizer keeps trials of its own: leave out either it or storage.")
+            raise ValueError("optimizer holds trials already: leave out either it or storage.")
         _check_continued(optimizer, direction, space, screening, settings)
     elif space is None:
-        raise ValueError("give a space, or an optimizer to continue.")
+        raise ValueError("pass a space, or an optimizer to continue.")
     elif storage is None:
         optimizer = Optimizer(space, direction, screening=screening, **settings)
     elif screening is not None:
-        raise ValueError("screening is not kept in a storage: leave out either of them.")
+        raise ValueError("a storage cannot hold a screening: pass screening or storage, not both.")
     else:
         space = Space(space)
-        unit_points(space, initial_points, "initial_points")  # wrong ones leave no empty study
+        unit_points(space, initial_points, "initial_points")  # checked before a study is created
         optimizer = open_storage(storage, study_name, load_if_exists, space, direction, settings)
     _enqueue_new(optimizer, initial_points)
     num_expected = sum(t.is_told for t in optimizer.trials) + n_trials
@@ -121,7 +121,7 @@ def _run(
 
 
 def _enqueue_new(optimizer: Optimizer, initial_points: Any) -> None:
-    """Enqueues those points that no trial has yet, so that the same call goes on after a break."""
+    """Enqueues the initial points without a trial, so that the same call can resume a run."""
     space = optimizer.space
     unit = unit_points(space, initial_points, "initial_points")
     if not len(unit):
@@ -135,27 +135,27 @@ def _enqueue_new(optimizer: Optimizer, initial_points: Any) -> None:
 def _check_outcome(
     trial: Trial, future: Future[Any], catch: type[Exception] | tuple[type[Exception], ...]
 ) -> None:
-    """Raises the exception of an evaluation, unless it is one to catch."""
+    """Raises the exception of an evaluation, unless `catch` includes it."""
     try:
         future.result()
     except BrokenExecutor as error:
         error.add_note(
-            "structbo: a worker died, and with it the executor. Go on with a new one: what it was "
-            "evaluating is withdrawn."
+            "structbo: a worker died and broke the executor; its trials are withdrawn. Continue "
+            "with a new executor."
         )
         raise
     except catch as error:
         warnings.warn(f"trial {trial.number} failed: {error!r}", stacklevel=4)
     except Exception as error:
         error.add_note(
-            f"structbo: trial {trial.number} ended at {trial.params}. Pass catch=Exception to "
+            f"structbo: trial {trial.number} failed at {trial.params}. Pass catch=Exception to "
             "continue after failures."
         )
         raise
 
 
 def _warn_of_value(objective: Callable[[Any], float], future: Future[Any]) -> None:
-    """Warns of a value that is none, always with the same text: Python then shows it once."""
+    """Warns of a missing value, with a constant text so that Python shows the warning once."""
     if has_failed(future):
         return
     value = future.result()
@@ -167,7 +167,7 @@ def _warn_of_value(objective: Callable[[Any], float], future: Future[Any]) -> No
 
 
 def _stops(callbacks: Sequence[Callback], optimizer: Optimizer, told: Trial) -> bool:
-    """Calls the callbacks; whether one of them ends the run."""
+    """Calls the callbacks; returns whether one of them ends the run."""
     stops = False
     for callback in callbacks:
         try:
@@ -191,15 +191,15 @@ def _check_arguments(
     if timeout is not None and not (
         isinstance(timeout, numbers.Real) and not isinstance(timeout, bool) and timeout >= 0
     ):
-        raise ValueError(f"timeout must be a number of seconds, or None, got {timeout!r}.")
+        raise ValueError(f"timeout must be a number of seconds or None, got {timeout!r}.")
     classes = catch if isinstance(catch, tuple) else (catch,)
     if not all(isinstance(c, type) and issubclass(c, Exception) for c in classes):
         raise TypeError(
-            "catch must be a class of exceptions such as ValueError, or a tuple of them, got "
-            f"{catch!r}; catch=Exception is for all."
+            "catch must be an exception class such as ValueError, or a tuple of them, got "
+            f"{catch!r}; catch=Exception catches all."
         )
     if callable(callbacks) or not isinstance(callbacks, Iterable):
-        raise TypeError(f"callbacks must be a sequence, [{callbacks!r}], got no sequence.")
+        raise TypeError(f"callbacks must be a sequence, got {callbacks!r}: pass [{callbacks!r}].")
     for callback in callbacks:
         if not callable(callback):
             raise TypeError(f"callbacks must be functions, got {callback!r}.")
@@ -217,8 +217,8 @@ def _check_some_succeeded(optimizer: Optimizer, num_failed: int) -> None:
     enough = num_failed >= max(optimizer.method.num_initial, 1)
     if enough and not any(t.state == "complete" for t in optimizer.trials):
         raise RuntimeError(
-            f"all {num_failed} initial points failed: no value is known. Check the objective; if "
-            "failures are that frequent, raise num_initial."
+            f"all {num_failed} initial points failed. Check the objective; if failures are "
+            "frequent, raise num_initial."
         )
 
 
@@ -229,19 +229,19 @@ def _check_continued(
     screening: Screening | None,
     settings: Keywords,
 ) -> None:
-    """Checks that nothing contradicts the space, direction and settings of an optimizer."""
+    """Checks that arguments agree with the space, direction and settings of an optimizer."""
     if not isinstance(optimizer, Optimizer):
         raise TypeError(f"optimizer must be an Optimizer, got {optimizer!r}.")
     if optimizer.direction != direction:
-        raise ValueError(f"optimizer is to {optimizer.direction}; call that function instead.")
+        raise ValueError(f"optimizer is to {optimizer.direction}: call {optimizer.direction}.")
     others = [] if screening is None else ["screening"]
     if space is not None and Space(space) != optimizer.space:
         others.append("space")
     others += optimizer.method.contradicted(optimizer.space, settings)
     if others:
         raise ValueError(
-            f"optimizer has settings of its own, and {', '.join(others)} differ from them: leave "
-            "these out, or make a new Optimizer with them."
+            f"optimizer has other values of {', '.join(others)}: leave these out, or make a new "
+            "Optimizer with them."
         )
 
 
@@ -261,51 +261,49 @@ def minimize(
 ) -> Result:
     """Minimizes a function of the parameters of a space.
 
-    There is one objective; several are to be weighed into one number. A point that violates a
-    constraint has the value NaN: it counts as one of the worst value, no model of feasibility.
+    The objective is a single number; combine several objectives into one. For a point that violates
+    an unknown constraint, return NaN: it counts as the worst value, and feasibility is not modeled.
 
-    An exception that ends the run early - an interruption, too, such as Ctrl-C - is raised with the
-    attribute ``optimizer``, which has all values that were known by then: go on with
-    ``minimize(objective, optimizer=error.optimizer)``. Trials without a value are withdrawn; those
-    that an executor is still evaluating, too.
+    An exception that ends the run early, Ctrl-C included, has the attribute ``optimizer``, which
+    holds all results so far: continue with ``minimize(objective, optimizer=error.optimizer)``.
+    Trials without a value are withdrawn, also if an executor is still evaluating them.
 
     Args:
         objective: maps a point - a dict by name, or an array (D,) for a plain box - to a number.
             NaN, infinite values and None count as failed evaluations. It may change its argument.
         space: the search space, or what `Space` accepts.
-        n_trials: how many points to evaluate; in a run that is continued, how many more.
-        optimizer: continues this one, which knows its space and settings, instead of a new one.
-        initial_points: points to evaluate before any is proposed, a list or a table of them, such
-            as the settings in use; see `Optimizer.enqueue`. They count in n_trials. Those that a
-            run that is continued has had already are left out.
-        screening: a first stage that finds which parameters matter, see `Optimizer`.
-        storage: keeps the run as an Optuna study, where every value is at once and outlives the
-            process: the URL of a database such as "sqlite:///runs.db", or a storage of Optuna. It
-            is ``result.optimizer.study``. Needs ``pip install "structbo[optuna]"``.
-        study_name: its name in the storage; by default Optuna makes one up.
-        load_if_exists: whether to continue the study if it exists, with the same settings, as if it
-            had not stopped. Trials that still run in it are taken for lost: only one process at a
-            time may call this function. Several share a study by `StructboSampler`.
-        timeout: a number of seconds after which the run should be over. No point is asked for if
-            it would be late with the median time, from asking to value, of the last ten; those that
-            are being evaluated are waited for.
+        n_trials: number of points to evaluate, in addition to earlier ones of a continued run.
+        optimizer: an optimizer to continue, with its space and settings.
+        initial_points: points to evaluate first, a list or a table, such as the settings in use;
+            see `Optimizer.enqueue`. They count in n_trials. A continued run skips points that it
+            already has.
+        screening: a first stage that finds the active parameters, see `Optimizer`.
+        storage: an Optuna storage, or the URL of a database such as "sqlite:///runs.db", to which
+            every value is written at once. The study is ``result.optimizer.study``. Needs ``pip
+            install "structbo[optuna]"``.
+        study_name: name of the study in the storage; by default Optuna generates one.
+        load_if_exists: whether to continue an existing study, with the same settings. Its running
+            trials count as lost, so only one process at a time may use the study; several processes
+            can share one with `StructboSampler`.
+        timeout: maximum duration of the run in seconds. No new point is asked for if the median
+            duration of the last ten trials would exceed it; running evaluations are awaited.
         catch: exceptions of the objective that count as failed evaluations; others are raised.
-        callbacks: called with (optimizer, trial) after every evaluation. One that raises
-            `StopSearch` ends the run; `StopBelowGain` is one.
-        executor: where to evaluate, any `concurrent.futures.Executor`. One of processes needs
-            ``mp_context=multiprocessing.get_context("spawn")``, since JAX has threads and forked
+        callbacks: called with (optimizer, trial) after every evaluation. A callback ends the run by
+            raising `StopSearch`, as `StopBelowGain` does.
+        executor: a `concurrent.futures.Executor` that runs the evaluations. A process pool needs
+            ``mp_context=multiprocessing.get_context("spawn")``: JAX has threads, so forked
             processes may hang.
-        n_jobs: how many evaluations the executor has at the same time.
+        n_jobs: number of simultaneous evaluations in the executor.
         show_progress_bar: whether to show progress and the best value.
-        settings: how points are found: seed, model, criterion and more, see `Settings`.
+        settings: settings of the search, such as seed, model and criterion; see `Settings`.
 
     Returns:
         The best point and value, all trials, and the posterior.
 
     Raises:
-        ValueError: if a number is out of range, neither a space nor an optimizer is given,
-            settings contradict those of the optimizer, the storage cannot be opened or does not
-            fit, or the objective returns something other than one number.
+        ValueError: if a number is out of range, neither a space nor an optimizer is given, settings
+            contradict the optimizer, the storage cannot be opened or does not match, or the
+            objective does not return one number.
         ImportError: if a storage is given and Optuna is not installed.
         TypeError: if a setting is unknown or of the wrong kind.
         RuntimeError: if all initial points failed.
@@ -325,7 +323,7 @@ def maximize(
     n_trials: int = 100,
     **settings: Unpack[RunKeywords],
 ) -> Result:
-    """Maximizes a function; arguments and result as in `minimize`.
+    """Maximizes a function; for arguments and result see `minimize`.
 
     Example:
         >>> result = maximize(lambda p: p["x"], {"x": (-1.0, 0.0)}, 3, show_progress_bar=False)

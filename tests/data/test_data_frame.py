@@ -34,10 +34,10 @@ def test_the_same_index_may_repeat_labels():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([0, 1, 2], "'p' is only in that of X"),
-        (["p", "q", "r", "s"], "'s' is only in that of y"),
-        (["p", "q", "q"], "'r' is only in that of X"),
-        (["p", "q", "r", "r"], "'r' is twice in that of y"),
+        ([0, 1, 2], "'p' is only in the index of X"),
+        (["p", "q", "r", "s"], "'s' is only in the index of y"),
+        (["p", "q", "q"], "'r' is only in the index of X"),
+        (["p", "q", "r", "r"], "'r' is twice in the index of y"),
     ],
 )
 def test_another_index_is_refused(labels, message):

@@ -17,7 +17,7 @@ from structbo import Optimizer, Trial
 def test_an_exception_is_raised_with_a_note_and_the_trials_are_kept(optimizer: Optimizer) -> None:
     with pytest.raises(MemoryError, match="out of memory") as caught:
         minimize(failing_at(2, MemoryError), optimizer=optimizer)
-    assert "trial 2 ended at" in caught.value.__notes__[0]
+    assert "trial 2 failed at" in caught.value.__notes__[0]
     assert "catch=Exception" in caught.value.__notes__[0]
     assert "minimize(objective, optimizer=error.optimizer)" in caught.value.__notes__[1]
     assert caught.value.optimizer is optimizer

@@ -153,7 +153,7 @@ def test_a_run_is_continued_with_its_optimizer(num_initial: int) -> None:
 
 
 def test_a_run_needs_a_space_or_an_optimizer_of_its_direction(optimizer: Optimizer) -> None:
-    with pytest.raises(ValueError, match="give a space"):
+    with pytest.raises(ValueError, match="pass a space"):
         minimize(bowl)
     with pytest.raises(ValueError, match="optimizer is to minimize"):
         maximize(bowl, optimizer=optimizer)
@@ -169,12 +169,12 @@ def test_a_run_needs_a_space_or_an_optimizer_of_its_direction(optimizer: Optimiz
         ({"n_jobs": 4}, r"n_jobs=4 needs an executor, such as .*ThreadPoolExecutor\(4\)"),
         ({"executor": 2}, "executor must be"),
         ({"callbacks": print}, "callbacks must be a sequence"),
-        ({"timeout": "10s"}, "timeout must be a number of seconds, or None, got '10s'"),
+        ({"timeout": "10s"}, "timeout must be a number of seconds or None, got '10s'"),
         ({"timeout": -1.0}, "timeout must be a number of seconds"),
         ({"timeout": math.nan}, "timeout must be a number of seconds"),
         ({"timeout": True}, "timeout must be a number of seconds"),
-        ({"catch": [ValueError]}, "catch must be a class of exceptions .* got .*ValueError"),
-        ({"catch": True}, "catch must be a class of exceptions .* got True"),
+        ({"catch": [ValueError]}, "catch must be an exception class .* got .*ValueError"),
+        ({"catch": True}, "catch must be an exception class .* got True"),
         ({"catch": (ValueError, "x")}, "catch must be"),
         ({"catch": ValueError("x")}, "catch must be"),
         ({"catch": KeyboardInterrupt}, "catch must be"),
