@@ -1,6 +1,6 @@
-"""Criteria for one more point, evaluated on all candidates at once.
+"""Criteria for the next point of a batch, evaluated on all candidates at once.
 
-The formulas of `structbo.acquisition` are applied to the moments of the mixture of draws.
+They apply the formulas of `structbo.acquisition` to the moments of the mixture of draws.
 """
 
 from collections.abc import Callable
@@ -19,21 +19,21 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 
 Score: TypeAlias = Callable[[GroundSet], FloatArray]
-"""Scores of all candidates, shape (m,): the higher, the better."""
+"""Scores of all candidates, shape (m,); higher is better."""
 Width: TypeAlias = float | Callable[[GroundSet], float]
-"""The root of the exploration parameter beta, or a function of the candidates that gives it."""
+"""The square root of the exploration parameter beta, or a function from candidates to it."""
 TINY_DEVIATION = 1e-12
 
 
 @dataclass(frozen=True)
 class CriterionScore:
-    """The values of a joint criterion, as if the mixture of draws was one process.
+    """The values of a joint criterion at the moments of the mixture of draws.
 
-    For a criterion of logarithms they are exponentials of its values.
+    A criterion on the log scale is exponentiated.
 
     Args:
-        criterion: any criterion of mean and deviation of the whole function.
-        context: what the criterion needs besides the moments, see `JointCriterion.pooled`.
+        criterion: a criterion that depends on mean and standard deviation of the function.
+        context: the further inputs of the criterion, see `JointCriterion.pooled`.
     """
 
     criterion: JointCriterion
@@ -57,13 +57,13 @@ def _score(criterion: JointCriterion, mean: Array, deviation: Array, context: Ar
 
 @dataclass(frozen=True)
 class EstimationWidth:
-    """The width at which the best confidence bound just reaches an estimate of the maximum (EST).
+    """The width at which the best confidence bound equals an estimate of the maximum (EST).
 
-    The candidate whose bound does is the most probable one to reach the estimate.
+    This candidate has the highest probability of reaching the estimate.
 
     Args:
         maximum: the estimate of the function's maximum.
-        widening: factor on the width, C' of B-EST.
+        widening: the factor C' of B-EST on the width.
 
     References:
         Kathuria et al. 2016, Lemma 3.1 and Algorithm 1 (B-EST); Wang, Zhou and Jegelka 2016.
@@ -73,17 +73,17 @@ class EstimationWidth:
     widening: float = 1.0
 
     def __call__(self, ground: GroundSet) -> float:
-        """The least number of deviations between the estimate and a mean."""
+        """The minimum distance from a mean to the estimate, in standard deviations."""
         farthest = float(CriterionScore(EST(), self.maximum)(ground).max())
         return self.widening * max(-farthest, 0.0)
 
 
 @dataclass(frozen=True)
 class ConfidenceBound:
-    """Mean plus a number of deviations.
+    """The upper confidence bound, mean plus width times standard deviation.
 
     Args:
-        width: the number of deviations, the root of beta, or a function that gives it.
+        width: the square root of beta, or a function from candidates to it.
 
     References:
         Kathuria et al. 2016, section 2 and Algorithm 1.
@@ -97,16 +97,16 @@ class ConfidenceBound:
 
 
 def width_at(width: Width, ground: GroundSet) -> float:
-    """The number of deviations that a width stands for."""
+    """The width as a number."""
     return width(ground) if callable(width) else width
 
 
 @dataclass(frozen=True)
 class ExpectedImprovement:
-    """The expected improvement on a value, and on all candidates that count as evaluated.
+    """The expected improvement over a value and over all candidates that count as evaluated.
 
     Args:
-        incumbent: the value to improve on.
+        incumbent: the best value so far.
     """
 
     incumbent: float

@@ -1,7 +1,7 @@
-"""Batches from determinantal point processes whose kernel is the posterior covariance.
+"""Batches from determinantal point processes with the posterior covariance as the kernel.
 
-After the first point, chosen by the criterion, the others come from the (q - 1)-DPP of
-``I + K / noise`` on the relevance region, K being the posterior covariance given the first point.
+The criterion chooses the first point. The others come from the (q - 1)-DPP of ``I + K / noise`` on
+the relevance region, with K the posterior covariance given the first point.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 LEAST_SIZE = 256
-"""Least padded size of a kernel. Regions differ from batch to batch, and each size is compiled."""
+"""Minimum padded size of a kernel, to limit compilations: region sizes differ between batches."""
 
 
 @dataclass(frozen=True)
 class DPPMax:
-    """The greedy approximation of the most probable set: equal to `PureExploration`.
+    """The greedy approximation of the most probable set, which equals `PureExploration`.
 
     References:
         Kathuria et al. 2016, Algorithm 2 (DPP-MAX) and section 3.2.
@@ -36,11 +36,11 @@ class DPPMax:
 
 @dataclass(frozen=True)
 class DPPSample:
-    """A random set; sets of informative points are more probable.
+    """A random set, with higher probability for sets of informative points.
 
     Args:
-        accuracy: bound on the total variation distance of a Markov chain to the process; None for
-            the exact sampler, which takes an eigendecomposition of the whole region.
+        accuracy: bound on the total variation distance between a Markov chain and the process; None
+            for the exact sampler, which needs an eigendecomposition of the kernel.
 
     References:
         Kathuria et al. 2016, Algorithm 2 (DPP-SAMPLE) and section 4 (accuracy 0.01).
@@ -70,8 +70,8 @@ def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], Float
         q: the size of the batch.
 
     Returns:
-        Indices of the region's candidates, shape (r,), and the kernel, padded with zeros, which no
-        set of positive probability contains, shape (size, size).
+        Indices of the candidates in the region, shape (r,), and the kernel, shape (size, size).
+        Padding rows are zero, so sets with them have probability zero.
 
     References:
         Kathuria et al. 2016, section 3.2.

@@ -1,14 +1,14 @@
 """The joint posterior of the function at a finite set of candidates.
 
-A batch is chosen from candidates before any of its values is known. The choice needs one mean
-vector and one covariance matrix. One more evaluation changes them by plain linear algebra, and the
-covariance does not depend on its value.
+A batch is chosen before any of its values is known, from one mean vector and one covariance matrix.
+Conditioning on one more evaluation is linear algebra, and the covariance does not depend on the
+value.
 
-Draws of the structure and of hyper-parameters make a mixture of processes. It enters with its
+Draws of the structure and of hyper-parameters make a mixture of processes, which enters by its
 first two moments: the mean of the draws' means, and the mean of their covariances plus the
-covariance of their means. So what draws disagree about counts as uncertain, even where each draw is
-certain; conditioning on a candidate is then the best linear prediction under the mixture; and there
-is one determinantal point process for a batch, not one per draw. With one draw nothing changes.
+covariance of their means. Disagreement between draws therefore counts as uncertainty, even if each
+draw is certain. Conditioning on a candidate is the best linear prediction under the mixture, and a
+batch has one determinantal point process, not one per draw. With one draw the moments are exact.
 """
 
 from dataclasses import dataclass, replace
@@ -25,8 +25,9 @@ from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import double_precision
 
 LEAST_NOISE = 1e-8
-"""Relative to the prior variance. Variances that are smaller drown in the round-off of covariances,
-and multiples of them would be determinants of round-off."""
+"""Minimum noise, relative to the prior variance.
+
+Smaller variances are below the round-off of covariances, which would dominate determinants."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,10 @@ class GroundSet:
         points: candidates in the unit cube, shape (m, D).
         mean: posterior mean, shape (m,).
         covariance: posterior covariance, shape (m, m).
-        noise: variance of an observation around the function, not below what covariances resolve.
+        noise: noise variance of an observation, at least the round-off of the covariance.
         available: which candidates may be chosen, bool, shape (m,).
-        incumbent: the largest value at a candidate that counts as evaluated; at first there is
-            none, and it is minus infinity.
+        incumbent: the largest value at a candidate that counts as evaluated; minus infinity without
+            one.
     """
 
     points: FloatArray
@@ -52,10 +53,10 @@ class GroundSet:
 
     @classmethod
     def of(cls, posteriors: ConditionedGP, points: FloatArray) -> "GroundSet":
-        """The moments of a mixture of posteriors; of equal candidates only the first is available.
+        """The moments of a mixture of posteriors; only the first of equal candidates is available.
 
         Args:
-            posteriors: one per draw, stacked along the first axis.
+            posteriors: the posteriors of the draws, stacked along the first axis.
             points: candidates in the unit cube, shape (m, D).
         """
         with double_precision():
@@ -68,21 +69,22 @@ class GroundSet:
 
     @staticmethod
     def prepare(posteriors: ConditionedGP, points: FloatArray) -> None:
-        """Compiles `of` in the background, for as many posteriors and points, with any values."""
+        """Compiles `of` for arguments of the same shapes, whatever their values."""
         with double_precision():
             _moments.prepare(posteriors, padded(points))
 
     @property
     def deviation(self) -> FloatArray:
-        """Posterior deviation of the function, without observation noise, shape (m,)."""
+        """Posterior standard deviation of the function, without observation noise, shape (m,)."""
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     def given(self, index: int, value: float | None = None) -> "GroundSet":
-        """The posterior after one more evaluation, at a candidate that is then not available.
+        """The posterior given one more evaluation, at a candidate that becomes unavailable.
 
         Args:
-            index: of the candidate.
-            value: what is observed there; None for the mean, which leaves all means as they are.
+            index: index of the candidate.
+            value: the observed value; None for the posterior mean, which leaves all means
+                unchanged.
         """
         column = self.covariance[:, index]
         gain = column / (column[index] + self.noise)
@@ -95,13 +97,13 @@ class GroundSet:
         )
 
     def without(self, index: int) -> "GroundSet":
-        """The same posterior, with a candidate that is no longer available."""
+        """The same posterior, with one candidate made unavailable."""
         available = self.available.copy()
         available[index] = False
         return replace(self, available=available)
 
     def best(self, scores: FloatArray, region: BoolArray | None = None) -> int:
-        """The available candidate, of a region if one is given, with the highest score (m,)."""
+        """The available candidate, within a region if given, with the highest score (m,)."""
         eligible = self.available if region is None else self.available & region
         return int(np.argmax(np.where(eligible, scores, -np.inf)))
 

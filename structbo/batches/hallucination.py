@@ -1,4 +1,4 @@
-"""Batches chosen point after point, as if the values of the earlier ones were known."""
+"""Sequential batches, in which points without values count as evaluated."""
 
 import math
 from collections.abc import Callable
@@ -13,26 +13,26 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.values import Value
 
 Lie = Callable[[FloatArray], float]
-"""From the observed values (n,) to the value that a point without one is taken to have."""
+"""A function from the observed values (n,) to the value assumed at points without one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Hallucination(Value):
-    """The criterion's best point, given its best point, and so on.
+    """Sequential maximization of the criterion, with assumed values at points chosen before.
 
-    Points already chosen, and pending ones, count as evaluated, and the value of each is its
-    posterior mean. All means stay as they are, deviations shrink, and the incumbent of an expected
-    improvement rises to the best of these means. This is BUCB for a width of beta's schedule, B-EST
-    for `EstimationWidth`, and the kriging believer for the expected improvement. With a lie it is
-    the constant liar.
+    Chosen and pending points count as evaluated, with their posterior means as values. Means do not
+    change, standard deviations shrink, and the incumbent of an expected improvement rises to the
+    best of these means. This is BUCB with a width from beta's schedule, B-EST with
+    `EstimationWidth`, and the kriging believer with the expected improvement. With a lie it is the
+    constant liar.
 
-    `suggest` and `Optimizer` believe in the means of each draw, and in the function itself: no
-    noise remains at a chosen point, so a copy of it promises no gain. `choose_batch` has one mean
-    for all draws, and observations with noise; so do lies.
+    `suggest` and `Optimizer` condition each draw on its own means, as noise-free values of the
+    function, so a copy of a chosen point has no expected gain. `choose_batch` and lies use one
+    value for all draws, as a noisy observation.
 
     Args:
-        lie: the value that all these points are taken to have, a function of the observed values
-            such as `numpy.min`; None for the posterior means.
+        lie: a function from the observed values to the assumed value of all these points, such as
+            `numpy.min`; None for the posterior means.
 
     References:
         Desautels, Krause and Burdick 2014, Algorithm 2; Kathuria et al. 2016, Algorithm 1;
@@ -58,19 +58,19 @@ class Hallucination(Value):
 
 
 def widening(ground: GroundSet, q: int) -> float:
-    """A factor C' by which no deviation shrinks more while a batch is hallucinated.
+    """A bound C' on the factor by which standard deviations shrink in a hallucinated batch.
 
-    ``exp(C)`` with C a bound on what q - 1 observations can tell about the function: the greedy
-    information gain divided by ``1 - 1 / e``. Confidence bounds widened by it hold throughout the
-    batch. It is close to one after an initial design (`most_uncertain`), and huge without one; in
-    practice BUCB is run with 1.
+    It is ``exp(C)`` with C a bound on the information gain of q - 1 observations: the greedy gain
+    divided by ``1 - 1 / e``. Confidence bounds widened by it hold throughout the batch. It is close
+    to one after an initial design (`most_uncertain`) and very large without; in practice BUCB is
+    run with 1.
 
     Args:
         ground: moments at the candidates.
         q: the size of the batch.
 
     Returns:
-        A number not below 1; infinity where the bound is beyond floating point.
+        A number of at least 1; infinity if the bound overflows.
 
     References:
         Desautels, Krause and Burdick 2014, section 4.2, where beta is multiplied by ``exp(2 C)``,

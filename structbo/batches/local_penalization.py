@@ -1,4 +1,4 @@
-"""Batches by local penalization: a chosen point keeps the next one out of a ball around it."""
+"""Batches by local penalization: chosen points exclude balls around them."""
 
 from dataclasses import dataclass
 
@@ -19,15 +19,15 @@ from structbo.models.foundation.precision import double_precision
 
 @dataclass(frozen=True)
 class LocalPenalization:
-    """Maximizes the criterion times the probabilities that no chosen point excludes a candidate.
+    """Maximizes the criterion times the probability that no chosen point excludes a candidate.
 
-    A function of Lipschitz constant L and maximum M has no maximizer within ``(M - f(x_j)) / L`` of
-    x_j. The constant is the largest gradient of the posterior mean at the candidates, the maximum
-    the largest observed value. A criterion that has negative scores is made positive by
-    ``log(1 + exp(score))``. Pending points exclude candidates as chosen ones do.
+    A function with Lipschitz constant L and maximum M has no maximizer within ``(M - f(x_j)) / L``
+    of x_j. L is estimated by the largest gradient of the posterior mean at the candidates, M by the
+    largest observed value. A criterion with negative scores is made positive by ``log(1 +
+    exp(score))``. Pending points exclude candidates like chosen ones.
 
     Args:
-        lipschitz: the constant, if it is known.
+        lipschitz: the Lipschitz constant, if known.
 
     References:
         Gonzalez, Dai, Hennig and Lawrence 2016, eq. (5) to (9).
@@ -60,7 +60,7 @@ class LocalPenalization:
 
 
 def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float) -> FloatArray:
-    """Log probability that each candidate is outside the ball of one of them, shape (m,)."""
+    """Log probability of each candidate to be outside the ball of candidate index, shape (m,)."""
     distance = np.linalg.norm(ground.points - ground.points[index], axis=1)
     deviation = max(float(ground.deviation[index]), 1e-12)
     z = (lipschitz * distance - maximum + ground.mean[index]) / deviation
@@ -69,7 +69,7 @@ def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float)
 
 
 def lipschitz_constant(posteriors: ConditionedGP, points: FloatArray) -> float:
-    """The largest gradient of the posterior mean, averaged over draws, at points (m, D)."""
+    """The largest gradient norm at points (m, D) of the posterior mean averaged over draws."""
     with double_precision():
         return max(float(_largest_slope(posteriors, jnp.asarray(padded(points)))), 1e-7)
 

@@ -1,4 +1,4 @@
-"""The choice of a batch: the problem that strategies solve, and the function that calls them."""
+"""The choice of a batch: the problem that strategies solve, and `choose_batch`."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,18 +18,17 @@ from structbo.models.foundation.arrays import BoolArray, FloatArray
 
 @dataclass(frozen=True)
 class BatchProblem:
-    """The candidates of a batch, and how they are judged.
+    """The candidates of a batch, and their scores.
 
     Args:
-        ground: moments at the candidates, among them pending points, which are not available.
+        ground: moments at the candidates and at the pending points, which are not available.
         posteriors: the process of each draw, stacked along the first axis.
         values: observed values, shape (n,).
-        pending: the candidates that are pending points, shape (p,).
-        criterion: scores single points. Strategies of `suggest` are given the formula of a
-            `JointCriterion`; a sum over components has none here, and the confidence bound of the
-            width of this batch stands for it.
-        width: the root of beta of this batch.
-        next_width: the root of beta of the next batch.
+        pending: indices of the pending points, shape (p,).
+        criterion: scores single points. In `suggest` this is the `JointCriterion`, or the
+            confidence bound with this batch's width if the criterion is a sum over components.
+        width: the square root of beta of this batch.
+        next_width: the square root of beta of the next batch.
         first: the first point of the batch, or None for the criterion's best.
     """
 
@@ -44,14 +43,14 @@ class BatchProblem:
 
     @property
     def opening(self) -> int | None:
-        """The first point, for strategies that count pending points as the beginning of the batch.
+        """The first point, for strategies that treat pending points as the start of the batch.
 
         None if there are pending points.
         """
         return None if len(self.pending) else self.first
 
     def with_pending(self, value: float | None = None) -> GroundSet:
-        """The moments once all pending points have a value; None for their means."""
+        """The moments given a value at all pending points; None for their posterior means."""
         ground = self.ground
         for index in self.pending:
             ground = ground.given(int(index), value)
@@ -124,21 +123,22 @@ def choose_batch(
     first: int | None = None,
     pending: FloatArray | None = None,
 ) -> NDArray[np.intp]:
-    """Chooses q of the candidates to evaluate at once.
+    """Chooses q candidates to evaluate at once.
 
     Args:
-        strategy: how, for example ``DPPSample()``.
-        posteriors: one process per draw of the model's sites, stacked along the first axis.
+        strategy: the batch strategy, for example ``DPPSample()``.
+        posteriors: the processes of the draws, stacked along the first axis.
         data: the observations that they are conditioned on.
         points: candidates in the unit cube, shape (m, D); equal ones count once.
-        q: how many.
+        q: size of the batch.
         key: a JAX random key.
-        width: the root of beta, the exploration parameter, of this batch; for batches that follow
-            EST, ``EstimationWidth(maximum)``.
-        next_width: the root of beta of the next batch, for the relevance region; None for `width`.
+        width: the square root of this batch's exploration parameter beta;
+            ``EstimationWidth(maximum)`` for EST.
+        next_width: the square root of beta of the next batch, for the relevance region; None for
+            `width`.
         criterion: scores single points; None for the upper confidence bound.
         first: index of the first point; None for the criterion's best.
-        pending: points being evaluated, shape (p, D). They count like earlier points of the batch.
+        pending: points being evaluated, shape (p, D), treated like earlier points of the batch.
 
     Returns:
         Indices of q candidates at different points that are not pending, shape (q,).
@@ -170,8 +170,8 @@ def choose_batch(
     if first is not None:
         if not 0 <= first < len(points) or not ground.available[first + len(pending)]:
             raise ValueError(
-                f"first must be the index of an available candidate, got {first}: of equal "
-                "candidates the first is available, of pending ones none."
+                f"first must be the index of an available candidate, got {first}: only the first "
+                "of equal candidates is available, and pending ones are not."
             )
         first += len(pending)
     deviations = width_at(width, ground)
@@ -192,7 +192,7 @@ def choose_batch(
     chosen = np.asarray(strategy(problem, q, key), np.intp)
     if len(set(chosen.tolist()) & set(np.flatnonzero(ground.available))) < q or len(chosen) > q:
         raise ValueError(
-            f"strategy must choose {q} different available candidates, {strategy!r} chose "
-            f"{chosen.tolist()}."
+            f"strategy must choose {q} different available candidates, got {chosen.tolist()} from "
+            f"{strategy!r}."
         )
     return chosen - len(pending)

@@ -1,4 +1,4 @@
-"""Batches that explore: the largest posterior deviation, again and again."""
+"""Batches that explore: sequential maxima of the posterior standard deviation."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ from structbo.models.foundation.arrays import BoolArray
 
 
 def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = None) -> list[int]:
-    """Takes the most uncertain candidate, counts it as evaluated, and so on.
+    """Candidates chosen sequentially, each the most uncertain given the ones before.
 
-    On all candidates it is the initial design of two-stage BUCB.
+    Over all candidates, this is the initial design of two-stage BUCB.
 
     Args:
         ground: moments at the candidates.
-        number: how many to take.
-        region: which candidates may be taken, bool, shape (m,). Default: all that are available.
+        number: how many candidates to choose.
+        region: candidates that may be chosen, bool, shape (m,). Default: all available ones.
 
     Returns:
         Indices of different candidates.
 
     Raises:
-        ValueError: if there are fewer.
+        ValueError: if fewer candidates are available.
 
     References:
         Desautels, Krause and Burdick 2014, section 4.3 (initialization).
@@ -42,7 +42,7 @@ def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = No
 class PureExploration:
     """The criterion's best point, then the most uncertain points of the relevance region.
 
-    With a width of beta's schedule it is UCB-PE, with `EstimationWidth` EST-PE.
+    This is UCB-PE with a width from beta's schedule, and EST-PE with `EstimationWidth`.
 
     References:
         Contal et al. 2013, Algorithm 1; Kathuria et al. 2016, section 3.2.

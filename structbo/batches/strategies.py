@@ -19,11 +19,11 @@ BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "local_penalization": LocalPenalization(),
     "thompson": Thompson(),
 }
-"""The strategies by name, with their default arguments; the lie is the worst value."""
+"""The strategies by name, with default arguments; the constant liar uses the worst value."""
 
 
 def as_strategy(batch: str | BatchStrategy) -> BatchStrategy:
-    """The strategy of a name, or the strategy itself.
+    """The strategy with a name, or the given strategy.
 
     Raises:
         ValueError: if the name is unknown.

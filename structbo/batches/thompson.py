@@ -1,4 +1,4 @@
-"""Thompson batches: every point maximizes another function drawn from the posterior."""
+"""Thompson batches: every point maximizes a new function drawn from the posterior."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,9 @@ from structbo.models.foundation.precision import double_precision
 
 @dataclass(frozen=True)
 class Thompson:
-    """Maximizers of sample paths of different draws, in a random order of draws.
+    """Maximizers of sample paths, one per draw, in random order of draws.
 
-    A first point is taken as given, unless pending points have opened the batch; without one the
-    criterion is not used.
+    A given first point is kept unless there are pending points. The criterion is not used.
 
     References:
         Kandasamy, Krishnamurthy, Schneider and Poczos 2018, "Parallelised Bayesian optimisation via

@@ -1,4 +1,4 @@
-"""The command ``structbo``: the next points of a table, a report on it, and a demonstration."""
+"""The command ``structbo``: next points for a table, a report on it, and a demonstration."""
 
 from structbo.command_line.entry_point import main
 

@@ -1,4 +1,4 @@
-"""Texts for choices of every kind in the cells of tables, and the choices that texts stand for."""
+"""Conversion between choices and the texts of table cells."""
 
 import json
 import unicodedata
@@ -12,13 +12,13 @@ from structbo.space.scalars import is_missing
 
 TRUE = {"true", "yes", "on", "wahr", "ja", "vrai", "oui", "vero", "verdadero", "sí", "si"}
 FALSE = {"false", "no", "off", "falsch", "nein", "faux", "non", "falso"}
-"""Texts for truth values, as people and spreadsheets of some countries write them."""
+"""Texts for false, as people and localized spreadsheets write it."""
 MISSING = {"none", "null", "nan", "na", "n/a", "<na>", "nat", "--"}
 """Texts for missing values, as programs write them."""
 
 
 def cells_of_choices(space: Space) -> dict[str, "ChoiceCells"]:
-    """The cells of all columns of choices, also of fixed values, by their names."""
+    """The cells of all columns of choices and fixed values, by name."""
     choices = {name: getattr(made, "choices", None) for name, made in space.spec.items()}
     return {name: ChoiceCells(given) for name, given in choices.items() if given is not None}
 
@@ -26,11 +26,11 @@ def cells_of_choices(space: Space) -> dict[str, "ChoiceCells"]:
 class ChoiceCells:
     """The cells of a column of choices.
 
-    A choice is written as its text. A string is written in quotes, as in JSON, where its text could
-    be taken for another choice, has blanks around it, or cannot be seen.
+    A choice is written as its text. A string is quoted as in JSON if its text could mean another
+    choice, has blanks around it, or is not printable.
 
     Args:
-        choices: of a parameter, or the only one of a fixed value.
+        choices: the choices of a parameter, or a single fixed value.
 
     Example:
         >>> cells = ChoiceCells([1, "1", None, True])
@@ -54,11 +54,11 @@ class ChoiceCells:
         return self._texts[repr(choice)]
 
     def choice(self, text: str) -> Any:
-        """The choice that a cell stands for, also if a spreadsheet has changed its text.
+        """The choice of a cell, even if a spreadsheet has changed its text.
 
         Raises:
-            LookupError: if it stands for none.
-            ValueError: if it may stand for several; the message goes after the name of its cell.
+            LookupError: if it matches no choice.
+            ValueError: if it matches several; the message continues the name of its cell.
         """
         for exact in (text, text.strip(), _unquoted(text)):
             if exact in self._exact:
@@ -87,7 +87,7 @@ class ChoiceCells:
 
 
 def _keys(text: str) -> set[str]:
-    """Texts are alike if they have one of these in common: letters or the value of a number."""
+    """Keys of a text, its letters and numeric values; texts with a common key are alike."""
     letters = " ".join(unicodedata.normalize("NFC", text).split()).casefold()
     return {letters, *(f"{number:.12g}" for number in readings(text.strip()))}
 

@@ -1,4 +1,4 @@
-"""A small search that shows what the library learns."""
+"""A small search that demonstrates what the library learns."""
 
 import math
 from pathlib import Path
@@ -18,7 +18,7 @@ SPACE = {
 
 
 def loss(point: dict[str, Any]) -> float:
-    """A made-up validation loss: momentum moves the best learning rate, depth the best width."""
+    """A synthetic validation loss: momentum shifts the best learning rate, depth the best width."""
     rate = 0.5 * (math.log10(point["lr"]) + 3.0) + 2.0 * (point["momentum"] - 0.5)
     size = 0.4 * (math.log2(point["width"]) - 6.5) + 0.3 * (point["depth"] - 4.5)
     return 0.3 + 0.2 * rate**2 + 0.1 * size**2 + (point["dropout"] - 0.2) ** 2
@@ -28,12 +28,12 @@ def demonstrate(num_trials: int, seed: int, report: Path | None = None) -> None:
     """Minimizes `loss`, and prints the best point, importances and interactions.
 
     Args:
-        num_trials: how many evaluations, 2 or more.
-        seed: for the search.
-        report: where to write a report, if anywhere.
+        num_trials: number of evaluations, at least 2.
+        seed: seed of the search.
+        report: file for a report, or None.
     """
-    print(f"Minimizing a made-up validation loss of {len(SPACE)} parameters: lr and momentum")
-    print("interact, and so do width and depth. The least possible loss is 0.3.\n", flush=True)
+    print(f"Minimizing a synthetic validation loss of {len(SPACE)} parameters: lr and momentum")
+    print("interact, and so do width and depth. The minimum is 0.3.\n", flush=True)
     result = minimize(loss, SPACE, num_trials, seed=seed)
     print(f"\nBest loss {result.best_value:.4f} after {num_trials} evaluations, at")
     for name, value in result.best_params.items():
@@ -45,7 +45,7 @@ def demonstrate(num_trials: int, seed: int, report: Path | None = None) -> None:
     for a, b, edge in pairs[:5]:
         print(f"  {a + ' - ' + b:<22} {edge['probability']:.2f} +- {edge['mcse']:.2f}")
     found = posterior.importances()
-    print("\nHow much of the variance they have to do with, with 90 % intervals:")
+    print("\nShare of the variance that involves each parameter, with 90 % intervals:")
     for d in (-found.total.mean).argsort():
         mean, lower, upper, _ = (100.0 * share[d] for share in found.total)
         print(f"  {found.names[d]:<10} {mean:3.0f} %  ({lower:.0f} to {upper:.0f})")

@@ -28,13 +28,13 @@ A space file maps names to parameters:
   layers: {type: integer, low: 1, high: 8}
   act:    {type: categorical, choices: [relu, gelu]}
 
-Weighted sums of real parameters a and b, if some are to be bounded, are a list under "constraints":
+Bounds on weighted sums of real parameters are a list under "constraints":
 
   constraints: [{weights: {a: 1, b: 1}, high: 1}]
 
-A data file is a CSV table, also as spreadsheets save it, with a column for every parameter and one
-for the value. An empty value: still running. "failed" or "nan": failed. A column "sem" has standard
-errors of values that are means; other columns, such as a date or a remark, are ignored.
+A data file is a CSV table, as spreadsheets save it, with a column for every parameter and one for
+the value. Empty value: still running. "failed" or "nan": failed. A column "sem" holds standard
+errors of the values; other columns, such as dates or remarks, are ignored.
 """
 
 
@@ -42,10 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command.
 
     Args:
-        arguments: of the command; by default the arguments of the process.
+        arguments: command-line arguments; by default the arguments of the process.
 
     Returns:
-        The exit code: 0, or 1 after an error, which is a line on stderr. Wrong options exit with 2.
+        The exit code: 0, or 1 after an error, which is printed to stderr. Invalid options exit with
+            2.
     """
     options = _parser().parse_args(arguments)
     try:
@@ -112,14 +113,14 @@ def _report(options: argparse.Namespace) -> None:
 
 
 def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
-    """An optimizer that was told a table, and the points still being evaluated."""
+    """An optimizer that was told a table, and the points that are still being evaluated."""
     if options.study is not None:
         raise ValueError("--study is for --storage; a table has one run.")
     if options.space is None:
         space, column = guess_space(options.data, options.value, options.sem)
         warnings.warn(
-            "no --space is given: parameters and their ranges are those of the table, as the "
-            "report says in its last section.",
+            "no --space is given: parameters and ranges are guessed from the table; the last "
+            "section of the report lists them.",
             stacklevel=1,
         )
     else:
@@ -152,30 +153,36 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=wide,
     )
     next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
-    next_points.add_argument("--data", type=Path, help="CSV file; by default nothing is known")
+    next_points.add_argument("--data", type=Path, help="CSV file of evaluations; by default none")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
     next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
     next_points.add_argument(
-        "--out", type=Path, help="CSV or JSON file; by default stdout. CSV has few digits, JSON all"
+        "--out",
+        type=Path,
+        help="CSV or JSON file; by default stdout. CSV rounds numbers, JSON does not",
     )
-    next_points.add_argument("--format", choices=("csv", "json"), help="by default that of --out")
+    next_points.add_argument(
+        "--format", choices=("csv", "json"), help="default: the format of --out"
+    )
     next_points.set_defaults(run=_suggest)
 
     report = commands.add_parser(
         "report",
-        help="write a page about a table of evaluations, or an Optuna study",
-        description="Writes a page for the browser about a table of evaluations, or an Optuna "
-        "study of any\nsampler: progress, best points, which parameters matter and interact, "
-        "effects in units,\nwhether the model can be trusted, and what to try next. The page is "
-        "one file that loads\nnothing.",
+        help="write an HTML report on a table of evaluations, or an Optuna study",
+        description="Writes an HTML report on a table of evaluations, or an Optuna study of any "
+        "sampler:\nprogress, best points, which parameters matter and interact, effects in units, "
+        "whether\nthe model can be trusted, and what to try next. The report is one "
+        "self-contained file.",
         epilog=SPACE_HELP,
         formatter_class=wide,
     )
     source = report.add_mutually_exclusive_group(required=True)
     source.add_argument("--data", type=Path, help="CSV file")
-    source.add_argument("--storage", metavar="URL", help="of studies, such as sqlite:///runs.db")
+    source.add_argument(
+        "--storage", metavar="URL", help="Optuna storage, such as sqlite:///runs.db"
+    )
     report.add_argument("--study", metavar="NAME", help="if the storage has several")
-    report.add_argument("--space", type=Path, help="YAML or JSON file; by default a guess")
+    report.add_argument("--space", type=Path, help="YAML or JSON file; by default guessed")
     report.add_argument("--out", type=Path, required=True, help="HTML file")
     report.add_argument("--title", help="of the page")
     report.add_argument("-n", type=int, default=4, help="how many points to propose (default: 4)")
@@ -183,9 +190,9 @@ def _parser() -> argparse.ArgumentParser:
 
     demo = commands.add_parser(
         "demo",
-        help="tune a small function and say what was learned of it",
+        help="minimize a small function and print what was learned",
         description="Minimizes a function of five parameters, two pairs of which interact, and "
-        "says what it learned of it.",
+        "prints what was learned.",
     )
     demo.add_argument("--trials", type=int, default=40, help="how many evaluations (default: 40)")
     demo.add_argument("--out", type=Path, help="HTML file for a report; by default none")
@@ -195,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
         _add_options_of_tables(command)
     report.set_defaults(direction=None)
     for command in (next_points, report, demo):
-        command.add_argument("--seed", type=int, default=0, help="for all random choices")
+        command.add_argument("--seed", type=int, default=0, help="seed of all random choices")
         command.add_argument(
             "--cache",
             metavar="FOLDER",
@@ -222,7 +229,7 @@ def _add_options_of_tables(command: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Shows warnings as lines of the command, without the place in the code."""
+    """Prints warnings as single lines, without a location in the code."""
 
     def show(message: Warning | str, *details: Any, **more: Any) -> None:
         print(f"structbo: warning: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A search space guessed from a table of evaluations, where no space file is given."""
+"""A search space guessed from a table of evaluations, if no space file is given."""
 
 import math
 import re
@@ -12,32 +12,32 @@ from structbo.command_line.table_file import NUMBER, SEM, STATE, VALUE
 from structbo.space import Categorical, Integer, Parameter, Real, Space
 
 BOOKKEEPING = {"", NUMBER, SEM, STATE}
-"""Columns of a table of trials that are no parameters, as `Result.to_frame` writes them."""
+"""Columns of `Result.to_frame` other than parameters."""
 MAX_CHOICES = 20
-"""A column with more different texts is a remark or an identifier."""
+"""Columns with more distinct texts are remarks or identifiers."""
 LOGARITHMIC = 1000.0
-"""Positive numbers that differ by this factor are looked at on a logarithmic scale."""
+"""Positive numbers that span this factor get a logarithmic scale."""
 DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
 def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[Space, str]:
-    """A space with the ranges that are in a CSV file.
+    """A space with the ranges of the columns of a CSV file.
 
-    Whole numbers become integers, other numbers real, and all else choices. Columns of one value
-    only, of dates, of very many texts, and of `BOOKKEEPING` are no parameters; there is a warning
-    for the first three.
+    Columns of whole numbers become `Integer`, of other numbers `Real`, and all others
+    `Categorical`. Columns with a single value, with dates, with more than `MAX_CHOICES` texts, and
+    in `BOOKKEEPING` are not parameters; the first three give a warning.
 
     Args:
-        path: of the file, whose first line has the names of the columns.
-        value: the name of the value's column; None for `VALUE`, or else the last.
-        sem: the name of the column of standard errors, if it is not `SEM`.
+        path: path of the file, whose first line has the names of the columns.
+        value: name of the column of values; None for `VALUE` if it exists, else the last column.
+        sem: name of the column of standard errors, if not `SEM`.
 
     Returns:
         The space, and the name of the value's column.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is no CSV file, has no such column, or no parameters.
+        ValueError: if it is not a CSV file, or has no such column or no parameters.
     """
     table = read_table(path, [*filter(None, (value, sem))])
     named = [name for name in table.columns if name]
@@ -58,14 +58,14 @@ def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[
         what = "one value" if len(different) == 1 else f"{len(different)} different texts"
         if all(DATE.fullmatch(text) for text in different if text):
             what = "dates"
-        warnings.warn(f"{path}: column {name} has {what}: it is no parameter.", stacklevel=2)
+        warnings.warn(f"{path}: column {name} has {what}: it is not a parameter.", stacklevel=2)
     if not found:
-        raise ValueError(f"{path} has no column that could be a parameter; give a --space.")
+        raise ValueError(f"{path} has no column that could be a parameter; pass --space.")
     return Space(found), column
 
 
 def _parameter(table: Table, name: str, texts: Sequence[str]) -> Parameter | None:
-    """The parameter of a column with these values; None if it is no parameter."""
+    """The parameter for a column with these texts; None if it is not a parameter."""
     if len(texts) < 2 or all(DATE.fullmatch(text) for text in texts if text):
         return None
     numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")

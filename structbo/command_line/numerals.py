@@ -1,4 +1,4 @@
-"""Numbers in the cells of tables, as programs and spreadsheets of all countries write them."""
+"""Numbers in table cells, with decimal points or commas."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,11 +13,11 @@ GROUPED = re.compile(
 
 
 class Numerals(NamedTuple):
-    """The numbers of a table, which tell how it writes decimals.
+    """The numbers of a table, from which its decimal sign is inferred.
 
     Args:
-        commas: with one comma, as for decimals.
-        points: with one point, as for decimals.
+        commas: texts that may have a decimal comma.
+        points: texts with a decimal point.
         is_point_usual: whether decimal points are expected.
     """
 
@@ -27,17 +27,17 @@ class Numerals(NamedTuple):
 
     @classmethod
     def of(cls, texts: Iterable[str], *, is_point_usual: bool = True) -> "Numerals":
-        """Finds the numbers among texts without blanks around them."""
+        """Finds the numbers among stripped texts."""
         given = set(texts)
         commas = sorted(text for text in given if DECIMAL_COMMA.fullmatch(text))
         points = sorted(text for text in given if "." in text and as_float(text) is not None)
         return cls(commas, points, is_point_usual)
 
     def number(self, text: str) -> float:
-        """The number that a text stands for.
+        """The value of a text.
 
         Raises:
-            ValueError: if it is no number, or may be two; the message goes after the name of its
+            ValueError: if it is not a number, or ambiguous; the message continues the name of its
                 cell.
 
         Example:
@@ -57,7 +57,7 @@ class Numerals(NamedTuple):
 
     @staticmethod
     def _is_ambiguous(text: str, alike: Sequence[str]) -> bool:
-        """Whether the sign of a number and of all others like it may divide thousands."""
+        """Whether the sign in this and all similar numbers may separate thousands."""
         return text in alike and all(GROUPED.fullmatch(other) for other in alike)
 
     def _fault(self, text: str) -> str:
@@ -66,20 +66,20 @@ class Numerals(NamedTuple):
         if "%" in text:
             return f"has a percent sign, {text!r}: format the column as plain numbers"
         if text.startswith("#"):
-            return f"has an error of the spreadsheet, {text!r}: mend or empty the cell"
+            return f"has a spreadsheet error, {text!r}: correct or empty the cell"
         if text in self.commas:
             return (
                 f"has a comma, {text!r}, and other numbers have points, such as "
-                f"{self.points[0]!r}: use one sign for decimals and none between thousands"
+                f"{self.points[0]!r}: use one decimal sign and no thousands separator"
             )
         if GROUPED.fullmatch(text):
-            return f"has a sign between thousands, {text!r}: format the column without it"
+            return f"has a thousands separator, {text!r}: format the column without it"
         return f"must be a number, got {text!r}"
 
 
 _AMBIGUOUS = (
-    "is ambiguous, {text!r}: a decimal or thousands? Format the column with more decimals and no "
-    "sign between thousands"
+    "is ambiguous, {text!r}: decimals or thousands? Format the column with more decimals and no "
+    "thousands separator"
 )
 
 
@@ -92,7 +92,7 @@ def as_float(text: str) -> float | None:
 
 
 def readings(text: str) -> list[float]:
-    """All numbers that a text may stand for.
+    """All possible values of a text.
 
     Example:
         >>> readings("1,000"), readings("0.5"), readings("relu")

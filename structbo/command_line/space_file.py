@@ -1,4 +1,4 @@
-"""Search spaces in files, as YAML or JSON."""
+"""Search spaces in YAML or JSON files."""
 
 import inspect
 import json
@@ -30,24 +30,24 @@ TYPES: dict[str, type[Parameter | Fixed]] = {
     "fixed": Fixed,
 }
 CONSTRAINTS = "constraints"
-"""The key of the list of constraints, unless a parameter has this name."""
+"""Key of the list of constraints, unless a parameter has this name."""
 Made = TypeVar("Made")
 
 
 def read_space(path: Path) -> Space:
     """Reads a search space: a mapping from names to parameters.
 
-    A parameter is a mapping, too: its ``type``, a key of `TYPES`, and the arguments of that class,
-    for example ``{type: real, low: 0.001, high: 1, log: true}``. Beside the parameters there may be
-    ``constraints``, a list of mappings with the arguments of `LinearConstraint`, for example
-    ``[{weights: {a: 1, b: 1}, high: 1}]``.
+    A parameter is a mapping with its ``type``, a key of `TYPES`, and the arguments of the class,
+    for example ``{type: real, low: 0.001, high: 1, log: true}``. An optional key ``constraints``
+    holds a list of mappings with the arguments of `LinearConstraint`, for example ``[{weights: {a:
+    1, b: 1}, high: 1}]``.
 
     Args:
-        path: of a YAML or JSON file.
+        path: path of a YAML or JSON file.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is no such mapping, naming what is at fault.
+        ValueError: if it is not such a mapping; the message names the faulty part.
     """
     try:
         found = _parsed(read_text(path), is_json=path.suffix == ".json")
@@ -107,7 +107,7 @@ def _constraints(where: str, specs: Any) -> list[LinearConstraint]:
 
 
 def _made(where: str, kind: type[Made], arguments: Mapping[Any, Any]) -> Made:
-    """An instance of a class with the arguments in a file."""
+    """An instance of a class with arguments from a file."""
     known = inspect.signature(kind).parameters
     for key in arguments:
         if key not in known:
@@ -146,7 +146,7 @@ def _check_keys(keys: Sequence[Any]) -> None:
 class _Loader(yaml.SafeLoader):
     """Reads YAML 1.2: yes, no, on, off and dates are texts, and 1e-5 is a number.
 
-    So a table can have the words of the space file.
+    Texts in a table therefore match the choices in the space file.
     """
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
@@ -167,7 +167,7 @@ RESOLVERS = {
     ),
     "merge": ("<<", ["<"]),
 }
-"""Texts without quotes that YAML 1.2 takes for other values, and how they may begin."""
+"""Unquoted texts that YAML 1.2 reads as other values, and their possible first characters."""
 _Loader.yaml_implicit_resolvers = {}
 for _kind, (_pattern, _first) in RESOLVERS.items():
     _tag = f"tag:yaml.org,2002:{_kind}"

@@ -1,4 +1,4 @@
-"""Tables as spreadsheets save them: CSV with any delimiter, blank rows and empty columns."""
+"""CSV tables as spreadsheets save them, with any delimiter, blank rows and empty columns."""
 
 import csv
 import io
@@ -13,15 +13,15 @@ from structbo.space.spelling import did_you_mean
 
 DELIMITERS = ("\t", ";", ",")
 DECLARATION = "sep="
-"""The first line of a file may declare its delimiter, which only spreadsheets know."""
+"""Prefix of an optional first line that declares the delimiter to spreadsheets."""
 
 
 class Row(NamedTuple):
     """A row with content.
 
     Args:
-        line: the line of the file in which it begins.
-        cells: texts in the order of the columns, as they stand in the file.
+        line: line of the file where the row begins.
+        cells: unchanged texts in the order of the columns.
     """
 
     line: int
@@ -33,10 +33,10 @@ class Table:
     """The rows of a CSV file below the names of its columns.
 
     Args:
-        path: of the file.
-        delimiter: of its cells.
-        columns: their names.
-        rows: without blank ones.
+        path: path of the file.
+        delimiter: delimiter of its cells.
+        columns: names of the columns.
+        rows: rows with content.
     """
 
     path: Path
@@ -45,12 +45,12 @@ class Table:
     rows: Sequence[Row]
 
     def cells(self, column: str) -> list[str]:
-        """The texts of a column, without blanks around them."""
+        """The stripped texts of a column."""
         place = self.columns.index(column)
         return [row.cells[place].strip() for row in self.rows]
 
     def check_columns(self, needed: Collection[str]) -> None:
-        """Raises ValueError if a column that is needed is missing, or there are two."""
+        """Raises ValueError if a needed column is missing or duplicated."""
         for name in needed:
             number = list(self.columns).count(name)
             if number == 0:
@@ -66,16 +66,16 @@ class Table:
 def read_table(path: Path, names: Collection[str] = ()) -> Table:
     """Reads a CSV file whose first row names the columns.
 
-    The delimiter is the comma, the semicolon or the tab: the one with which most of the expected
-    columns are found, or else the one that divides the rows most evenly.
+    The delimiter is the comma, the semicolon or the tab, whichever yields most of the expected
+    columns; ties go to the delimiter that splits rows evenly.
 
     Args:
-        path: of the file, see `read_text`.
-        names: columns that are expected. A column has such a name also if blanks differ.
+        path: path of the file, see `read_text`.
+        names: names of expected columns, which may differ in blanks.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is no CSV file, or a row has more cells than there are columns.
+        ValueError: if it is not a CSV file, or a row has more cells than there are columns.
     """
     if path.suffix.lower() == ".json":
         raise ValueError(f"{path} is JSON: tables are read from CSV.")
@@ -94,7 +94,7 @@ def read_table(path: Path, names: Collection[str] = ()) -> Table:
     best = max(readings, key=lambda d: _fitness(readings[d], names), default="")
     header, *rows = readings.get(best) or [Row(1, [])]
     if fault is not None and len(header.cells) < 2:
-        raise ValueError(f"{path} is no CSV file: {fault}.")
+        raise ValueError(f"{path} is not a CSV file: {fault}.")
     columns = _names(header.cells, names)
     return Table(path, best, columns, [_completed(path, columns, row) for row in rows])
 
@@ -110,7 +110,7 @@ def _rows(text: str, delimiter: str, first_line: int) -> Iterator[Row]:
 
 
 def _fitness(rows: Sequence[Row], names: Collection[str]) -> tuple[int, bool, int]:
-    """The better a delimiter fits, the larger: expected columns, even rows, columns in all."""
+    """A sort key of delimiters: number of expected columns, even rows, number of columns."""
     header = rows[0].cells if rows else []
     found = len(set(_names(header, names)) & set(names))
     are_even = not any(_surplus(row, len(header)) for row in rows)
@@ -118,12 +118,12 @@ def _fitness(rows: Sequence[Row], names: Collection[str]) -> tuple[int, bool, in
 
 
 def _surplus(row: Row, num_columns: int) -> bool:
-    """Whether there is content beyond the columns; empty cells there are a spreadsheet's."""
+    """Whether a row has content beyond the columns; spreadsheets write empty cells there."""
     return any(cell.strip() for cell in row.cells[num_columns:])
 
 
 def _names(header: Sequence[str], names: Collection[str]) -> list[str]:
-    """The names of columns; blanks do not matter, unless two expected names differ by them."""
+    """The names of columns, which match expected names up to blanks."""
     expected = {_cleaned(name): name for name in names}
     cleaned = [(cell, _cleaned(cell)) for cell in header]
     return [cell if cell in names else expected.get(clean, clean) for cell, clean in cleaned]
@@ -134,10 +134,10 @@ def _cleaned(name: str) -> str:
 
 
 def _completed(path: Path, columns: Sequence[str], row: Row) -> Row:
-    """A row with one cell for every column: spreadsheets leave out empty cells at its end."""
+    """A row padded to one cell per column, because spreadsheets omit empty cells at the end."""
     if _surplus(row, len(columns)):
         raise ValueError(
-            f"{path}, line {row.line} must have {len(columns)} cells, as the first line has, got "
+            f"{path}, line {row.line} must have {len(columns)} cells, like the first line, got "
             f"{len(row.cells)}: put texts and numbers with a comma in quotes."
         )
     missing = len(columns) - len(row.cells)

@@ -16,22 +16,22 @@ from structbo.data import State
 from structbo.space import Fixed, Parameter, Space
 
 FAILED = MISSING | {"failed", "inf", "-inf"}
-"""Texts, in letters of any case, for the value of an evaluation that failed."""
+"""Texts for the value of a failed evaluation, in lower case."""
 VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
-"""Columns of a table of trials, as `to_frame` writes them, unless parameters have these names."""
+"""Columns of a table from `to_frame`, unless parameters have these names."""
 
 
 @dataclass(frozen=True)
 class Evaluations:
-    """Points with their values, and points without.
+    """Evaluated points with their values, and pending points.
 
     Args:
-        points: dicts by name.
-        values: of these points; NaN for failed evaluations.
+        points: evaluated points, dicts by name.
+        values: values of these points; NaN for failed evaluations.
         pending: points that are still being evaluated.
         errors: standard errors of the values; None for an unknown one.
-        numbers: of the points in their table: the column `NUMBER` if it tells rows apart, else the
-            lines of the file.
+        numbers: numbers of the points: the column `NUMBER` if it is unique, else the lines of the
+            file.
     """
 
     points: list[dict[str, Any]]
@@ -46,21 +46,21 @@ def read_evaluations(
 ) -> Evaluations:
     """Reads a CSV file with a column for every parameter and one for the value.
 
-    An empty value means that the point is still being evaluated, one of `FAILED` that its
-    evaluation failed. In a table of trials, the column `STATE` tells failed and withdrawn points
-    without a value. Other columns are ignored.
+    An empty value marks a point that is still being evaluated, a value in `FAILED` a failed
+    evaluation. In a table of trials, the column `STATE` marks failed and withdrawn points without a
+    value. Other columns are ignored.
 
     Args:
-        path: of the file, whose first line has the names of the columns.
+        path: path of the file, whose first line has the names of the columns.
         space: the search space.
-        value: the name of the value's column; None for the only one that is no parameter, or
-            `VALUE`.
-        sem: the name of the column of standard errors; None for `SEM`, if there is one.
+        value: name of the column of values; None for `VALUE`, or the only column that is not a
+            parameter.
+        sem: name of the column of standard errors; None for `SEM` if it exists.
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if a column is missing, or a cell is not a value of its parameter; the line and
-            the column are named.
+        ValueError: if a column is missing, or a cell is not a value of its parameter; the message
+            names the line and the column.
     """
     table = read_table(path, [*space.columns, *filter(None, (value, sem))])
     table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
@@ -82,7 +82,7 @@ def read_evaluations(
 
 
 class _Reader:
-    """The cells of a table of evaluations as Python's own values."""
+    """The cells of a table of evaluations as Python objects."""
 
     def __init__(self, table: Table, space: Space, value: str, sem: str | None) -> None:
         self._table, self._value, self._sem = table, value, sem
@@ -97,7 +97,7 @@ class _Reader:
             self._states = {}  # another column of this name
 
     def _own(self, column: str, space: Space) -> dict[int, str]:
-        """The texts of a column that is no parameter, by lines."""
+        """The texts of a column other than parameters, by line."""
         if column in space.columns or column not in self._table.columns:
             return {}
         lines = [row.line for row in self._table.rows]
@@ -111,18 +111,18 @@ class _Reader:
         return [row.line for row in self._table.rows]
 
     def is_remark(self, row: Row) -> bool:
-        """Whether a row has cells in other columns only."""
+        """Whether a row has text in ignored columns only."""
         return not any(self._text(row, column).strip() for column in self._columns)
 
     def state(self, row: Row) -> str:
-        """The state of a trial; empty if the table has none."""
+        """The state of a trial; empty without a column of states."""
         return self._states.get(row.line, "")
 
     def point(self, row: Row) -> dict[str, Any]:
         return {name: self._parameter(row, name, made) for name, made in self._parameters.items()}
 
     def value(self, row: Row) -> float | None:
-        """The value, NaN for a failed evaluation; None if there is none."""
+        """The value; NaN for a failed evaluation, None for a missing value."""
         text = self._text(row, self._value).strip()
         if text.lower() in FAILED or (not text and self.state(row) == "failed"):
             return math.nan
@@ -177,11 +177,10 @@ def _value_column(table: Table, space: Space, value: str | None) -> str:
     if value is None and len(possible) == 1:
         return possible[0]
     if value not in others:
-        given = (
-            "say with --value which column" if value is None else f"{value!r} is not the one that"
-        )
+        given = "" if value is None else f", got {value!r}"
+        columns = ", ".join(others) or "parameters only"
         raise ValueError(
-            f"{given} has the values: {table.path} has {', '.join(others) or 'parameters only'}."
+            f"--value must name the column of values{given}: {table.path} has {columns}."
         )
     table.check_columns([value])
     return value
@@ -197,9 +196,9 @@ def _sem_column(table: Table, space: Space, sem: str | None) -> str | None:
 
 
 def written(space: Space, points: Sequence[dict[str, Any]], is_json: bool) -> str:
-    """Points as a text: JSON, a list of objects, or CSV with a line of names.
+    """Points as text: a JSON list of objects, or CSV with a header line.
 
-    `read_evaluations` reads the CSV, whatever the choices are.
+    `read_evaluations` can read this CSV for choices of every kind.
 
     Example:
         >>> print(written(Space({"a": (0.0, 1.0)}), [{"a": 0.5}], is_json=False), end="")

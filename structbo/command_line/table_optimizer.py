@@ -1,4 +1,4 @@
-"""An optimizer that was told a table, whose runs have the numbers of the table."""
+"""An optimizer with the trials of a table, numbered as in the table."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from structbo.space import Space
 
 
 class TableOptimizer(Optimizer):
-    """An optimizer for a report on a table: its trials have the numbers of their rows.
+    """An optimizer for a report on a table, whose trials keep the numbers of their rows.
 
     Args:
         space: the search space.
         direction: whether small or large values are good, "minimize" or "maximize".
-        known: the table; points without a value are left out.
-        seed: for all random choices.
+        known: the table; points without a value are ignored.
+        seed: seed of all random choices.
 
     Example:
         >>> known = Evaluations([{"x": 0.5}], [2.0], [], errors=[None], numbers=[9])

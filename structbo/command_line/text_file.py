@@ -4,11 +4,11 @@ import codecs
 from pathlib import Path
 
 WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-"""The first bytes of workbooks of spreadsheets, new and old."""
+"""The first bytes of spreadsheet workbooks, in new and old formats."""
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8 or UTF-16, or else in Windows' code page 1252.
+    """The text of a file in UTF-8, UTF-16 or Windows code page 1252.
 
     Raises:
         OSError: if the file cannot be read.
@@ -17,7 +17,7 @@ def read_text(path: Path) -> str:
     data = path.read_bytes()
     if data.startswith(WORKBOOKS):
         raise ValueError(
-            f"{path} is a workbook of a spreadsheet: save the sheet with the table as CSV UTF-8."
+            f"{path} is a spreadsheet workbook: save the sheet with the table as CSV UTF-8."
         )
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16")
@@ -28,4 +28,4 @@ def read_text(path: Path) -> str:
             continue
         if "\0" not in text:
             return text
-    raise ValueError(f"{path} is no text that can be read: save it as UTF-8.")
+    raise ValueError(f"{path} is not readable as text: save it as UTF-8.")

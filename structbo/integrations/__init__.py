@@ -1,4 +1,4 @@
-"""structbo in other libraries: Optuna samples with it, and keeps its runs.
+"""structbo in other libraries: a sampler for Optuna, and runs stored as Optuna studies.
 
 `structbo.integrations.optuna` has `StructboSampler`, and needs ``pip install "structbo[optuna]"``.
 """

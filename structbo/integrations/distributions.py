@@ -1,7 +1,7 @@
-"""Optuna's distributions as parameters of a `Space`, and back.
+"""Conversion between Optuna's distributions and the parameters of a `Space`.
 
-Optuna stores a choice as its index and a number as a float, and so do the parameters here: their
-values are Optuna's *internal representation*.
+Optuna stores a choice as its index and a number as a float. The parameters here have these values,
+Optuna's *internal representation*.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from structbo.space import Categorical, Fixed, Integer, Ordinal, Parameter, Real
 from structbo.space.numeric import MAX_INTEGERS, on_grid
 
 STORED_TYPES = (type(None), bool, int, float, str)
-"""Choices that every storage of Optuna keeps."""
+"""Types of choices that every Optuna storage supports."""
 
 
 def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) -> Parameter:
     """The parameter of a distribution with more than one value, in its internal representation.
 
     Args:
-        distribution: of floats, integers or categories, in Optuna's sense.
-        is_ordinal: whether the order of choices matters, which Optuna does not know.
+        distribution: a distribution of floats, integers or categories.
+        is_ordinal: whether the order of choices matters, which Optuna does not record.
 
     Raises:
-        TypeError: if it is of another class.
+        TypeError: if the distribution is of another class.
 
     Example:
         >>> parameter_of(IntDistribution(1, 8, log=True))
@@ -49,11 +49,11 @@ def parameter_of(distribution: BaseDistribution, *, is_ordinal: bool = False) ->
         case FloatDistribution(low=low, high=high) | IntDistribution(low=low, high=high):
             width = float(distribution.step or 1.0)
             return Real(low, high, step=width if (high - low) / width < MAX_INTEGERS else None)
-    raise TypeError(f"{distribution} is not a distribution that StructboSampler knows.")
+    raise TypeError(f"StructboSampler does not support the distribution {distribution}.")
 
 
 def rounded(distribution: BaseDistribution, value: float) -> float:
-    """The value of a parameter, on the grid of its distribution also if that has very many."""
+    """The value of a parameter, rounded to the grid of its distribution."""
     step = getattr(distribution, "step", None)
     if step is None:
         return value
@@ -93,9 +93,8 @@ def internal_space(
     """The space of distributions, in the internal representation of their values.
 
     Args:
-        distributions: by name, each with more than one value.
-        given: the space that they come from, if any: it knows which choices are ordinal, and the
-            constraints.
+        distributions: distributions by name, each with more than one value.
+        given: the space that they come from, if any, for its ordinal choices and constraints.
     """
     parameters = {} if given is None else dict(zip(given.names, given.parameters, strict=True))
     return Space(
@@ -108,10 +107,10 @@ def internal_space(
 
 
 def space_of(distributions: Mapping[str, BaseDistribution]) -> Space:
-    """The space of distributions, in the values that objectives see.
+    """The space of distributions, in the values passed to objectives.
 
     Args:
-        distributions: by name; those with a single value become fixed.
+        distributions: distributions by name; a single value becomes `Fixed`.
 
     Example:
         >>> from optuna.distributions import CategoricalDistribution, IntDistribution

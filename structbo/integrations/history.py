@@ -20,15 +20,15 @@ from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import NEUTRAL, Levels, Space
 
 PROPOSAL = "structbo:proposal"
-"""System attribute: the parameters of a proposal, and the chain that it left behind."""
+"""System attribute: the parameters of a proposal, and the state of its Markov chain."""
 SEM = "structbo:sem"
 """System attribute: the standard error of the value of a trial."""
 FAILED = "structbo:failed"
-"""System attribute: the objective failed here. A trial whose process died has the same state."""
+"""System attribute: the objective failed; a failed trial without it lost its process."""
 ENQUEUED = "fixed_params"
-"""Optuna's system attribute: the parameters of a trial that was enqueued."""
+"""Optuna's system attribute: the parameters of an enqueued trial."""
 MAX_CHARACTERS = 60_000
-"""The length of MySQL's TEXT. Only thousands of parameters make the state of a chain longer."""
+"""Limit of MySQL's TEXT, which the state of a chain exceeds only with thousands of parameters."""
 
 
 def direction_of(study: Study) -> Direction:
@@ -38,19 +38,19 @@ def direction_of(study: Study) -> Direction:
 
 @dataclass(frozen=True)
 class History:
-    """The trials of a study, for the proposal of one of them.
+    """The trials of a study, as data for the proposal of one trial.
 
-    Parameters that a trial does not have are at the coordinate `NEUTRAL`.
+    Missing parameters have the coordinate `NEUTRAL`.
 
     Args:
-        x: points that were evaluated, of the unit cube, shape (m, D).
-        y: their values, to be maximized, shape (m,); NaN where the objective failed.
-        sem: the standard errors of values, shape (m,); None if there are none.
-        pending: points of trials that are running, shape (p, D).
-        num_before: how many trials that count have a smaller number.
-        chain: what the last proposal left of its Markov chain.
-        conditions: which parameters exist, as in `Levels`; None if all of them always do.
-        unexplained: names of the parameters that some trials have, but no condition tells which.
+        x: evaluated points in the unit cube, shape (m, D).
+        y: their values, larger is better, shape (m,); NaN for failures.
+        sem: standard errors of the values, shape (m,), or None.
+        pending: points of running trials, shape (p, D).
+        num_before: number of counted trials with a smaller number.
+        chain: the state of the Markov chain after the last proposal.
+        conditions: conditions on which parameters exist, as in `Levels`; None if all always exist.
+        unexplained: names of parameters that exist in some trials without a known condition.
     """
 
     x: FloatArray
@@ -74,10 +74,10 @@ class History:
         """The history of one trial.
 
         Args:
-            study: with one objective.
-            trial: for which a point is to be proposed.
+            study: a study with one objective.
+            trial: the trial that needs a point.
             distributions: the search space.
-            space: the same one, in the internal representation.
+            space: the same search space, in the internal representation.
             lost_after: as in `lost_trials`.
         """
         trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
@@ -105,12 +105,12 @@ class History:
 
     @property
     def known(self) -> FloatArray:
-        """Points that were evaluated or are pending, shape (m + p, D)."""
+        """Evaluated and pending points, shape (m + p, D)."""
         return np.concatenate([self.x, self.pending])
 
 
 def counts(trial: FrozenTrial) -> bool:
-    """Whether a trial was asked for and is not lost; those that wait were not asked for yet."""
+    """Whether a trial was asked for and is not lost; waiting trials were not asked for yet."""
     if trial.state == TrialState.FAIL:
         return FAILED in trial.system_attrs
     return trial.state != TrialState.WAITING
@@ -129,7 +129,7 @@ def known_value(trial: FrozenTrial) -> float:
 def known_params(
     trial: FrozenTrial, distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, Any]:
-    """The parameters of a trial, also those that were proposed or enqueued, not asked for yet."""
+    """The parameters of a trial, including proposed or enqueued ones not yet suggested."""
     if trial.state == TrialState.COMPLETE:
         return trial.params
     proposed = trial.system_attrs.get(PROPOSAL, {"params": {}})["params"]
@@ -147,8 +147,7 @@ def proposal_of(params: Mapping[str, float | None], chain: bytes | None) -> dict
     """The system attribute `PROPOSAL`.
 
     Args:
-        params: the proposed point, in the internal representation; None for parameters that it
-            does not have.
+        params: the proposed point, in the internal representation; None for missing parameters.
         chain: the state of the Markov chain after the proposal.
     """
     text = None if chain is None else base64.b64encode(chain).decode("ascii")
@@ -157,7 +156,7 @@ def proposal_of(params: Mapping[str, float | None], chain: bytes | None) -> dict
 
 
 def _chain(trial: FrozenTrial, space: Space) -> bytes | None:
-    """The chain that the proposal of a trial left, if it was for the same parameters."""
+    """The chain stored with the proposal of a trial, if it had the same parameters."""
     proposal = trial.system_attrs.get(PROPOSAL)
     if proposal is None or tuple(proposal["params"]) != space.names:
         return None
@@ -167,9 +166,9 @@ def _chain(trial: FrozenTrial, space: Space) -> bytes | None:
 def _row(
     trial: FrozenTrial, distributions: Mapping[str, BaseDistribution], space: Space
 ) -> FloatArray | None:
-    """The point of a trial in the unit cube, NaN where it has no parameter.
+    """The point of a trial in the unit cube, with NaN for missing parameters.
 
-    None if it has none at all, or a value that is not in the search space.
+    None if all parameters are missing, or a value is outside the search space.
     """
     params = known_params(trial, distributions)
     row = np.full(space.num_dims, np.nan)
@@ -183,12 +182,12 @@ def _row(
 
 
 def _is_settled(trial: FrozenTrial) -> bool:
-    """Whether parameters that a trial does not have are missing for good."""
+    """Whether missing parameters of a trial stay missing."""
     return trial.state == TrialState.COMPLETE or PROPOSAL in trial.system_attrs
 
 
 def _has_all(row: FloatArray, levels: Levels) -> bool:
-    """Whether a point has all parameters that exist there."""
+    """Whether a point has all parameters that exist at it."""
     exists = np.asarray(_existing(levels, np.where(np.isnan(row), NEUTRAL, row)))
     return not (np.isnan(row) & exists).any()
 

@@ -1,4 +1,4 @@
-"""Optuna's importances, by functions that are drawn from the posterior."""
+"""Optuna's importances, from functions drawn from the posterior."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +16,15 @@ from structbo.posterior import Importances
 
 
 class StructboImportanceEvaluator(BaseImportanceEvaluator):
-    """Sobol's total indices: shares of the variance that a parameter takes part in.
+    """Sobol's total indices: the share of the variance of all terms with a parameter.
 
-    They are averages over functions drawn from the posterior given the complete trials, so they
-    are of the whole range of every parameter, wherever the sampler went. `importances` has them
-    with intervals, and has shares of pairs.
+    They are averages over functions drawn from the posterior given the complete trials. They refer
+    to the whole range of every parameter, not only to sampled regions. `importances` adds intervals
+    and shares of pairs.
 
     Args:
         model: a NumPyro model; by default the model of `structbo.Optimizer`.
-        seed: for all random choices.
+        seed: seed of all random choices.
 
     Example:
         >>> import optuna
@@ -63,12 +63,12 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
         """Shares of single parameters, of pairs and in total, with intervals.
 
         Args:
-            study: with two or more complete trials.
-            params: names of parameters; by default those that all complete trials have.
+            study: a study with at least two complete trials.
+            params: names of parameters; by default all that every complete trial has.
             target: the value of a trial; by default its objective.
 
         Raises:
-            ValueError: if no parameter varies, fewer than two trials have all of them, or the
+            ValueError: if no parameter varies, fewer than two trials have all parameters, or the
                 study has several objectives and no target is given.
         """
         return self._importances(study, *_common(study, params), target)
@@ -95,15 +95,15 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
 def _common(
     study: Study, params: list[str] | None
 ) -> tuple[list[FrozenTrial], dict[str, BaseDistribution]]:
-    """The complete trials that have some parameters, and the distributions of these."""
+    """The complete trials that have all given parameters, and the distributions of these."""
     complete: Any = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     trials = [t for t in complete if params is None or set(params) <= set(t.params)]
     shared = intersection_search_space(trials)
     if params is not None and not set(params) <= set(shared):
         raise ValueError(
             f"no complete trials have all of {', '.join(params)} with the same ranges: leave out "
-            "those of some trials only."
+            "parameters that only some trials have."
         )
     if not shared:
-        raise ValueError("there is no parameter that all complete trials have.")
+        raise ValueError("no parameter is in all complete trials.")
     return trials, {name: shared[name] for name in params or shared}

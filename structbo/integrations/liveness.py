@@ -1,4 +1,4 @@
-"""Running trials whose process has died without a word."""
+"""Detection of running trials whose process has died."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -8,9 +8,9 @@ from optuna.storages._heartbeat import BaseHeartbeat, is_heartbeat_enabled
 from optuna.trial import FrozenTrial, TrialState
 
 FACTOR = 10.0
-"""A trial is lost when it has run for this multiple of the longest duration in its study."""
+"""A trial is lost after this multiple of the longest duration in its study."""
 LEAST_SECONDS = 600.0
-"""No trial is lost sooner: compiling a model may take minutes on a busy machine."""
+"""Minimum age of a lost trial: compiling a model may take minutes on a busy machine."""
 
 
 def lost_trials(
@@ -37,7 +37,7 @@ def lost_trials(
 
 
 def _age_limit(finished: Iterable[FrozenTrial]) -> float:
-    """Trials that were added when they were finished already have no duration."""
+    """The age beyond which a trial is lost. Trials added as finished have no duration."""
     durations = [_seconds(one.datetime_start, one.datetime_complete) for one in finished]
     longest = max(durations, default=0.0)
     return max(LEAST_SECONDS, FACTOR * longest) if longest > 0.0 else float("inf")

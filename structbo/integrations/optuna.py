@@ -1,4 +1,4 @@
-"""structbo as a sampler of Optuna: what a proposal depends on is in the study."""
+"""structbo as a sampler of Optuna, with all its state in the study."""
 
 import logging
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ from structbo.proposal import is_new
 from structbo.space import Space, SpaceLike
 
 INDEPENDENT = 2
-"""The `use` of `step_seed` that is for parameters outside of the search space."""
+"""The `use` argument of `step_seed` for parameters outside the search space."""
 
 _one_proposal = Lock()
-"""Compiled samplers are shared by all threads, and are set up while they are traced."""
+"""All threads share compiled samplers, which change while they are traced."""
 _logger = logging.getLogger(__name__)
 
 
@@ -35,7 +35,7 @@ class StructboSampler(BaseSampler):
     others come from the model. When every point of a finite space is evaluated, points are random.
 
     - The study has one objective: studies with several are refused.
-    - A trial counts as one of the worst value if its objective raises an exception or returns NaN,
+    - A trial counts as having the worst value if its objective raises an exception or returns NaN,
       or if it violates a constraint, since there is no model of feasibility. Optuna reports Ctrl-C
       in the same way. A trial whose process died does not count.
     - A pruned trial has the value of its last report; without a report it counts as failed.
@@ -48,8 +48,8 @@ class StructboSampler(BaseSampler):
     **Search space.** Without a `space`, it holds all parameters of the complete trials. A parameter
     is random in the first trial that asks for it.
 
-    - Parameters may exist in some trials only. The sampler learns when: a parameter exists where
-      choices, and integers with at most 64 values, have the values that it was seen with. One model
+    - Parameters may exist in some trials only. The sampler learns when: a parameter exists if
+      choices, and integers with at most 64 values, have values that it was observed with. One model
       covers all parameters, and a missing one has a constant coordinate. A choice is therefore
       optimized together with the parameters that depend on it. A parameter whose existence depends
       on anything else stays random, and a warning names it.
@@ -63,16 +63,17 @@ class StructboSampler(BaseSampler):
 
     **Processes.** Everything that a proposal depends on is in the study: values, running trials,
     and the state of the Markov chain, which each trial keeps as a system attribute. Random choices
-    derive from the seed and the number of trials before. A study that one process continues, after
-    any number of breaks, therefore has the trials of one that ran through. Several processes
-    continue each other's chain. Draws of another `inference` start afresh in every process.
+    derive from the seed and the number of trials before. A study that a single process interrupts
+    and continues therefore has the same trials as an uninterrupted one. Several processes continue
+    each other's chain. Draws of another `inference` restart in every process.
 
     Args:
         space: the search space, or what `structbo.Space` accepts; by default found in the trials.
             A given space may have `structbo.Ordinal` choices and constraints.
         lost_after: the age in seconds beyond which a running trial is lost, in place of the rule
             above; ``math.inf`` for never.
-        settings: seed, model, criterion and more, see `structbo.Settings`.
+        settings: settings of the search, such as seed, model and criterion; see
+            `structbo.Settings`.
 
     Raises:
         TypeError: if a setting is unknown.
@@ -114,7 +115,7 @@ class StructboSampler(BaseSampler):
 
     @property
     def engine(self) -> Engine | None:
-        """What made the last proposal; its space has Optuna's internal representation."""
+        """The engine of the last proposal, whose space has Optuna's internal representation."""
         return self._engine
 
     def infer_relative_search_space(
@@ -150,8 +151,8 @@ class StructboSampler(BaseSampler):
                 params = _params(engine, point, search_space)
                 chain = None if engine.chain is None else engine.chain.saved()
                 proposal = proposal_of(params, chain)
-                # When two processes propose a point at the same time, at least one sees the other's
-                # proposal, since both write before they look. It then looks further.
+                # If two processes propose the same point at once, at least one sees the other's
+                # proposal, since both write before they read. That process proposes again.
                 study._storage.set_trial_system_attr(trial._trial_id, PROPOSAL, proposal)
                 history = self._history(study, trial, search_space)
                 if is_new(point, history.known).all():
@@ -186,10 +187,10 @@ class StructboSampler(BaseSampler):
             study._storage.set_trial_system_attr(trial._trial_id, FAILED, True)
 
     def reseed_rng(self) -> None:
-        """Does nothing: different trials have different random numbers, in all processes."""
+        """Does nothing: random numbers depend on the trial, not on the process."""
 
     def _warn_once(self, trial: FrozenTrial, name: str, proposed: float | None) -> None:
-        """Says why a parameter of the search space stays random."""
+        """Logs why a parameter of the search space is random."""
         reason = (
             "its range there does not contain the proposed value"
             if proposed is not None
@@ -203,7 +204,7 @@ class StructboSampler(BaseSampler):
     def _random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution
     ) -> Any:
-        """A value that is drawn uniformly."""
+        """A value drawn uniformly."""
         number = int.from_bytes(name.encode(), "big")
         seed = step_seed(self._seed, trial.number, use=INDEPENDENT + number)
         return RandomSampler(seed=seed).sample_independent(study, trial, name, distribution)
@@ -215,7 +216,7 @@ class StructboSampler(BaseSampler):
         return History.of(study, trial, search_space, space, self._lost_after)
 
     def _engine_for(self, search_space: dict[str, BaseDistribution]) -> Engine:
-        """The engine of a search space, which is kept for as long as that does not change."""
+        """The engine of a search space, reused while the space does not change."""
         space = internal_space(search_space, self._space)
         if self._engine is None or self._engine.space != space:
             self._engine = Engine(space, **self._settings)
@@ -223,7 +224,7 @@ class StructboSampler(BaseSampler):
 
 
 def _next_point(engine: Engine, history: History) -> FloatArray:
-    """A point of the unit cube, shape (1, D), by the chain of the study."""
+    """A point of the unit cube, shape (1, D), proposed with the chain of the study."""
     if engine.chain is not None:
         engine.chain.restore(history.chain)
     return engine.propose(
@@ -240,7 +241,7 @@ def _next_point(engine: Engine, history: History) -> FloatArray:
 def _params(
     engine: Engine, point: FloatArray, search_space: dict[str, BaseDistribution]
 ) -> dict[str, float | None]:
-    """The parameters of a point (1, D), in the internal representation; None if it has not one."""
+    """The parameters of a point (1, D), in the internal representation; None for missing ones."""
     (row,), (exists,) = engine.space.from_unit(point), engine.existing(point)
     return {
         name: rounded(search_space[name], row[name]) if is_there else None

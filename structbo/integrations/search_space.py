@@ -1,4 +1,4 @@
-"""The search space of a study: all parameters of its trials, and the conditions they exist on."""
+"""The search space of a study: all parameters of its trials, and their conditions."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
@@ -14,19 +14,19 @@ from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import Space
 
 NUM_RECENT = 10
-"""Where this many latest trials agree on a range or a condition, earlier ones have no say."""
+"""If this many latest trials agree on a range or a condition, earlier trials are ignored."""
 MAX_LEVELS = 64
-"""Conditions are on parameters with at most this many values."""
+"""Maximum number of values of a parameter in conditions."""
 SAME = 1e-9
-"""Round-off of the number of steps between two bounds."""
+"""Tolerance for the number of steps between two bounds."""
 
 
 def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
-    """All parameters that trials have, by name, but for those with a single value.
+    """All parameters of trials, by name, without single-valued ones.
 
     Args:
-        trials: the complete ones, by number. A range that varies spans all ranges, unless the
-            latest `NUM_RECENT` trials that have the parameter agree on one.
+        trials: complete trials, by number. A varying range becomes the span of all ranges, unless
+            the latest `NUM_RECENT` trials with the parameter agree on one.
 
     Example:
         >>> from optuna import create_trial
@@ -47,7 +47,7 @@ def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribut
 
 
 def _span(distributions: Sequence[BaseDistribution]) -> BaseDistribution | None:
-    """The smallest range that contains several; None if they are of different kinds."""
+    """The smallest range that contains all given ones; None if they differ in kind."""
     last = distributions[-1]
     if all(one == last for one in distributions[-NUM_RECENT:]):
         return last
@@ -64,7 +64,7 @@ def _span(distributions: Sequence[BaseDistribution]) -> BaseDistribution | None:
 def _common_step(
     distributions: Sequence[FloatDistribution | IntDistribution], low: float
 ) -> float | None:
-    """The step of a grid from `low` that contains all ranges; None if there is no such grid."""
+    """The step of a grid from `low` that contains all ranges; None if no grid does."""
     steps = {d.step for d in distributions}
     step = steps.pop()
     if steps or step is None:
@@ -74,13 +74,13 @@ def _common_step(
 
 
 def conditions(x: FloatArray, space: Space) -> BoolArray | None:
-    """The conditions that parameters exist on, as in `Levels`, learned from points.
+    """The conditions on which parameters exist, as in `Levels`, learned from points.
 
-    A parameter exists where every parent has a value that it had in the points with the parameter.
-    The parents are as few as separate these points from all others; they are discrete, and exist
-    themselves in all points with the parameter. Values of an ordered parent may also lie between or
-    beyond those seen, up to the first seen without the parameter. A parameter without such parents
-    in all points, nor in the latest `NUM_RECENT`, exists nowhere.
+    A parameter exists if every parent has a value observed together with the parameter. Parents are
+    a small set of discrete parameters that separates the points with the parameter from all others,
+    and that exists in all of the former points. An ordered parent also allows values between and
+    beyond the observed ones, up to the first value observed without the parameter. If neither all
+    points nor the latest `NUM_RECENT` have such parents, the parameter exists nowhere.
 
     Args:
         x: points of the unit cube, the latest last, shape (m, D); NaN where a parameter is missing.
@@ -113,9 +113,9 @@ def conditions(x: FloatArray, space: Space) -> BoolArray | None:
 def _parents(
     x: FloatArray, dim: int, discrete: Mapping[int, FloatArray], categorical: Container[int]
 ) -> dict[int, BoolArray] | None:
-    """The parents of a parameter, each with the levels that allow it; None if none are found.
+    """The parents of a parameter, with the levels that allow it; None without such parents.
 
-    Parents are chosen greedily, each to separate the most points.
+    Parents are chosen greedily by the number of points that they separate.
     """
     has = ~np.isnan(x[:, dim])
     if not has.any():
@@ -155,8 +155,8 @@ def _allowed(
 
     Args:
         levels: the levels of the parent.
-        present: its coordinates in points that have the parameter.
-        missing: its coordinates in the other points; NaN where it is missing itself.
+        present: its coordinates in points with the parameter.
+        missing: its coordinates in the other points; NaN if the parent is missing too.
         is_categorical: whether its levels have no order.
     """
     if is_categorical:

@@ -1,4 +1,4 @@
-"""Optuna studies: runs of `minimize` and `maximize` that are kept, and any study to read."""
+"""Optuna studies, to store runs of `minimize` and `maximize` or to read other runs."""
 
 import re
 from collections.abc import Iterator
@@ -24,12 +24,12 @@ def open_storage(
     direction: Direction,
     settings: Keywords,
 ) -> Optimizer:
-    """Creates a study or continues one, all of whose running trials are taken for lost.
+    """Creates or continues a study; running trials of an existing study count as lost.
 
     Args:
         storage: the URL of a database, or a storage of Optuna.
-        study_name: by default Optuna makes one up.
-        load_if_exists: whether to continue a study of this name.
+        study_name: name of the study; by default Optuna generates one.
+        load_if_exists: whether to continue an existing study of this name.
         space: the search space.
         direction: whether small or large values are good.
         settings: how points are found.
@@ -46,7 +46,7 @@ def open_storage(
     from structbo.integrations.optuna import StructboSampler
     from structbo.integrations.study_optimizer import StudyOptimizer
 
-    sampler = StructboSampler(space, **settings)  # a setting that is wrong leaves no empty study
+    sampler = StructboSampler(space, **settings)  # checks settings before a study is created
     try:
         with _opening(storage):
             study = optuna.create_study(
@@ -75,19 +75,19 @@ def read_study(
     space: SpaceLike | None = None,
     **settings: Unpack[Keywords],
 ) -> "StudyOptimizer":
-    """An optimizer with the trials of a study, whatever sampler they are of.
+    """An optimizer with the trials of a study, which may come from any sampler.
 
     Args:
         storage: the URL of a database.
-        study_name: may be missing if there is only one.
-        space: the search space; by default made of the study's own distributions.
+        study_name: name of the study; optional if there is only one.
+        space: the search space; by default from the distributions of the study.
         settings: how points are found.
 
     Raises:
         ImportError: if Optuna is not installed.
         FileNotFoundError: if the database is a file that does not exist.
-        ValueError: if the storage cannot be opened, has no such study, or its trials have several
-            objectives or different parameters.
+        ValueError: if the storage cannot be opened or has no such study, or the study has several
+            objectives or trials with different parameters.
     """
     optuna = _optuna()
     from sqlalchemy.engine import make_url
@@ -135,7 +135,7 @@ def _optuna() -> Any:
 
 @contextmanager
 def _opening(storage: Any) -> Iterator[None]:
-    """Hides the password of a storage from the errors of those who open it."""
+    """Removes the password of a storage from errors on opening it."""
     try:
         yield
     except _optuna().exceptions.DuplicatedStudyError:

@@ -1,4 +1,4 @@
-"""An optimizer that keeps its trials in an Optuna study."""
+"""An optimizer with its trials in an Optuna study."""
 
 import math
 from collections.abc import Container
@@ -29,19 +29,19 @@ from structbo.space import SpaceLike
 class StudyOptimizer(Optimizer):
     """Bayesian optimization by ask and tell, with the trials of an Optuna study.
 
-    It proposes the points that an `Optimizer` with the same settings proposes. Each is asked of the
-    study, whose sampler becomes a `StructboSampler`. When `tell` returns, the storage of the study
-    has all that is told.
+    It proposes the same points as an `Optimizer` with the same settings. It asks the study for each
+    point and sets its sampler to a `StructboSampler`. When `tell` returns, the value is in the
+    storage of the study.
 
     Args:
-        study: with one objective, and no trials of other parameters.
+        study: a study with one objective, without trials of other parameters.
         space: the search space, or what `structbo.Space` accepts.
         settings: how points are found: seed, model, criterion and more, see `structbo.Settings`.
-            The points of a batch are chosen one by one, each with those before it pending.
+            The points of a batch are chosen one by one, with the earlier ones pending.
 
     Raises:
-        ValueError: if a trial of the study is not in the space, Optuna has no distribution for one
-            of its parameters, or a setting is out of range.
+        ValueError: if a trial of the study is outside the space, Optuna has no distribution for a
+            parameter, or a setting is out of range.
         TypeError: if a setting is unknown or of the wrong kind.
     """
 
@@ -54,7 +54,7 @@ class StudyOptimizer(Optimizer):
         self.read()
 
     def read(self) -> None:
-        """Reads the trials of the study, which other processes may have added to."""
+        """Reads the trials of the study, including trials of other processes."""
         frozen = self.study.get_trials(deepcopy=False)
         final = {t.number: t for t in self._trials if t.state == "complete"}
         self._trials = [final.get(one.number) or self._trial(one) for one in frozen]
@@ -113,33 +113,33 @@ class StudyOptimizer(Optimizer):
         return self._trials[number]
 
     def withdraw_running(self, besides: Container[int] = ()) -> None:
-        """Withdraws all running trials, besides some by their numbers."""
+        """Withdraws all running trials, except for the given numbers."""
         for frozen in self.study.get_trials(deepcopy=False):
             if frozen.state == TrialState.RUNNING and frozen.number not in besides:
                 self._lose(frozen)
         self.read()
 
     def _lose(self, frozen: FrozenTrial) -> None:
-        """Leaves a trial as Optuna leaves one whose process has died, or in its queue."""
+        """Sets a trial to the state of one whose process has died, or returns it to the queue."""
         waits_again = frozen.state == TrialState.RUNNING and ENQUEUED in frozen.system_attrs
         state = TrialState.WAITING if waits_again else TrialState.FAIL
         self.study._storage.set_trial_state_values(frozen._trial_id, state)
 
     def _is_lost(self, trial: Any) -> bool:
-        """Whether it was withdrawn, perhaps by another process that thought this one dead."""
+        """Whether a trial was withdrawn, perhaps by a process that took this one for dead."""
         if not isinstance(trial, Trial) or trial.number >= len(self._trials):
             return False
         state = self._trials[trial.number].state
         return state == "withdrawn" or (state == "waiting" and trial.state == "pending")
 
     def _keep_error(self, number: int, sem: float | None) -> None:
-        """Stores a standard error, before the value: a trial that is complete has all it will."""
+        """Stores a standard error before the value, since a complete trial is final."""
         if sem is not None:
             trial_id = self.study.get_trials(deepcopy=False)[number]._trial_id
             self.study._storage.set_trial_system_attr(trial_id, SEM, sem)
 
     def _add(self, point: Any, value: float, sem: float | None) -> int:
-        """Adds a trial that was not asked for; its number."""
+        """Adds a trial that was not asked for, and returns its number."""
         is_finite = math.isfinite(value)
         attributes = {} if sem is None else {SEM: sem}
         return self._create(
@@ -151,7 +151,7 @@ class StudyOptimizer(Optimizer):
         )
 
     def _create(self, **fields: Any) -> int:
-        """Creates a trial of the study; its number."""
+        """Creates a trial of the study, and returns its number."""
         storage = self.study._storage
         return storage.get_trial_number_from_id(
             storage.create_new_trial(self.study._study_id, template_trial=create_trial(**fields))
@@ -161,7 +161,7 @@ class StudyOptimizer(Optimizer):
         return self.space.by_name(self.space.as_legal([point], name=name)[0])
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
-        """A trial of the study. One whose point nobody knows is as good as withdrawn."""
+        """A trial of the study; an unfinished one without a known point counts as withdrawn."""
         number, names = frozen.number, self.space.columns
         named = self.space.fixed | known_params(frozen, self._distributions)
         is_told = frozen.state.is_finished() and counts(frozen)

@@ -1,4 +1,4 @@
-"""Parameters that are one of several values, and values that are fixed."""
+"""Parameters with a list of choices, and fixed values."""
 
 import math
 from collections import Counter
@@ -54,13 +54,12 @@ class _Choices(Discrete):
 
 @dataclass(frozen=True)
 class Ordinal(_Choices):
-    """One of several values whose given order matters; neighbors are alike.
+    """One of several values in a meaningful order, in which neighbors are similar.
 
     Args:
         choices: distinct numbers, strings, booleans, dates, None, or tuples of these. 1 and True
-            differ, 1 and 1.0 do not. A missing value of any kind, such as NaN, reads as None, and a
-            number with round-off as the choice. NumPy scalars come back as Python's own, lists as
-            tuples: nobody can edit them.
+            differ, 1 and 1.0 do not. Missing values of any kind, such as NaN, become None. Numbers
+            match up to round-off. NumPy scalars become Python scalars, lists become tuples.
 
     >>> Ordinal([16, 32, 64]).to_unit(32)
     0.5
@@ -83,10 +82,10 @@ class Categorical(_Choices):
 
 @dataclass(frozen=True)
 class Fixed:
-    """A value that all points share; it is no parameter, and takes no coordinate.
+    """A value that all points share, without a coordinate.
 
-    Points come with it, as the objective needs it. Points that users give may lack it, but have no
-    other value.
+    Points passed to the objective include it. Points from users may omit it, but cannot have
+    another value.
 
     Args:
         value: a number, string, boolean, date, None, or a tuple of these.
@@ -108,11 +107,11 @@ class Fixed:
 
     @property
     def choices(self) -> tuple[Any]:
-        """The only one."""
+        """The fixed value."""
         return (self.value,)
 
     def as_legal(self, value: Any) -> Any:
-        """The value itself; raises ValueError if `value` is another one."""
+        """The fixed value; raises ValueError if `value` differs."""
         try:
             is_same = bool(_identity(value) == _identity(self.value))
         except ValueError:  # an array
@@ -123,14 +122,14 @@ class Fixed:
 
 
 def _uneditable(value: Any) -> Any:
-    """A choice that cannot be edited: lists become tuples."""
+    """An immutable choice: lists become tuples."""
     return tuple(map(_uneditable, value)) if isinstance(value, list) else plain(value)
 
 
 def _identity(value: Any) -> Hashable:
     """Equal for the same choice: 1 and 1.0, [1] and (1,), NaN and None; but not 1 and True.
 
-    A date is the midnight with which it begins, as tables store dates.
+    A date equals its first midnight, as tables store dates.
     """
     value = plain(value)
     if isinstance(value, list | tuple):
@@ -141,7 +140,7 @@ def _identity(value: Any) -> Hashable:
 
 
 def _up_to_round_off(value: Any, choices: Sequence[Any]) -> list[int]:
-    """Where a number is among choices if it differs from them by round-off."""
+    """The indices of the choices that a number equals up to round-off."""
     number, exact = _float(value), [_float(choice) for choice in choices]
     smallest = min([1.0, *(abs(x) for x in exact if x != 0.0)])  # NaN is never the least
     slack = [ROUND_OFF * (smallest if x.is_integer() else abs(x)) for x in exact]

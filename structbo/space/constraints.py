@@ -13,25 +13,26 @@ from structbo.space.scalars import ROUND_OFF, as_number
 from structbo.space.spelling import did_you_mean
 
 MIN_ROOM = 1e-6
-"""Constraints must leave a ball of this radius in the unit cube."""
+"""Minimum radius of a ball that satisfies all constraints in the unit cube."""
 DIGITS = 9
-"""Corners that agree in this many decimals are the same."""
+"""Decimals to which equal corners agree."""
 
 
 @dataclass(frozen=True)
 class LinearConstraint:
-    """A bounded sum of real parameters with weights, such as ``low <= 2 a + b <= high``.
+    """A bounded weighted sum of real parameters, such as ``low <= 2 a + b <= high``.
 
-    Points that break a constraint are neither proposed nor accepted. Importances and effects are
-    those over the whole box.
+    Points that break a constraint are neither proposed nor accepted. Importances and effects ignore
+    constraints: they average over the whole box.
 
     Args:
-        weights: one number by name for every parameter of the sum. These must be `Real`, linear
-            and without steps.
-        low, high: bounds of the sum, in the units of the parameters; by default none on that side.
+        weights: weight of every parameter in the sum, by name. The parameters must be `Real`, on a
+            linear scale and without steps.
+        low, high: bounds of the sum, in the units of the parameters; at least one of them.
 
     Raises:
-        TypeError, ValueError: if the weights are no finite numbers by name, or there is no bound.
+        TypeError, ValueError: if the weights are not finite numbers by name, or both bounds are
+            missing.
 
     >>> from structbo import Space
     >>> space = Space(
@@ -58,8 +59,8 @@ class LinearConstraint:
         object.__setattr__(self, "high", as_number("high", self.high))
         if not self.low < self.high:
             raise ValueError(
-                f"low must be below high, got low={self.low} and high={self.high}; where a sum is "
-                "known exactly, compute one parameter from the others"
+                f"low must be below high, got low={self.low} and high={self.high}; for an "
+                "equality, compute one parameter from the others"
             )
         if math.isinf(self.low) and math.isinf(self.high):
             raise ValueError(f"a constraint needs a finite low or high, got none: {self!r}")
@@ -81,8 +82,8 @@ def check_names(constraint: LinearConstraint, parameters: Mapping[str, object]) 
     """Checks that a constraint names continuous parameters only.
 
     Raises:
-        TypeError: if it is no constraint.
-        ValueError: if a name is unknown, or not of a `Real` that is linear and without steps.
+        TypeError: if it is not a constraint.
+        ValueError: if a name is unknown, or its parameter is not a linear `Real` without steps.
     """
     if not isinstance(constraint, LinearConstraint):
         raise TypeError(
@@ -102,7 +103,7 @@ def check_names(constraint: LinearConstraint, parameters: Mapping[str, object]) 
 
 
 def slack_of(constraint: LinearConstraint, reals: Mapping[str, Real]) -> float:
-    """By how much round-off may break a constraint, as points went through single precision."""
+    """The tolerance of a constraint for points rounded to single precision."""
     return ROUND_OFF * sum(
         abs(weight) * (reals[name].high - reals[name].low)
         for name, weight in constraint.weights.items()
@@ -115,12 +116,12 @@ def half_spaces(
     """The constraints in the unit cube.
 
     Args:
-        constraints: at least one.
-        names: of all D parameters, in the order of the coordinates.
-        reals: the parameters that have weights, by name.
+        constraints: one or more constraints.
+        names: names of all D parameters, in the order of the coordinates.
+        reals: the parameters with weights, by name.
 
     Raises:
-        ValueError: if the constraints leave no room.
+        ValueError: if no point satisfies the constraints.
     """
     normals: list[FloatArray] = []
     bounds: list[float] = []
@@ -143,9 +144,9 @@ def half_spaces(
 
 
 def _largest_ball(normals: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
-    """Center and radius of the largest ball in the part of the unit cube that is allowed.
+    """Center and radius of the largest ball in the allowed part of the unit cube.
 
-    Coordinates that no constraint has are at one half. The radius is negative if there is no ball.
+    Unconstrained coordinates are at one half. The radius is negative if there is no ball.
     """
     from scipy.optimize import linprog
 
@@ -165,9 +166,9 @@ def _largest_ball(normals: FloatArray, bounds: FloatArray) -> tuple[FloatArray, 
 
 
 def _vertices(normals: FloatArray, bounds: FloatArray, center: FloatArray) -> FloatArray:
-    """Distinct corners where a coordinate that constraints have is least or largest.
+    """Distinct corners at which some constrained coordinate is minimal or maximal.
 
-    Shape (V, D); the other coordinates are at the center.
+    Shape (V, D); unconstrained coordinates are at the center.
     """
     from scipy.optimize import linprog
 

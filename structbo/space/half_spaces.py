@@ -1,4 +1,4 @@
-"""The part of the unit cube that linear inequalities leave; traceable by JAX."""
+"""The part of the unit cube that satisfies linear inequalities; traceable by JAX."""
 
 from typing import NamedTuple
 
@@ -10,21 +10,21 @@ from jax import Array
 from structbo.models.foundation.arrays import FloatArray
 
 MARGIN = 1e-9
-"""By how much points are kept inside, so that round-off breaks no constraint."""
+"""Margin of points to the bounds, so that round-off breaks no constraint."""
 ROUND_OFF = 1e-12
-"""A point that lies outside by no more, relative to its distance from the center, stays."""
+"""Points outside by at most this, relative to their distance from the center, are not moved."""
 NUM_ROUNDS = 8
-"""Moves of hit and run until a point has forgotten where it started."""
+"""Rounds of hit and run that make a point independent of its start."""
 
 
 class HalfSpaces(NamedTuple):
-    """The points of the unit cube whose inner products with some normals are bounded.
+    """The points of the unit cube with bounded inner products with given normals.
 
     Args:
-        normals: of length 1, shape (C, D).
-        bounds: of the inner products, shape (C,).
+        normals: normal vectors of length 1, shape (C, D).
+        bounds: upper bounds of the inner products, shape (C,).
         center: a point inside, shape (D,).
-        vertices: corners of what is left, two or more, far apart in all directions; shape (V, D).
+        vertices: two or more corners, far apart in all directions, shape (V, D).
     """
 
     normals: Array | np.ndarray
@@ -36,29 +36,29 @@ class HalfSpaces(NamedTuple):
     def of(
         cls, normals: FloatArray, bounds: FloatArray, center: FloatArray, vertices: FloatArray
     ) -> "HalfSpaces":
-        """Half spaces that are smaller by a margin; the center must be inside by more than that."""
+        """Half spaces reduced by `MARGIN`; the center must be inside by more than the margin."""
         return cls(normals, bounds - MARGIN, center, vertices)
 
     def pulled_in(self, x: Array) -> Array:
-        """Points (m, D); those outside are moved towards the center until they are inside."""
+        """Points (m, D), with outside points moved towards the center until they are inside."""
         step = jnp.where(self._is_involved, x - self.center, 0.0)
         _, reach = self._chord(jnp.broadcast_to(self.center, x.shape), step)
         factor = jnp.where(reach < 1.0 - ROUND_OFF, reach, 1.0)
         return x - (1.0 - factor[:, None]) * step
 
     def segment(self, x: Array, dim: Array) -> tuple[Array, Array]:
-        """Least and largest legal value of one coordinate of legal points (m, D), both (m,)."""
+        """Smallest and largest legal value of one coordinate of legal points (m, D), both (m,)."""
         axis = jnp.zeros(x.shape[1]).at[dim].set(1.0)
         down, up = self._chord(x, jnp.broadcast_to(axis, x.shape))
         return jnp.maximum(x[:, dim] + down, 0.0), jnp.minimum(x[:, dim] + up, 1.0)
 
     def uniform(self, x: Array) -> Array:
-        """Maps points of the unit cube, (m, D), to points that fill the allowed part uniformly.
+        """Maps uniform points of the unit cube, (m, D), to uniform points of the allowed part.
 
-        Each goes its own way, by hit and run: from a mixture of vertices, in every round along
-        differences of two of them, which lead through narrow regions, and then along every
-        coordinate, each time to a random place. The given point sets the places of the
-        last coordinates, so that points that fill the cube evenly still do so on every line.
+        Every point runs its own hit-and-run chain from a random mixture of vertices. Each round
+        moves to random places along differences of two vertices, which lead through narrow regions,
+        and then along every coordinate. In the last moves along coordinates the given point sets
+        the places, so evenly spread points stay evenly spread along lines.
 
         References:
             Smith 1984, "Efficient Monte Carlo procedures for generating points uniformly
@@ -67,7 +67,7 @@ class HalfSpaces(NamedTuple):
         return jax.vmap(self._walk)(x)
 
     def _walk(self, x: Array) -> Array:
-        """One point (D,) of `uniform`, whose random numbers are its own."""
+        """One point (D,) of `uniform`, with random numbers derived from the point."""
         vertices = jnp.asarray(self.vertices)
         bits = jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
         key = jax.random.key(bits.sum())
@@ -100,19 +100,19 @@ class HalfSpaces(NamedTuple):
 
     @property
     def _is_involved(self) -> Array:
-        """Which coordinates the half spaces have a say in, shape (D,)."""
+        """Which coordinates the half spaces involve, shape (D,)."""
         return jnp.any(jnp.asarray(self.normals) != 0.0, axis=0)
 
     def _chord(self, x: Array, step: Array, in_cube: bool = False) -> tuple[Array, Array]:
-        """The least and the largest t for which ``x + t step`` is inside.
+        """The smallest and the largest t with ``x + t step`` inside.
 
         Args:
             x: points inside, shape (m, D).
-            step: one direction for each, shape (m, D).
-            in_cube: whether the unit cube ends the chord as well.
+            step: a direction for each point, shape (m, D).
+            in_cube: whether the unit cube bounds the chord as well.
 
         Returns:
-            Two arrays of shape (m,); infinite where nothing ends the chord.
+            Two arrays of shape (m,); infinite if the chord is unbounded.
         """
         normals = jnp.asarray(self.normals)
         slope, room = step @ normals.T, self.bounds - x @ normals.T

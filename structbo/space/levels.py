@@ -12,7 +12,7 @@ from structbo.models.foundation.arrays import BoolArray
 from structbo.space.half_spaces import HalfSpaces
 
 NEUTRAL = 0.5
-"""The coordinate of a variable that a point does not have."""
+"""The coordinate of a missing variable."""
 
 
 class Levels(NamedTuple):
@@ -23,9 +23,8 @@ class Levels(NamedTuple):
 
     Args:
         values: levels of the discrete variables, padded, shape (D, L).
-        counts: how many levels each variable has, 0 for a continuous one, shape (D,).
-        half_spaces: where points must be as a whole; None if anywhere. These are of continuous
-            variables only.
+        counts: number of levels of each variable, 0 for a continuous one, shape (D,).
+        half_spaces: linear constraints on continuous variables, or None.
         conditions: whether variable d can exist at level l of variable q, shape (D, D, L); None if
             all variables exist everywhere. A variable exists if all others allow it.
     """
@@ -63,7 +62,7 @@ class Levels(NamedTuple):
 
     @property
     def span(self) -> Array:
-        """The last position of every variable, the first one being 0, shape (D, 1)."""
+        """The last position of every variable, shape (D, 1); the first is 0."""
         return jnp.where(self.discrete, self.counts[:, None] - 1.0, 1.0)
 
     def coordinates(self, positions: Array) -> Array:
@@ -79,7 +78,7 @@ class Levels(NamedTuple):
         return jnp.where(self.discrete, nearest, jnp.clip(x[:, None], 0.0, 1.0))
 
     def regular_positions(self, num_grid: int) -> Array:
-        """Positions all over the space, both ends included, shape (D, G)."""
+        """Evenly spaced positions, both ends included, shape (D, G)."""
         positions = self.span * jnp.linspace(0.0, 1.0, num_grid)
         return jnp.where(self.discrete, jnp.round(positions), positions)
 
@@ -88,14 +87,14 @@ class Levels(NamedTuple):
         return self.coordinates(self.regular_positions(num_grid))
 
     def even(self, uniform: Array) -> Array:
-        """Legal points from uniform ones (m, D), every level of a variable equally likely."""
+        """Legal points from uniform ones (m, D), with equally likely levels of every variable."""
         spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
         points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
         points = points if self.half_spaces is None else self.half_spaces.uniform(points)
         return jax.vmap(self.imputed)(points)
 
     def nearest(self, x: Array) -> Array:
-        """The legal point nearest to a point (D,); with half spaces, the next one on its ray."""
+        """The nearest legal point to a point (D,); with half spaces, on its ray to the center."""
         point = self.coordinates(self.positions(x))[:, 0]
         if self.half_spaces is not None:
             point = self.half_spaces.pulled_in(point[None])[0]
@@ -111,16 +110,16 @@ class Levels(NamedTuple):
         return self.conditions[:, jnp.arange(num_dims), level].all(1)
 
     def imputed(self, x: Array) -> Array:
-        """A point (D,) whose missing variables have the coordinate `NEUTRAL`."""
+        """A point (D,) with missing variables at the coordinate `NEUTRAL`."""
         return x if self.conditions is None else jnp.where(self.existing(x), x, NEUTRAL)
 
     def on_line(self, x: Array, dim: Array, line: Array) -> Array:
-        """Coordinates along one dimension, squeezed in between the bounds that points leave it.
+        """Coordinates along one dimension, scaled to the legal segment through each point.
 
         Args:
             x: legal points, shape (K, D).
             dim: the dimension, a scalar.
-            line: legal coordinates where nothing but the unit cube bounds them, shape (G,).
+            line: coordinates in the whole unit interval, shape (G,).
 
         Returns:
             Shape (K, G).

@@ -14,19 +14,19 @@ from structbo.space.parameters import Discrete, Parameter, Scale, nearest_level
 from structbo.space.scalars import ROUND_OFF, as_integer, as_number
 
 DIGITS = 17
-"""A float is told from all others by this number of digits."""
+"""Number of digits that identifies a float."""
 MAX_INTEGERS = 2**20  # one level each, 8 MiB
 MAX_MAGNITUDE = 2**53  # the integers that a float64 holds exactly
 
 
 @dataclass(frozen=True)
 class Real(Parameter):
-    """A real number in [low, high], linear or in the logarithm, or of a grid of equal steps.
+    """A real number in [low, high], on a linear or logarithmic scale, or on a grid of equal steps.
 
     Args:
         low, high: finite bounds, low < high; both positive if `log`.
         log: whether the scale is logarithmic: equal ratios are equally far apart.
-        step: the values are low, low + step, ..., high only; not with `log`.
+        step: restricts the values to low, low + step, ..., high; not with `log`.
 
     >>> Real(1e-4, 1.0, log=True).to_unit(1e-2)
     0.5
@@ -47,8 +47,8 @@ class Real(Parameter):
             raise ValueError(f"low and high must be finite, got low={self.low}, high={self.high}")
         if self.low == self.high:
             raise ValueError(
-                f"low must be below high, got {self.low} as both; write Fixed({self.low}) for a "
-                "value that does not vary"
+                f"low must be below high, got {self.low} for both; use Fixed({self.low}) for a "
+                "constant"
             )
         if self.low > self.high:
             raise ValueError(f"low must be below high, got low={self.low} and high={self.high}")
@@ -110,7 +110,7 @@ class Real(Parameter):
         return self._distance(inside, self.low)
 
     def _distance(self, number: float, reference: float) -> float:
-        """The distance between a number and one of the range, relative to the whole range."""
+        """The distance between a number and a reference, relative to the range."""
         if number == reference:
             return 0.0
         if not self.log:
@@ -128,19 +128,19 @@ class Real(Parameter):
             value = self.low * (1.0 - u) + self.high * u
         elif u < 0.5:
             value = self.low * math.exp(u * math.log1p(self._span))
-        else:  # from the other end, so that both bounds are exact
+        else:  # from the high end, so that both bounds are exact
             value = self.high * math.exp((u - 1.0) * math.log1p(self._span))
         return min(max(value, self.low), self.high)
 
     def as_legal(self, value: Any) -> float:
-        """The number itself, not one that lost a bit on its way to the coordinate and back."""
+        """The number itself, without the round-off of the coordinate."""
         u = self.to_unit(value)
         if self._grid is not None:
             return self.from_unit(u)
         return min(max(as_number("value", value), self.low), self.high)
 
     def rounded(self, value: float, resolution: float) -> float:
-        """The number with the fewest digits that is near enough.
+        """The number with the fewest digits within the resolution.
 
         >>> Real(20.0, 80.0).rounded(45.380417, 1e-4), Real(1.0, 1.1).rounded(1.0123456, 1e-4)
         (45.38, 1.01235)
@@ -156,7 +156,7 @@ class Real(Parameter):
         return value
 
     def _index(self, number: float) -> int:
-        """The place of a number on the grid."""
+        """The index of a number on the grid."""
         assert self._grid is not None and self.step is not None
         values, _ = self._grid
         index = min(round((number - self.low) / self.step), len(values) - 1)
@@ -170,12 +170,12 @@ class Real(Parameter):
 
 @dataclass(frozen=True)
 class Integer(Discrete):
-    """An integer in {low, low + step, ..., high}, evenly spaced or in the logarithm.
+    """An integer in {low, low + step, ..., high}, on a linear or logarithmic scale.
 
     Args:
         low, high: integer bounds, low <= high, both included; both positive if `log`.
         log: whether the scale is logarithmic: equal ratios are equally far apart.
-        step: the difference of neighboring values, which leads from low to high; 1 if `log`.
+        step: difference of neighboring values, a divisor of high - low; 1 if `log`.
 
     >>> Integer(1, 9).to_unit(3), round(Integer(1, 9, log=True).to_unit(3), 9)
     (0.25, 0.5)
@@ -244,7 +244,7 @@ class Integer(Discrete):
 
 
 def on_grid(low: float, step: float, index: int) -> float:
-    """The number ``low + index * step`` of decimals: 0.1 times 3 is 0.3.
+    """The number ``low + index * step`` in decimal arithmetic: 0.1 times 3 is 0.3.
 
     >>> on_grid(0.0, 0.1, 3), 0.0 + 0.1 * 3
     (0.3, 0.30000000000000004)

@@ -1,7 +1,7 @@
-"""A parameter of a search space: how one value goes to [0, 1] and back.
+"""The interface of parameters: maps between values and the unit interval.
 
-A real parameter fills [0, 1]; a discrete one sits at its *levels*, a grid from 0 to 1, so a
-categorical with k choices costs one dimension.
+A real parameter fills [0, 1]. A discrete one takes *levels*, a grid from 0 to 1, so a categorical
+with k choices has a single dimension.
 """
 
 from abc import ABC, abstractmethod
@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 from structbo.models.foundation.arrays import FloatArray
 
 Scale = Literal["linear", "log", "labels"]
-"""Of an axis: for numbers, or for labels that are equally far apart."""
+"""Scale of an axis: numeric, or equidistant labels."""
 
 
 class Parameter(ABC):
-    """One named coordinate: how a single value goes to [0, 1] and back."""
+    """A named coordinate, with the map between its values and [0, 1]."""
 
     is_categorical: ClassVar[bool] = False
 
     @property
     def scale(self) -> Scale:
-        """On what axis pictures show the values."""
+        """The scale of the axis in plots."""
         return "linear" if self.levels is None else "labels"
 
     @property
     @abstractmethod
     def levels(self) -> FloatArray | None:
-        """Legal coordinates (k,), ascending; None where all of [0, 1] is legal."""
+        """Legal coordinates (k,), ascending; None if all of [0, 1] is legal."""
 
     @abstractmethod
     def to_unit(self, value: Any) -> float:
@@ -42,9 +42,9 @@ class Parameter(ABC):
         """The value at the legal coordinate nearest to `u`."""
 
     def as_legal(self, value: Any) -> Any:
-        """The legal value that `value` stands for; raises as `to_unit` does.
+        """The legal value that equals `value`; raises as `to_unit` does.
 
-        By default it has gone through its coordinate.
+        The default maps it to its coordinate and back.
         """
         return self.from_unit(self.to_unit(value))
 
@@ -67,7 +67,7 @@ class Discrete(Parameter):
     def _index(self, value: Any) -> int: ...
 
     def _positions(self) -> FloatArray:
-        """The places of the values, from 0 up, on a scale of any length."""
+        """Positions of the values, ascending from 0, on a scale of any length."""
         return np.arange(len(self.values), dtype=np.float64)
 
     @property
@@ -89,7 +89,7 @@ class Discrete(Parameter):
 
 
 def nearest_level(levels: FloatArray, u: FloatArray | float) -> NDArray[np.intp]:
-    """The index of the level nearest to each coordinate, the lower one of two equally near."""
+    """The index of the level nearest to each coordinate; ties go to the lower level."""
     right = np.minimum(np.searchsorted(levels, u), len(levels) - 1)
     left = np.maximum(right - 1, 0)
     return np.where(u - levels[left] <= levels[right] - u, left, right)

@@ -1,4 +1,4 @@
-"""Tables of every kind, as rows of values in the order of their names."""
+"""Tables of every kind, as rows of values in a given order."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,18 +17,18 @@ Row = tuple[str, list[Any]]
 def rows_of(
     points: Any, names: Sequence[str], fixed: Mapping[str, Any], name: str
 ) -> Sequence[Row]:
-    """Rows of values, whatever the kind of table.
+    """Rows of values from a table of any kind.
 
     Args:
         points: a dict by name, a list of dicts, a DataFrame, or an array (n, D) or (D,) (or nested
             list) of values in the order of the names.
-        names: of the columns that must be there.
-        fixed: the values of columns that may be there, by name.
-        name: what to call the points in messages.
+        names: names of the required columns.
+        fixed: values of optional columns, by name.
+        name: name of the points in messages.
 
     Raises:
-        TypeError: if it is no table.
-        ValueError: if a column is missing, a dict has an unknown key, or a fixed value is another.
+        TypeError: if points are not a table.
+        ValueError: if a column is missing, a dict has an unknown key, or a fixed value differs.
 
     Warns:
         UserWarning: if a DataFrame has other columns, which are ignored.
@@ -64,7 +64,7 @@ def _rows_of_frame(
 
 
 def _places(name: str, labels: Any) -> list[str]:
-    """The names of rows in messages, by their labels; a single row needs no label."""
+    """The names of rows in messages, by label; a single row needs no label."""
     if len(labels) == 1:
         return [name]
     return [f"{name}[{plain(label)!r}]" for label in labels]
@@ -116,5 +116,5 @@ def _check_fixed(where: str, fixed: Any, value: Any) -> None:
 
 
 def _is_dict(point: Any) -> bool:
-    """Whether values are found by name, as in a dict or a row of a DataFrame."""
+    """Whether values are accessed by name, as in a dict or a row of a DataFrame."""
     return hasattr(point, "keys")

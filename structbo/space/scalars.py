@@ -1,4 +1,4 @@
-"""Single values as users give them, as Python's own."""
+"""Conversion of users' scalars to Python scalars."""
 
 import math
 import numbers
@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 ROUND_OFF = 1e-6
-"""Relative error of a number that went through single precision or a few sums."""
+"""Relative error of a number after single precision or a few sums."""
 
 
 def plain(value: Any) -> Any:
-    """A scalar of NumPy, JAX or Torch as Python's own; None for a masked value.
+    """A scalar of NumPy, JAX or Torch as a Python scalar; None for a masked value.
 
     >>> import numpy as np
     >>> plain(np.float32(0.5)), plain(np.ma.masked)
@@ -50,7 +50,7 @@ def as_number(what: str, value: Any) -> float:
 
 
 def as_integer(what: str, value: Any) -> int:
-    """A whole number, also a float with round-off, as an int; errors call it `what`."""
+    """A whole number, possibly with round-off, as an int; errors call it `what`."""
     value = plain(value)
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return int(value)
@@ -61,7 +61,7 @@ def as_integer(what: str, value: Any) -> int:
 
 
 def _shortened(value: Any) -> str:
-    """A number of very many digits for a message."""
+    """A number, shortened for a message."""
     try:
         return reprlib.repr(value)
     except ValueError:  # Python refuses to print integers of more than 4300 digits

@@ -1,7 +1,7 @@
 """The search space: named parameters, and the maps to and from the unit cube.
 
-Every parameter takes exactly one coordinate of the cube. Parameters know how to map one value;
-`Space` names them and maps whole tables.
+Every parameter takes exactly one coordinate of the cube. A `Parameter` maps single values; `Space`
+names parameters and maps whole tables.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from structbo.space.scalars import ROUND_OFF, plain
 Points: TypeAlias = list[dict[str, Any]] | FloatArray
 """Points by name, or an array (n, D) for a plain box."""
 RESOLUTION = 1e-4
-"""Numbers that people read are rounded to this part of the range, on its scale."""
+"""Resolution of rounded numbers, as a fraction of the range on its scale."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -41,17 +41,17 @@ class Space:
     Args:
         spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
             of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
-            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for what
-            all points share. Integer bounds (low, high) other than (0, 1) make a real parameter,
-            with a warning.
-        constraints: bounds of sums of real parameters, added to the constraints of a given `Space`.
+            (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for a
+            value that all points share. Integer bounds (low, high) other than (0, 1) make a real
+            parameter, with a warning.
+        constraints: linear constraints on real parameters, added to those of a given `Space`.
 
     Attributes:
         is_box: whether points are arrays (n, D) rather than dicts.
-        constraints: all of them, a tuple.
+        constraints: all constraints, a tuple.
 
     Raises:
-        TypeError, ValueError: naming the parameter that is at fault.
+        TypeError, ValueError: if spec is invalid; the message names the parameter.
 
     >>> from structbo import Categorical
     >>> space = Space({"lr": (1e-4, 1.0, "log"), "act": Categorical(["relu", "gelu"])})
@@ -87,13 +87,13 @@ class Space:
 
     @classmethod
     def box(cls, bounds: ArrayLike) -> "Space":
-        """The box whose points are arrays (n, D).
+        """A box, whose points are arrays (n, D).
 
         Args:
-            bounds: (D, 2), one row [low, high] per dimension.
+            bounds: one row [low, high] per dimension, shape (D, 2).
 
         Raises:
-            TypeError, ValueError: for another shape, or bounds that are not finite or not ordered.
+            TypeError, ValueError: if bounds have another shape, or are not finite or not ordered.
 
         >>> Space.box([[0, 1], [-5, 10]]).from_unit([[0.5, 0.5]])
         array([[0.5, 2.5]])
@@ -113,7 +113,7 @@ class Space:
 
     @property
     def spec(self) -> dict[str, Parameter | Fixed]:
-        """The parameters and fixed values by name, in the order in which they were given."""
+        """The parameters and fixed values by name, in the given order."""
         return dict(self._spec)
 
     @cached_property
@@ -133,7 +133,7 @@ class Space:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of parameters and fixed values, in the order in which they were given."""
+        """The names of parameters and fixed values, in the given order."""
         return tuple(name for name, _ in self._spec)
 
     @property
@@ -143,17 +143,17 @@ class Space:
 
     @cached_property
     def levels(self) -> tuple[FloatArray | None, ...]:
-        """Per dimension, the legal coordinates in ascending order; None for a real one."""
+        """The legal coordinates of every dimension, ascending; None for a real one."""
         return tuple(parameter.levels for parameter in self.parameters)
 
     @cached_property
     def categorical(self) -> tuple[int, ...]:
-        """Indices of the dimensions that have no order."""
+        """Indices of the categorical dimensions."""
         return tuple(d for d, parameter in enumerate(self.parameters) if parameter.is_categorical)
 
     @cached_property
     def half_spaces(self) -> HalfSpaces | None:
-        """The constraints in the unit cube; None if there are none."""
+        """The constraints in the unit cube, or None."""
         if not self.constraints:
             return None
         return half_spaces(self.constraints, self.names, self._reals)
@@ -165,21 +165,21 @@ class Space:
 
     @property
     def num_points(self) -> int | None:
-        """How many points there are; None if infinitely many."""
+        """The number of points; None if infinite."""
         sizes = [len(levels) for levels in self.levels if levels is not None]
         return math.prod(sizes) if len(sizes) == self.num_dims else None
 
     def to_unit(self, points: Any, *, name: str = "points") -> FloatArray:
-        """Map points to the unit cube.
+        """Maps points to the unit cube.
 
         Args:
             points: a dict by name, a list of dicts, a DataFrame, or an array (n, D) or (D,) (or
-                nested list) of values in the order of `names`. Fixed values may be left out, and
-                have no place in an array.
+                nested list) of values in the order of `names`. Fixed values are optional, and not
+                in an array.
             name: what to call them in messages.
 
         Returns:
-            (n, D), exactly on the levels where a parameter is discrete.
+            Coordinates, shape (n, D), exactly on the levels of discrete parameters.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
@@ -188,7 +188,7 @@ class Space:
         return np.array(rows, np.float64).reshape(-1, self.num_dims)
 
     def as_legal(self, points: Any, *, name: str = "points") -> Points:
-        """Points in the form that `from_unit` gives them, with the values that they were given.
+        """Points in the format of `from_unit`, with their original values.
 
         Args:
             points: as in `to_unit`.
@@ -206,10 +206,10 @@ class Space:
         return self._points(self._mapped(name, points, lambda p, value: p.as_legal(value)))
 
     def from_unit(self, unit: ArrayLike) -> Points:
-        """Map the unit cube to the nearest legal points.
+        """Maps points of the unit cube to the nearest legal points.
 
         Args:
-            unit: (n, D) or (D,); coordinates outside [0, 1] are clipped.
+            unit: coordinates, shape (n, D) or (D,), clipped to [0, 1].
 
         Returns:
             n dicts by name, or an array (n, D) if the space is a box.
@@ -229,14 +229,15 @@ class Space:
         return self._points(rows)
 
     def rounded(self, points: Any, *, taken: Any = ()) -> Points:
-        """Points with few digits, as people set and write them.
+        """Points with few digits.
 
-        A number has the fewest digits with which its coordinate differs by at most half of
-        `RESOLUTION`, or more digits where the point would break a constraint or be taken.
+        A number gets the fewest digits for which its coordinate changes by at most half of
+        `RESOLUTION`. It gets more digits if the point would break a constraint or equal a taken
+        one.
 
         Args:
             points: as in `to_unit`.
-            taken: points from which the rounded ones must differ, in the same format.
+            taken: points that the rounded ones must differ from, in the same format.
 
         Returns:
             n legal dicts by name, or an array (n, D) if the space is a box.
@@ -256,7 +257,7 @@ class Space:
         return self._points(found)
 
     def _shorter(self, row: list[Any], used: set[tuple[float, ...]]) -> Iterator[list[Any]]:
-        """Legal rows with fewer digits that are not used, the shortest first."""
+        """Legal unused rows with fewer digits, the shortest first."""
         for resolution in (RESOLUTION, RESOLUTION / 10.0, RESOLUTION / 100.0):
             pairs = zip(self.parameters, row, strict=True)
             short = [parameter.rounded(value, resolution) for parameter, value in pairs]
@@ -266,7 +267,7 @@ class Space:
                     yield short
 
     def same(self, unit: ArrayLike, others: ArrayLike) -> NDArray[np.bool_]:
-        """Which points are the same one but for rounding.
+        """Which points equal a given point up to rounding.
 
         Args:
             unit: a point of the unit cube, shape (D,).
@@ -290,20 +291,21 @@ class Space:
         return [{name: point[name] for name in self.columns} for point in points]
 
     def by_name(self, point: Any) -> dict[str, Any]:
-        """One point of `from_unit` as a dict, also of a box."""
+        """One point of `from_unit` as a dict, even for a box."""
         if isinstance(point, dict):
             return point
         return dict(zip(self.names, point.tolist(), strict=True))
 
     def snap(self, unit: ArrayLike) -> FloatArray:
-        """Move to the nearest legal points of the unit cube.
+        """Moves points of the unit cube to the nearest legal ones.
 
         Args:
             unit: (..., D).
 
         Returns:
-            (..., D): reals clipped into [0, 1], the others on their nearest level. A point that
-            breaks constraints moves towards the center of what they leave until it breaks none.
+            Shape (..., D): reals clipped to [0, 1], other parameters at their nearest level. A
+            point that breaks constraints moves towards the center of the allowed part until it
+            breaks none.
 
         Raises:
             ValueError: for another shape, or NaN.
@@ -342,7 +344,7 @@ class Space:
     def _mapped(
         self, name: str, points: Any, function: Callable[[Parameter, Any], Any]
     ) -> list[list[Any]]:
-        """The results of a function for every value of points."""
+        """The results of a function applied to every value of points."""
         slacks = [slack_of(constraint, self._reals) for constraint in self.constraints]
         mapped = []
         for where, row in rows_of(points, self.names, self.fixed, name):
@@ -378,7 +380,7 @@ def _named(spec: Any) -> dict[str, Any]:
 
 
 def _warn_of_integers(named: Mapping[str, Any]) -> None:
-    """Warns of bounds that may be meant for an `Integer`; (0, 1) is the unit interval."""
+    """Warns about integer bounds, which may be meant for an `Integer`, except for (0, 1)."""
     for name, spec in named.items():
         match spec:
             case (low, high) | (low, high, "log") if is_integer(low) and is_integer(high):

@@ -388,7 +388,7 @@ def test_bad_arguments_are_named(posteriors: Posteriors):
         choose_batch("dpp_max", mixture, data, points, 2, **arguments)
     with pytest.raises(TypeError, match="criterion must be an instance"):
         choose_batch(DPPMax(), mixture, data, points, 2, criterion="ucb", **arguments)
-    with pytest.raises(ValueError, match=r"strategy must choose 2 different .* chose \[7, 7\]"):
+    with pytest.raises(ValueError, match=r"strategy must choose 2 different .* got \[7, 7\]"):
         choose_batch(lambda problem, q, key: [7] * q, mixture, data, points, 2, **arguments)
     with pytest.raises(ValueError, match="number must be at most the 40 available"):
         most_uncertain(GroundSet.of(mixture, points), 41)

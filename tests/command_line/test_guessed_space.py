@@ -54,7 +54,7 @@ def test_columns_that_are_no_parameters(tmp_path: Path):
         ("a,b\n1,2\n2,3\n", "c", "has no column 'c'"),
         ("a,loss\n1,2\n2,3\n", "los", "did you mean 'loss'?"),
         ("loss\n1\n2\n", None, "has no column that could be a parameter"),
-        ('a,loss\n"1,2', None, "is no CSV file"),
+        ('a,loss\n"1,2', None, "is not a CSV file"),
     ],
 )
 def test_what_has_no_parameters(text: str, value: str | None, message: str, tmp_path: Path):

@@ -98,7 +98,7 @@ BAD = {
     "lr: {type: real, low: 0}": "lr: missing 1 required positional argument: 'high'",
     "lr: {type: real, low: '1e-5', high: 1}": "lr: low must be a number, got '1e-5'",
     "lr: {type: real, low: 1, high: 2, log: no}": "lr: log must be True or False, got 'no'",
-    "lr: {type: real, low: 1, high: 1}": "write Fixed(1.0) for a value that does not vary",
+    "lr: {type: real, low: 1, high: 1}": "use Fixed(1.0) for a constant",
     "lr: {type: real, low: 0, high: 1}\nlr: {type: fixed, value: 1}": "has 'lr' twice",
     "lr: {type: real, low: 0, low: 1, high: 2}": "has 'low' twice",
     "1: {type: real, low: 0, high: 1}\n'1': {type: fixed, value: 1}": "differ by quotes only: 1",

@@ -61,13 +61,13 @@ def test_a_space_is_guessed_however_it_was_saved(how: str, tmp_path: Path):
     [
         ("50%", "line 2, column y has a percent sign, '50%': format the column as plain numbers"),
         ("50 %", "has a percent sign"),
-        ('"1,234.5"', "has a sign between thousands, '1,234.5': format the column without it"),
-        ("1.234.567", "has a sign between thousands"),
-        ("1 234", "has a sign between thousands"),
-        ("1'234.5", "has a sign between thousands"),
-        ('"1,234"', "is ambiguous, '1,234': a decimal or thousands?"),
+        ('"1,234.5"', "has a thousands separator, '1,234.5': format the column without it"),
+        ("1.234.567", "has a thousands separator"),
+        ("1 234", "has a thousands separator"),
+        ("1'234.5", "has a thousands separator"),
+        ('"1,234"', "is ambiguous, '1,234': decimals or thousands?"),
         ('"1,5"', "has a comma, '1,5', and other numbers have points, such as '0.5'"),
-        ("#DIV/0!", "has an error of the spreadsheet, '#DIV/0!': mend or empty the cell"),
+        ("#DIV/0!", "has a spreadsheet error, '#DIV/0!': correct or empty the cell"),
         ("5 mg", "must be a number, got '5 mg'"),
         ("1_000", "must be a number, got '1_000'"),
         ("<0.1", "must be a number, got '<0.1'"),
@@ -98,11 +98,11 @@ def test_a_guess_names_numbers_that_it_cannot_read(tmp_path: Path):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"PK\x03\x04rest", "is a workbook of a spreadsheet: save the sheet with the table as CSV"),
-        (b"\xd0\xcf\x11\xe0rest", "is a workbook of a spreadsheet"),
-        ("t °C,y\n".encode("utf-16-le"), "is no text that can be read: save it as UTF-8"),
-        (b"t \x81C,y\n", "is no text that can be read: save it as UTF-8"),
-        (b't,y\n"1,2\n', "is no CSV file"),
+        (b"PK\x03\x04rest", "is a spreadsheet workbook: save the sheet with the table as CSV"),
+        (b"\xd0\xcf\x11\xe0rest", "is a spreadsheet workbook"),
+        ("t °C,y\n".encode("utf-16-le"), "is not readable as text: save it as UTF-8"),
+        (b"t \x81C,y\n", "is not readable as text: save it as UTF-8"),
+        (b't,y\n"1,2\n', "is not a CSV file"),
     ],
 )
 def test_files_that_are_no_tables_say_what_to_do(data: bytes, message: str, tmp_path: Path):
@@ -125,7 +125,7 @@ def test_names_that_differ_by_blanks_only_are_told_apart(tmp_path: Path):
 def test_dates_and_empty_cells_are_no_parameters(tmp_path: Path):
     """A column of numbers with an empty cell still is one of numbers."""
     text = "day,x,act,y\n2024-05-01,0.5,a,1\n2024-05-02,,a,2\n2024-05-03,2,,\n"
-    with pytest.warns(UserWarning, match="column day has dates: it is no parameter"):
+    with pytest.warns(UserWarning, match="column day has dates: it is not a parameter"):
         space, _ = guess_space(saved(tmp_path, text), None)
     assert list(space.spec) == ["x", "act"] and space.spec["x"].high == 2.0
     assert space.spec["act"] == Categorical([None, "a"])

@@ -57,9 +57,9 @@ BAD: dict[str, tuple[str, str | None]] = {
     "lr,k,Act,y\n": ("has no column 'act' (did you mean 'Act'?)", None),
     "": ("has no column 'lr'", None),
     "lr,k,act\n": ("has parameters only", None),
-    "lr,k,act,a,b\n": ("say with --value which column has the values", None),
-    "lr,k,act,y\n": ("'loss' is not the one that has the values", "loss"),
-    "lr,k,act,y\n1,1,1,0,5\n": ("line 2 must have 4 cells, as the first line has, got 5", None),
+    "lr,k,act,a,b\n": ("--value must name the column of values: ", None),
+    "lr,k,act,y\n": ("the column of values, got 'loss'", "loss"),
+    "lr,k,act,y\n1,1,1,0,5\n": ("line 2 must have 4 cells, like the first line, got 5", None),
     "lr,k,act,y\n1,1,1,0\n5,1,1,0\n": ("line 3, column lr: ", None),
     "lr,k,act,y\n1,1.5,1,0\n": ("line 2, column k: ", None),
     "lr,k,act,y\n,1,1,0\n": ("line 2, column lr is empty", None),
@@ -71,7 +71,7 @@ BAD: dict[str, tuple[str, str | None]] = {
     'lr,k,act,y\n\n1,1,"b,c",0\n"1\n2",1,1,0\n': ("line 4, column lr must be a number", None),
     "lr,k,act,y\n1,1,d,0\n": ("line 2, column act: ", None),
     "lr,k,act,y\n1,1,1,good\n": ("line 2, column y must be a number, got 'good'", None),
-    'lr,k,act,y\n1,1,"1,0\n': ("is no CSV file", None),
+    'lr,k,act,y\n1,1,"1,0\n': ("is not a CSV file", None),
 }
 
 

@@ -317,7 +317,7 @@ def test_the_repr_builds_the_space_again(space):
     ("make", "error", "message"),
     [
         (lambda: Real(1, 0), ValueError, "low must be below high, got low=1.0 and high=0.0"),
-        (lambda: Real(1, 1), ValueError, "got 1.0 as both; write Fixed(1.0) for a value"),
+        (lambda: Real(1, 1), ValueError, "got 1.0 for both; use Fixed(1.0) for a constant"),
         (lambda: Real(0, 1, log="no"), TypeError, "log must be True or False, got 'no'"),
         (lambda: Real(0, Decimal("1e400")), ValueError, "high must fit into a float, got Decimal"),
         (lambda: Real(0, 10**5000), ValueError, "got an integer of thousands of digits"),
