@@ -18,7 +18,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
-suppress_warnings = ["ref.python"]  # a short name may be that of several things
+suppress_warnings = ["ref.python"]  # a short name may mean several things
 
 # A word in single backticks is a link where it is the name of something.
 default_role = "py:obj"

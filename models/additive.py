@@ -34,12 +34,17 @@ LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribut
 OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y")
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
 FIRST_RHO = 0.02
-"""Where `Hamiltonian` holds the residual's share at first: a chain that starts with a residual of
-much variance, which explains any data, can take hundreds of sweeps to find the components."""
+"""Value at which `Hamiltonian` fixes the residual's share in early warm-up.
+
+A residual with a large variance explains any data, and a chain that starts there can take hundreds
+of sweeps to find the components.
+"""
 LEAST_NOISE = 1e-10
-"""Variance of noise that observations have at least, in units of their own. Without a least one, a
-chain that sees a smooth function without noise follows it down to the rounding errors, where its
-steps are tiny, for as long as it runs."""
+"""Minimum noise variance, relative to the variance of the observations.
+
+Without it, a chain given a smooth function without noise shrinks the noise to round-off, where its
+steps are tiny.
+"""
 
 
 # Both are made when they are first needed: they start JAX's backend.
@@ -85,8 +90,8 @@ class AdditiveGP(Value):
     Args:
         structure: a function from the number of dimensions to a random `Decomposition`.
         kernel: the one-dimensional correlation function that components multiply.
-        kernels: those of single dimensions, by their indices, where they are others. Dimensions
-            whose kernels are equal share its sites, which have one entry for each of them.
+        kernels: kernels of single dimensions that differ from ``kernel``, by index. Dimensions with
+            equal kernels share its sites, which have one entry per dimension.
         lengthscale: prior of each lengthscale, or a function from D to it.
         outputscale: prior of the variance of the function.
         noise: prior of the noise variance, by default LogNormalAbove(-5, 1.5, 1e-10).

@@ -241,7 +241,8 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
             left out. Default: all.
 
     Returns:
-        A decomposition with components of one and two members; a constant if nothing is active.
+        A decomposition with components of one and two members; a constant if no dimension is
+        active.
 
     Raises:
         ValueError: if edges is not an edge matrix, or active does not have shape (D,).

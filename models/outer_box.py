@@ -9,8 +9,7 @@ from jax import Array
 
 
 def outer_box_ratio(W: Array) -> Array:
-    """Ratio of the volumes of the smallest box around the projected unit cube and of the projected
-    cube.
+    """Volume ratio of the smallest box around the projected unit cube to the projected cube.
 
     Args:
         W: square, shape (D, D).
@@ -60,16 +59,16 @@ class OuterBox(NamedTuple):
         return (x @ self.W - self.low) / self.width
 
     def from_unit(self, u: Array) -> tuple[Array, Array]:
-        """Points of the unit cube near those of the box.
+        """Points of the unit cube near points of the box.
 
-        Of all points with the same projections, that nearest to the center of the cube is taken,
-        and clipped into the cube.
+        Each is the point with the same projections nearest to the center of the cube, clipped into
+        the cube.
 
         Args:
             u: coordinates in the box, shape (n, P).
 
         Returns:
-            Points, shape (n, D), and by how much clipping moved each of them, shape (n,).
+            Points, shape (n, D), and the distance that clipping moved each of them, shape (n,).
         """
         center = jnp.full(self.W.shape[0], 0.5)
         z = self.low + u * self.width
@@ -81,8 +80,8 @@ class OuterBox(NamedTuple):
 def each_matrix(function: Callable[[Array], Array], matrices: Array) -> Array:
     """A function of every matrix of a batch, shape (..., D, D), one after the other.
 
-    Before JAX 0.11 a batched factorization on a CPU waits, in a thread of XLA's pool, for its parts
-    to be computed by the same pool. As many of them at a time as there are threads wait forever.
+    Before JAX 0.11 a batched factorization on a CPU occupies a thread of XLA's pool while it waits
+    for parts computed by the same pool. If such factorizations occupy all threads, they deadlock.
     """
     values = jax.lax.map(function, matrices.reshape(-1, *matrices.shape[-2:]))
     return values.reshape(*matrices.shape[:-2], *values.shape[1:])

@@ -14,14 +14,14 @@ from numpyro.distributions.transforms import AffineTransform
 from structbo.models.supports import FiniteSet
 
 SIMILARITIES = (np.arange(16) + 0.5) / 16
-"""How alike the lengthscales of `component_lengthscale` may be."""
+"""Possible correlations of the log lengthscales in `component_lengthscale`."""
 
 
 class AlikeLogNormal(dist.Distribution):
-    """Positive numbers, the logarithms of any two of which have the same correlation.
+    """Positive numbers whose logarithms have equal pairwise correlations.
 
-    They are normal with standard deviation one. Where several correlations are given, it is one of
-    them, all equally probable, and is summed over: how alike the numbers are is then learned too.
+    The logarithms are normal with standard deviation one. Several correlations are equally probable
+    and summed over, so that the correlation is learned too.
 
     Args:
         loc: the mean of the logarithms, shape (D,).
@@ -67,11 +67,11 @@ class AlikeLogNormal(dist.Distribution):
 def component_lengthscale(num_dims: int) -> AlikeLogNormal:
     """The default prior of lengthscales: a median of half the cube, growing beyond ten dimensions.
 
-    Narrower and shorter than `dimension_scaled`, which is for one component over all dimensions:
-    the components of an additive model have few. Lengthscales may be alike or not. Where they are,
-    what the observations tell of some of them counts for the others: if all are short, one distance
-    from the median has to be paid for, not one for each dimension. Where a few dimensions matter of
-    many, they are not.
+    Narrower and shorter than `dimension_scaled`, which is for one component over all dimensions;
+    components of an additive model have few members. The log lengthscales are correlated with
+    unknown strength. If they are all similar, observations of some dimensions inform the others,
+    and a common deviation from the median is penalized once, not once per dimension. If only a few
+    of many dimensions matter, the learned correlation is low.
 
     Args:
         num_dims: the number of dimensions D.
@@ -88,10 +88,10 @@ def component_lengthscale(num_dims: int) -> AlikeLogNormal:
 
 
 def independent_lengthscale(num_dims: int) -> dist.LogNormal:
-    """The prior for a search for the most probable lengthscales; one tells nothing of the others.
+    """An independent prior of lengthscales, for searches for the most probable ones.
 
-    Where lengthscales may be alike, as in `component_lengthscale`, all become short at the price of
-    one. With few observations that is where such a search ends: at a function that is all noise.
+    Under the correlated prior `component_lengthscale`, all lengthscales can become short at the
+    penalty of one. With few observations, such a search then ends at a function that is all noise.
 
     Args:
         num_dims: the number of dimensions D.

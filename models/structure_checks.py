@@ -1,7 +1,7 @@
 """Checks of what a structure samples and returns, whenever a model runs or is traced.
 
-Shapes are known then, values where they are not traced: nothing of this is compiled. An error names
-the structure, what it gave, and what to do.
+They run while shapes, and untraced values, are known, and are not compiled. An error names the
+structure, what it returned, and what to do.
 """
 
 import inspect
@@ -71,15 +71,15 @@ def run_structure(
     Args:
         structure: the function.
         num_dims: the number of dimensions D, its argument.
-        taken: names of sites that it may not use.
+        taken: names of sites that the structure may not use.
 
     Returns:
         Its decomposition.
 
     Raises:
         TypeError: if it returns anything else, or uses the value of a traced array in Python.
-        ValueError: if the decomposition is not one of D dimensions, or is inconsistent, or if a
-            site has a name that is taken. Errors of its own get a note that names it.
+        ValueError: if the decomposition does not have D dimensions or is inconsistent, or a site
+            has a taken name. Errors raised by the structure get a note with its name.
     """
     try:
         with _NoSites(taken):

@@ -1,8 +1,8 @@
 """Correlations of points in all dimensions at once, with written-out derivatives.
 
-They are those of one stationary kernel in every dimension. Categorical dimensions use the distance
-``1[x != x']``: every pair of different levels is equally correlated, which makes the factor
-exchangeable. A dimension with an infinite lengthscale has all correlations one.
+Every dimension has the same stationary kernel. Categorical dimensions use the distance ``1[x !=
+x']``: every pair of different levels is equally correlated, so the factor is exchangeable. A
+dimension with an infinite lengthscale has correlation one everywhere.
 """
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ class Distances:
         other: Float[AnyArray, "m D"],
         lengthscale: Float[AnyArray, " D"],
     ) -> None:
-        # A compiled loop that reads the same row of one array twice is not vectorized, and five
-        # times slower. Where the two sets of points are the same, the sign keeps them apart.
+        # XLA does not vectorize a loop that reads the same row of one array twice, which makes it
+        # five times slower. The sign keeps two equal sets of points apart.
         self._left, self._right = jnp.asarray(x).T, -jnp.asarray(other).T
         self._scale = 1.0 / lengthscale
         self._is_categorical = np.isin(np.arange(len(lengthscale)), categorical)
@@ -165,8 +165,8 @@ def spectral_frequencies(
 ) -> Float[Array, "{num_features} D"]:
     """Frequencies whose random cosines have the product kernel as covariance.
 
-    A categorical factor is a constant ``c`` plus ``1 - c`` times the identity of levels, so its
-    spectral measure is an atom at zero of mass ``c`` and a part so wide that levels decorrelate.
+    A categorical factor is a constant ``c`` plus ``1 - c`` times the identity of levels. Its
+    spectral measure is an atom at zero of mass ``c`` and a part wide enough to decorrelate levels.
 
     Args:
         kernel: the correlation function.

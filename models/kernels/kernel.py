@@ -128,7 +128,7 @@ class KernelGroup:
         """Products, over the members, of the functions that were drawn.
 
         Their covariance is the product of the correlations. A function is determined by its values
-        at the nodes: what is left out is its variance given these.
+        at the nodes; its variance given these is neglected.
 
         Args:
             drawn: weights of F functions of each dimension.

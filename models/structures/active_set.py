@@ -73,8 +73,8 @@ class ActiveBernoulli(dist.Distribution):
 def subset(active: Array) -> Decomposition:
     """The decomposition with one component over all active variables.
 
-    If none is active the component is a constant, as the kernel of Chen, Castro and Krause 2012,
-    section 2, says: a product over no variables is one.
+    Without active variables the component is a constant, since a product over no variables is one
+    (Chen, Castro and Krause 2012, section 2).
 
     Args:
         active: which dimensions matter, 0/1, shape (D,).

@@ -85,25 +85,25 @@ class EdgeBernoulli(dist.Distribution):
 class BoundedTreewidth(EdgeBernoulli):
     """Independent edges, restricted to graphs whose `elimination_width` is at most a bound.
 
-    A bound of 1 leaves the forests, a bound of 2 the graphs of treewidth at most 2; the larger the
-    bound, the larger the tables of message passing. With a bound of 1 or 2 an edge less never
-    leaves the support, so samplers that flip single edges reach every graph. With larger bounds a
-    few removals leave it; up to six dimensions every graph is reached nevertheless.
+    A bound of 1 allows forests, a bound of 2 graphs of treewidth at most 2. Tables of message
+    passing grow with the bound. With a bound of 1 or 2, removing an edge never leaves the support,
+    so samplers that flip single edges reach every graph. With larger bounds a few removals leave
+    it; up to six dimensions every graph is still reachable.
 
-    The density is not normalized: the constant depends on ``probs`` and ``max_width`` and is left
-    out. Where ``probs`` is itself random, the posterior is therefore that of the joint prior *given
-    the bound*, which favors smaller probabilities than the prior of ``probs`` alone, and draws of
-    `sample`, which are taken after those of ``probs``, are not draws from this joint prior.
+    The density is not normalized: it omits a constant that depends on ``probs`` and ``max_width``.
+    If ``probs`` is random, the model's prior is therefore the joint prior *given the bound*, which
+    favors smaller probabilities than the prior of ``probs`` alone. Draws of `sample`, given a draw
+    of ``probs``, do not come from this joint prior.
 
     Args:
         num_dims: the number of dimensions D.
         probs: probability of an edge without the bound, a scalar or a symmetric matrix of shape
             (D, D).
-        max_width: the largest width that has positive probability, at least 1.
+        max_width: the largest width with positive probability, at least 1.
 
     Raises:
-        ValueError: as `EdgeBernoulli` does, if the bound is not an integer of at least 1, or if the
-            edges that are certain exceed it.
+        ValueError: as `EdgeBernoulli` does, if the bound is not a positive integer, or if the
+            certain edges exceed it.
 
     References:
         Han, Arora and Scarlett 2021, "High-dimensional Bayesian optimization via tree-structured
@@ -149,10 +149,10 @@ class BoundedTreewidth(EdgeBernoulli):
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
         """Draws graphs until one fits, at most `MAX_TRIES` times.
 
-        If none of them fits, the edges of the last are visited in a random order, certain ones
-        first, and each is kept that fits together with those kept before. Such a draw lies in the
-        support, but it is not an exact one. If a fraction ``a`` of the unrestricted graphs fits,
-        this happens with probability ``(1 - a) ** MAX_TRIES``.
+        If no try fits, the edges of the last one are visited in random order, certain ones first,
+        and an edge is kept if it fits together with the kept ones. Such a draw lies in the support,
+        but is not exact. If a fraction ``a`` of the unrestricted graphs fits, this happens with
+        probability ``(1 - a) ** MAX_TRIES``.
 
         Args:
             key: a JAX random key.

@@ -255,9 +255,9 @@ class partitions(Value):
 def _uniform_tables(num_dims: int, max_size: int | None) -> tuple[float, np.ndarray]:
     """Log number of partitions, and log weights of block sizes, shape (D, D).
 
-    Of n dimensions, a given one is in a block of size k in ``binomial(n - 1, k - 1) N(n - k)``
-    partitions; over all k this adds up to their number ``N(n)``. Row p of the weights is for the
-    n = D - p dimensions that are left after p.
+    A given one of n dimensions is in a block of size k in ``binomial(n - 1, k - 1) N(n - k)``
+    partitions; the sum over k is the number of partitions ``N(n)``. Row p of the weights is for the
+    n = D - p dimensions that remain after p.
     """
     limit = num_dims if max_size is None else min(max_size, num_dims)
     counts, log_weights = [1], np.full((num_dims, num_dims), -np.inf)

@@ -1,7 +1,7 @@
 """Projections: components act along directions ``z = W^T x`` that are random variables too.
 
-Acquisitions are maximized over the box that just holds all z. Where that is hardly larger than the
-projected cube, as it is for `NearIdentity`, this wastes little.
+Acquisitions are maximized over the smallest box that contains all z. For `NearIdentity` this box is
+hardly larger than the projected cube.
 """
 
 from collections.abc import Callable

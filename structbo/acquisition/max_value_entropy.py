@@ -35,15 +35,14 @@ QUARTILES = (0.25, 0.5, 0.75)
 class MES(JointCriterion):
     """The information of the function's value at a point about its maximum.
 
-    Joint. The information is the entropy that a normal loses when it is cut off at the maximum. It
-    is averaged over draws, and over several maxima of each.
+    Joint. The information is the loss of entropy of a normal truncated at the maximum, averaged
+    over draws and over several maxima per draw.
 
-    "sampled" maxima belong to functions drawn from the posterior. Message passing finds them,
-    exactly on its grids where the components of the draw are all of the function and its junction
-    tree is as narrow as those of the search; elsewhere, and for projections, they are lower bounds:
-    the best of that and of the candidates of the search, improved coordinate by coordinate.
-    "gumbel" ones come from a Gumbel distribution that has the quartiles of the maximum of
-    independent normals at the candidates.
+    "sampled" maxima belong to functions drawn from the posterior. Message passing finds them
+    exactly on its grids if its components make up the whole function and its junction tree fits the
+    search. Otherwise, and for projections, they are lower bounds: the best of message passing and
+    of the search's candidates, improved by coordinate ascent. "gumbel" maxima come from a Gumbel
+    distribution with the quartiles of the maximum of independent normals at the candidates.
 
     Args:
         num_maxima: maxima per draw.

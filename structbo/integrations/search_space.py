@@ -77,10 +77,10 @@ def conditions(x: FloatArray, space: Space) -> BoolArray | None:
     """The conditions on which parameters exist, as in `Levels`, learned from points.
 
     A parameter exists if every parent has a value observed together with the parameter. Parents are
-    a small set of discrete parameters that separates the points with the parameter from all others,
-    and that exists in all of the former points. An ordered parent also allows values between and
-    beyond the observed ones, up to the first value observed without the parameter. If neither all
-    points nor the latest `NUM_RECENT` have such parents, the parameter exists nowhere.
+    a small set of discrete parameters that exist in all points with the parameter and that separate
+    these points from all others. An ordered parent also allows values between and beyond the
+    observed ones, up to the first value observed without the parameter. If neither all points nor
+    the latest `NUM_RECENT` have such parents, the parameter exists nowhere.
 
     Args:
         x: points of the unit cube, the latest last, shape (m, D); NaN where a parameter is missing.

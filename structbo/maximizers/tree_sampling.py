@@ -60,10 +60,10 @@ def sample_additive(
 ) -> Array:
     """Draws points of the unit cube where an additive function is high.
 
-    From ``exp(f / temperature)`` on a regular grid; a continuous coordinate then moves at random
-    within its cell. Near a maximum of D variables the mean shortfall of such samples is ``D / 2``
-    times the temperature, so the temperature is set from the fraction of the function's range,
-    from its mean over the grid to its maximum there, by which samples should fall short.
+    Points follow ``exp(f / temperature)`` on a regular grid; a continuous coordinate then moves at
+    random within its cell. Near a maximum of D variables the mean shortfall of samples is ``D / 2``
+    times the temperature. The temperature is set so that this equals a fraction of the function's
+    range, from its mean to its maximum over the grid.
 
     Args:
         key: a JAX random key.
@@ -73,7 +73,7 @@ def sample_additive(
             only those next to a grid point are drawn.
         start: where clamped variables and variables of no factor stay, shape (D,).
         num_samples: how many points to draw, static.
-        shortfall: that fraction, between 0 and 1.
+        shortfall: the fraction of the range, between 0 and 1.
 
     Returns:
         Legal points, shape (num_samples, D).

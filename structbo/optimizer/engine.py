@@ -262,7 +262,7 @@ class Engine:
     def expected_gain(self) -> float | None:
         """The expected improvement at the first point of the last proposal, in units of values.
 
-        None if nothing was maximized yet.
+        None before the first maximization.
 
         Raises:
             ValueError: if the criterion is not expected improvement.
@@ -285,7 +285,7 @@ class Engine:
         """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).
 
         Raises:
-            ValueError: if nothing was maximized yet.
+            ValueError: before the first maximization.
         """
         if self._acquisition is None:
             raise ValueError(

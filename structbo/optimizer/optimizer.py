@@ -210,20 +210,20 @@ class Optimizer(Record, KeepsPrecision):
         return known, sem
 
     def tell_frame(self, frame: Any) -> list[Trial]:
-        """Reports a table of trials, such as `to_frame` makes, of this run or of another one.
+        """Reports a table of trials, such as from `to_frame`, of this run or another one.
 
         Args:
             frame: a DataFrame with a column for every parameter, and the column value, with NaN for
-                failed evaluations. There may be a column sem, of standard errors, and a column
-                state: trials that are "pending" or "waiting" in it are enqueued, those "withdrawn"
-                left out. Other columns, such as a date or a remark, are ignored.
+                failed evaluations. Optional columns are sem, of standard errors, and state:
+                "pending" and "waiting" trials are enqueued, "withdrawn" ones are ignored. Other
+                columns, such as dates or remarks, are ignored.
 
         Returns:
-            The trials as they are kept. Their numbers go on from the trials that were there.
+            The new trials, numbered after the existing ones.
 
         Raises:
             ValueError: if a column is missing, a point is outside the space, or a value or a state
-                is none. Then none of the trials is told.
+                is none. In this case no trial is added.
             TypeError: if there is a standard error and the model does not take known noise.
 
         Warns:

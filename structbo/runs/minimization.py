@@ -301,9 +301,9 @@ def minimize(
         The best point and value, all trials, and the posterior.
 
     Raises:
-        ValueError: if a number is out of range, neither a space nor an optimizer is given, settings
+        ValueError: if a number is out of range, space and optimizer are both missing, settings
             contradict the optimizer, the storage cannot be opened or does not match, or the
-            objective does not return one number.
+            objective does not return a number.
         ImportError: if a storage is given and Optuna is not installed.
         TypeError: if a setting is unknown or of the wrong kind.
         RuntimeError: if all initial points failed.

@@ -110,8 +110,8 @@ class HierarchicalDiagonalSampling(Screening):
         >>> hds.active
         ('x3', 'x40')
 
-        As the first stage of an `Optimizer`, it passes on its evaluations, and its evidence as the
-        prior of the active set:
+        An `Optimizer` with this first stage uses its evaluations, and its evidence as the prior of
+        the active set:
 
         >>> from structbo import Optimizer
         >>> optimizer = Optimizer(hds.space, "minimize", screening=hds)

@@ -44,7 +44,7 @@ class Space:
             (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for a
             value that all points share. Integer bounds (low, high) other than (0, 1) make a real
             parameter, with a warning.
-        constraints: linear constraints on real parameters, added to those of a given `Space`.
+        constraints: linear constraints on real parameters, in addition to a given `Space`'s own.
 
     Attributes:
         is_box: whether points are arrays (n, D) rather than dicts.
