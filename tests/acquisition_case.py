@@ -1,4 +1,4 @@
-"""Three draws of a posterior with different graphs, and what to ask of them."""
+"""Three draws of a posterior with different graphs, and acquisitions on them."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
 CATEGORICAL = 3
 LEVELS = [None, None, None, np.array([0.0, 0.5, 1.0])]
 EDGES = [[(0, 1), (1, 2)], [(0, 1), (0, 3)], []]
-"""Of the three draws: one edge is shared, and one draw has main effects alone."""
+"""Edges of the three draws: one edge is shared, and one draw has only main effects."""
 GRID = np.linspace(0.0, 1.0, NUM_GRID)
 NUM_MEMBERS = NUM_DIMS + NUM_DIMS * (NUM_DIMS - 1) // 2
 Values = dict[tuple[int, ...], np.ndarray]
@@ -26,7 +26,7 @@ class Case(NamedTuple):
     acquisitions: dict[str, AdditiveAcquisition]
     points: np.ndarray
     values: dict[str, list[Values]]
-    """By acquisition and draw: the component with each scope, at all points of the grid."""
+    """Components by acquisition, draw and scope, at all points of the grid."""
 
 
 def edge_matrix(pairs: list[tuple[int, int]]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Additive functions to maximize, with their tables and their values by other means."""
+"""Additive functions to maximize, with reference tables and values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def tabulated(function, grids):
 
 
 def value_of(function, x):
-    """Waves at points, without JAX."""
+    """Values of `Waves` at points, without JAX."""
     total = np.zeros(len(x))
     for scopes, omega, phase, weight in zip(
         function.scopes, function.omega, function.phase, function.weight, strict=True

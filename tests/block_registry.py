@@ -1,4 +1,4 @@
-"""The blocks over structures: a row enrols a block in every test that holds for all of them."""
+"""The blocks over structures: a row enrols a block in all tests of common properties."""
 
 from collections.abc import Callable
 from itertools import product
@@ -15,7 +15,7 @@ from structbo.models import ActiveBernoulli, CRPPartition, EdgeBernoulli
 
 
 class Row(NamedTuple):
-    """A block, the prior of a site that it moves, and what may stand in one place of its values."""
+    """A block, the prior of a site that it moves, and the possible entries of its values."""
 
     block: type[samplers.StructureBlock]
     prior: Callable[[int], dist.Distribution]
@@ -54,4 +54,4 @@ BLOCKS: dict[str, Row] = {
     "ActiveGibbs": Row(samplers.ActiveGibbs, lambda num_dims: ActiveBernoulli(num_dims, 0.3)),
     "GridGibbs": Row(samplers.GridGibbs, levels, lambda num_dims: 3),
 }
-"""All that learn from data. `PriorDraws`, whose draws ignore them, are tested with random trees."""
+"""All blocks but `PriorDraws`, which ignores data and is tested with random trees."""

@@ -1,12 +1,12 @@
 """Tests run in double precision, with one thread of linear algebra, and share compiled programs.
 
-Threads of OpenBLAS spin while they wait for each other: on a busy machine a Cholesky of 200 rows
-then takes a hundred times as long. Most of the time goes into compilation, so programs are kept in
-pytest's cache folder, for other processes and for the next run, and the fast tests compile quickly
-rather than well. Nightly tests run long, on programs as users have them. XLA computes in one
-thread, NPROC: the processes of pytest share the cores, and before JAX 0.11 batched factorizations,
-as in vectorized chains of tests, wait forever if as many run at a time as there are threads.
-The variables must be set before SciPy is imported and JAX compiles.
+OpenBLAS threads spin while they wait for each other: on a busy machine a Cholesky factorization of
+200 rows takes a hundred times longer. Compilation dominates the time, so pytest's cache folder
+keeps programs for other processes and the next run, and fast tests compile with few optimizations.
+Nightly tests run long, with the default optimizations. XLA computes in one thread, NPROC: the
+processes of pytest share the cores, and before JAX 0.11 batched factorizations, as in vectorized
+chains, deadlock if they occupy all threads. The variables must be set before SciPy is imported and
+JAX compiles.
 """
 
 import gc
@@ -17,7 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault(
     "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax")
 )
-# To keep a program of less takes as long as to compile it.
+# Storing a faster program takes as long as compiling it.
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 os.environ["NPROC"] = "1"
 
@@ -37,7 +37,10 @@ from short_runs import BOX, MANY
 from structbo import Optimizer
 
 MAX_MEMORY_MAPS = 45_000
-"""A process may have 65,530 of them; every compiled program takes a few."""
+"""Limit on the memory maps of a process.
+
+Linux allows 65,530; every compiled program takes a few.
+"""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,13 +52,13 @@ def pytest_configure(config: pytest.Config) -> None:
             flags.append("--xla_cpu_use_fusion_emitters=false")
         os.environ["XLA_FLAGS"] = " ".join([os.environ.get("XLA_FLAGS", ""), *flags])
     numpyro.enable_x64()
-    # Going through all objects takes half a second in a process with thousands of programs.
+    # Scanning all objects takes half a second in a process with thousands of programs.
     gc.set_threshold(700, 10, 200)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """A process with thousands of programs runs out of memory maps, where they are counted."""
+    """Clears caches before a process with thousands of programs runs out of memory maps."""
     yield
     maps = Path("/proc/self/maps")
     if not maps.exists() or len(maps.read_bytes().splitlines()) > MAX_MEMORY_MAPS:
@@ -94,7 +97,7 @@ def all_partitions() -> Callable[[int], np.ndarray]:
 
 @pytest.fixture(scope="session")
 def total_variation() -> Callable[..., float]:
-    """Half the summed difference between the frequencies of draws and probabilities of values."""
+    """Half the sum of absolute differences between frequencies of draws and probabilities."""
 
     def distance(draws, values, probabilities: np.ndarray) -> float:
         draws = np.asarray(draws).reshape(-1, *values.shape[1:])
@@ -110,19 +113,19 @@ def total_variation() -> Callable[..., float]:
 
 @pytest.fixture
 def on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What holds where one thing is computed after the other, also on a machine with a GPU."""
+    """Forces sequential computation, even on a machine with a GPU."""
     monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
 
 
 @pytest.fixture
 def on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A processor that poses as a GPU: what is batched there is batched here."""
+    """A processor that poses as a GPU, so that computations are batched."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
 
 
 @pytest.fixture
 def compiled(caplog: pytest.LogCaptureFixture) -> Callable[[Callable[[], object]], list[str]]:
-    """Runs something; gives the names of functions that were given to XLA meanwhile."""
+    """Runs a function, and returns the names of functions compiled by XLA meanwhile."""
 
     def names(run: Callable[[], object]) -> list[str]:
         caplog.clear()

@@ -1,4 +1,4 @@
-"""The functional analysis of variance of values on a product grid, set by set."""
+"""The functional analysis of variance of values on a product grid, for all sets."""
 
 from itertools import combinations
 
@@ -11,8 +11,8 @@ def grid_terms(values: np.ndarray, weights: np.ndarray) -> Terms:
     """Terms of all sets of dimensions, as arrays that broadcast to the shape of the values.
 
     Args:
-        values: of a function on a grid, shape (Q, ..., Q).
-        weights: of the nodes of each dimension, shape (Q, D).
+        values: values of a function on a grid, shape (Q, ..., Q).
+        weights: weights of the nodes of each dimension, shape (Q, D).
     """
     dims = range(values.ndim)
     terms: Terms = {}

@@ -1,6 +1,6 @@
-"""The import graph of the library: which module imports which, and by rooms.
+"""The import graph of the library, by module and by room.
 
-`python tests/import_graph.py` prints the rooms in their order, each with those that it imports.
+`python tests/import_graph.py` prints the rooms in their order, each with its imports.
 """
 
 import ast
@@ -33,7 +33,7 @@ ROOMS = (
     "command_line",
     "structbo",
 )
-"""In this order; a room imports itself and rooms before it."""
+"""The rooms in order; a room imports itself and rooms before it."""
 
 Graph = dict[str, set[str]]
 
@@ -50,7 +50,7 @@ def module_name(path: Path) -> str:
 
 
 def imported_names(path: Path) -> Iterator[str]:
-    """Everything that a file imports, also inside functions and for type checkers only."""
+    """All imports of a file, including imports in functions and for type checkers."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -61,7 +61,7 @@ def imported_names(path: Path) -> Iterator[str]:
 
 @cache
 def module_graph() -> Graph:
-    """From every module of the library to those that it imports."""
+    """The imported modules of every module of the library."""
     modules = {module_name(path): path for path in files()}
 
     def imported(path: Path) -> Iterator[str]:
@@ -81,7 +81,7 @@ def room(module: str) -> str:
 
 
 def room_graph() -> Graph:
-    """From every room to those that it imports."""
+    """The imported rooms of every room."""
     graph: Graph = {name: set() for name in ROOMS}
     for module, imported in module_graph().items():
         graph[room(module)] |= {room(other) for other in imported} - {room(module)}
@@ -89,7 +89,7 @@ def room_graph() -> Graph:
 
 
 def circles(graph: Graph) -> set[str]:
-    """Those in circles of imports, and those above them; none if there is no circle."""
+    """Modules in import cycles, and modules above them; empty without cycles."""
     left = dict(graph)
     while leaves := [name for name in left if not left[name] & left.keys()]:
         for name in leaves:

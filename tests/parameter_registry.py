@@ -1,4 +1,4 @@
-"""The parameter types: a row enrols a type in every test that holds for all of them."""
+"""The parameter types: a row enrols a type in all tests of common properties."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -51,6 +51,6 @@ PARAMETERS: dict[type[Parameter], st.SearchStrategy[Parameter]] = {
 }
 """Random parameters of every type."""
 COORDINATES = st.floats(-0.5, 1.5)
-"""Of the unit interval, and a little outside."""
+"""Coordinates in and slightly outside of the unit interval."""
 
 quick = settings(max_examples=60, deadline=None, derandomize=True)

@@ -1,4 +1,4 @@
-"""Runs of recipes with settings that are cheap, and what their searches are given."""
+"""Runs of recipes with cheap settings, and the arguments of their searches."""
 
 from typing import Any, NamedTuple
 
@@ -41,7 +41,7 @@ SCREENED = {"cws_gp_ucb", "hds_gp_ucb"}
 
 
 class Call(NamedTuple):
-    """What the search for a maximum was given."""
+    """The arguments of a search for the maximum."""
 
     model: Any
     draws: dict[str, jax.Array]
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
     @property
     def decomposition(self) -> Decomposition:
-        """That of the first draw."""
+        """The decomposition of the first draw."""
         values = {name: jnp.asarray(value)[0] for name, value in self.draws.items()}
         model = handlers.seed(handlers.substitute(self.model, data=values), 0)
         site = handlers.trace(model).get_trace(self.data.x, self.data.y, self.data.mask)["y"]

@@ -1,9 +1,8 @@
-"""Random keys that record what they are used for, also inside of compiled code.
+"""Random keys that record their uses, even inside compiled code.
 
-The generator is threefry, as ever, registered once more under another name: its functions tell the
-host the value of the key that they are given, whenever the compiled program runs. So loops,
-branches and keys that are derived from one seed in different places are all seen, by value. The
-names of JAX's functions do not matter: all of them end in the four below.
+The generator is threefry, registered under another name: its functions report the value of their
+key to the host whenever the compiled program runs. This covers loops, branches, and keys derived
+from one seed in different places. All random functions of JAX call the four functions below.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +21,7 @@ new_key = jax.random.key
 
 
 class Use(NamedTuple):
-    """One use of a key: its value, what for, and the number that was folded in."""
+    """One use of a key: its value, the operation, and the number folded in."""
 
     key: tuple[int, ...]
     kind: str
@@ -71,16 +70,16 @@ RECORDED = define_prng_impl(
 
 
 def recorded_key(seed: Any) -> jax.Array:
-    """A key that records; for `jax.random.key`."""
+    """A recording key, in place of `jax.random.key`."""
     return new_key(seed, impl=RECORDED)
 
 
 def reused(uses: list[Use]) -> dict[tuple[int, ...], Counter[str]]:
-    """Keys that are used in two ways, by value.
+    """Keys with conflicting uses, by value.
 
-    A key serves one draw, or one split, or it is folded with different numbers. As
-    ``fold_in(k, 1)`` is ``split(k, n)[1]``, a key that is split must not be folded as well. A split
-    that is repeated draws nothing: what matters is whether its keys are drawn from twice.
+    A key serves one draw, or one split, or it is folded with different numbers. A key that is split
+    must not be folded too, since ``fold_in(k, 1)`` is ``split(k, n)[1]``. A repeated split is
+    harmless unless its keys are drawn from twice.
     """
     of_key: dict[tuple[int, ...], list[Use]] = defaultdict(list)
     for use in uses:
@@ -95,7 +94,7 @@ def reused(uses: list[Use]) -> dict[tuple[int, ...], Counter[str]]:
 
 @contextmanager
 def recording(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Use]]:
-    """Records the uses of all keys that are made of seeds meanwhile."""
+    """Records the uses of all keys created in the context."""
     with monkeypatch.context() as patch:
         patch.setattr(jax.random, "key", recorded_key)
         jax.effects_barrier()

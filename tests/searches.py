@@ -1,4 +1,4 @@
-"""A search with a given posterior, and with names and labels that would be markup."""
+"""A search with a given posterior, and with names and labels that look like markup."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,13 +29,13 @@ def _values(X: np.ndarray) -> np.ndarray:
 
 @contextmanager
 def given_search(*, disagree: bool = False) -> Iterator[Optimizer]:
-    """26 trials, one of which failed. Of the edges, only the first is certain.
+    """A search of 26 trials with one failure, in which only the first edge is certain.
 
     Args:
         disagree: whether the chains disagree about the last edge.
     """
     rng = np.random.default_rng(0)
-    optimizer = Optimizer(SPACE, num_initial=100)  # so many that suggestions are quasi-random
+    optimizer = Optimizer(SPACE, num_initial=100)  # all suggestions are quasi-random
     X = SPACE.snap(rng.random((26, 4)))
     X[0] = SPACE.snap([0.99, 1.0, 0.0, 1.0])
     y = _values(X)

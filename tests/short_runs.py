@@ -1,4 +1,4 @@
-"""Short runs: objectives that are good, or raise, and draws in place of a Markov chain's."""
+"""Short runs: simple and failing objectives, and draws in place of a Markov chain."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,14 +20,14 @@ maximize = partial(structbo.maximize, show_progress_bar=False)
 
 
 def bowl(point: np.ndarray) -> float:
-    """At least 0, at (0.3, 6)."""
+    """A function with its minimum 0 at (0.3, 6)."""
     return float((point[0] - 0.3) ** 2 + (point[1] / 10.0 - 0.6) ** 2)
 
 
 def failing_at(
     number: int, error: type[BaseException], objective: Callable[[Any], float] = bowl
 ) -> Callable[[Any], float]:
-    """Raises at one call, counted from 0."""
+    """An objective that raises at one call, counted from 0."""
     calls = iter(range(1000))
 
     def function(point: Any) -> float:
@@ -41,7 +41,7 @@ def failing_at(
 def drawn(
     with_graphs: bool, model: Model, x: np.ndarray, y: np.ndarray, seed: int
 ) -> list[dict[str, Any]]:
-    """Six random draws, of the types of a Markov chain's."""
+    """Six random draws, with the types of a Markov chain's draws."""
     rng, num_dims = np.random.default_rng(seed), x.shape[1]
     scales = rng.uniform(0.3, 2.0, (6, num_dims))
     known = {"outputscale": np.ones(()), "noise": np.array(1e-2)}
@@ -54,19 +54,22 @@ def drawn(
 
 
 def given_draws(model: Model, seed: int, *, with_graphs: bool = False) -> Fitted:
-    """In place of a Markov chain, which takes as long to compile as all the rest.
+    """Draws in place of a Markov chain, which dominates compilation.
 
     Args:
-        model: one with main effects alone, or the default one.
-        seed: of the draws, together with the number of observations.
-        with_graphs: whether there are the sites of the default model, whose graphs are random.
+        model: a model with main effects only, or the default model.
+        seed: seed of the draws, together with the number of observations.
+        with_graphs: whether draws have the sites of the default model, with random graphs.
     """
     return Fitted(model, seed, partial(drawn, with_graphs))
 
 
 given_graphs = partial(given_draws, with_graphs=True)
-"""Draws of the default model. A search based on them compiles the same programs in all tests whose
-spaces have three dimensions, of which the last is categorical, and five levels at most."""
+"""Draws of the default model.
+
+A search based on them compiles the same programs in all tests whose spaces have three dimensions,
+of which the last is categorical, and five levels at most.
+"""
 
 
 def warped(data: Data, power: float) -> tuple[Data, Warping]:

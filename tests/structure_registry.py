@@ -1,4 +1,4 @@
-"""The structures: a row enrols a structure in every test that holds for all of them."""
+"""The structures: a row enrols a structure in all tests of common properties."""
 
 from collections.abc import Callable
 from functools import partial
@@ -42,4 +42,4 @@ STRUCTURES: dict[str, Callable[[], Structure]] = {
         {"a": edges(), "b": main_effects()}, [0.25, 0.75]
     ),
 }
-"""Functions that make fresh but equal ones of `NUM_DIMS` dimensions, by the calls they print as."""
+"""Functions that make new but equal structures of `NUM_DIMS` dimensions, by their repr."""

@@ -1,4 +1,4 @@
-"""The house has rooms in one order, and arrows only point downwards."""
+"""Packages are ordered, and imports only point downwards."""
 
 import ast
 import importlib
@@ -39,7 +39,7 @@ def test_imports_point_downwards(name: str):
 
 
 def test_structures_know_nothing_of_processes():
-    """Processes are built on them: decompositions, supports and checks are all they need."""
+    """Processes build on structures, which only need decompositions, supports and checks."""
     processes = {f"structbo.models.{name}" for name in ("additive", "covariance", "gp", "marginal")}
     structures = "structbo.models.structures"
     graph = module_graph()
@@ -52,7 +52,7 @@ def test_no_module_imports_itself_in_a_circle():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_imports_name_the_installed_package(path: Path):
-    """Neither relative ones (which start with a dot), nor folders of the repository."""
+    """No import is relative (starts with a dot) or names a folder of the repository."""
     firsts = {name.partition(".")[0] for name in imported_names(path)}
     assert not firsts & {"", "models", "samplers", "tests"}
 
@@ -67,7 +67,7 @@ def test_files_are_named_after_what_they_do():
 
 
 def test_no_function_has_the_name_of_its_module():
-    """Nor a class: a name means one thing, read as a module of a room or as what is called."""
+    """The same holds for classes: a name means one thing, as a module or as a callable."""
     inside = [path for path in FILES if path.stem in functions(path)]
     modules = {module_name(path) for path in FILES}
     packages = [module_name(path) for path in FILES if path.name == "__init__.py"]

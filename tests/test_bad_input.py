@@ -1,8 +1,8 @@
-"""Input that is wrong is an error where it is given, which names it; nothing that was told is lost.
+"""Invalid input raises an error that names it, and no earlier value is lost.
 
 Each row of the table is a call with one bad argument. The error is a `TypeError` or a `ValueError`
-that this package raises itself, not JAX, NumPyro or NumPy, and its message has a word of the row,
-which is the argument's name where nothing else is said.
+raised by this package, not by JAX, NumPyro or NumPy. Its message contains a word of the row, by
+default the name of the argument.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ NAN, INF = float("nan"), float("inf")
 SPACE = sb.Space({"x": (0.0, 1.0), "k": sb.Integer(1, 8), "c": sb.Categorical(["u", "v"])})
 POINT = {"x": 0.5, "k": 3, "c": "u"}
 MANY = 100
-"""Points are quasi-random for so long: nothing is compiled."""
+"""Number of quasi-random points, which need no compilation."""
 X, Y = np.random.default_rng(0).random((6, 2)), np.arange(6.0)
 DRAWS = {
     "Z": np.zeros((2, 3, 2, 2), int),
@@ -36,7 +36,7 @@ Call = Callable[[Any], Any]
 
 
 class Row(NamedTuple):
-    """A call of a bad value, and a pattern of words, one of which the message must have."""
+    """A call with a bad value, and a pattern that the message must match."""
 
     call: Call
     bad: Any
@@ -50,7 +50,7 @@ def told(space: Any = SPACE, point: Any = POINT) -> sb.Optimizer:
 
 
 def keeps(method: str, *, plain: bool = False) -> Call:
-    """A call of a method of an optimizer, which must have all its trials afterwards, and go on."""
+    """A call of a method of an optimizer, which must keep all trials and continue."""
 
     def call(*bad: Any) -> None:
         optimizer = told([(0.0, 1.0), (0.0, 2.0)], [0.5, 0.5]) if plain else told()
@@ -106,7 +106,7 @@ def rows(call: Call, words: str, bad: Sequence[Any]) -> Iterator[Row]:
 def rows_of(
     functions: Sequence[Callable[..., Any]], bad: dict[str, Sequence[Any]]
 ) -> Iterator[Row]:
-    """Every bad value of every argument, whose name the message must have, for every function."""
+    """Every bad value of every argument of every function; messages must name the argument."""
     for function in functions:
         for name, values in bad.items():
             yield from rows(with_argument(function, name), name, values)
@@ -313,7 +313,7 @@ TABLE = [
 
 
 def is_own_error(error: BaseException) -> bool:
-    """Whether the last frame, where it was raised, is of this package."""
+    """Whether this package raised the error, by the last frame."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
@@ -341,7 +341,7 @@ ODD = st.one_of(
 @settings(max_examples=300, deadline=None)
 @given(name=st.sampled_from(["x", "k", "c"]), odd=ODD, value=ODD)
 def test_anything_is_told_or_refused(name: str, odd: Any, value: Any):
-    """And an optimizer that has refused something has what it had."""
+    """An optimizer keeps its state after an error."""
     optimizer = told()
     before = optimizer.trials
     try:

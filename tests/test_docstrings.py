@@ -46,7 +46,7 @@ def modules_of(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def documented_constants(module: ModuleType) -> set[str]:
-    """Names that are assigned a value and described by a string below, as `CRITERIA` is."""
+    """Constants with a docstring below, such as `CRITERIA`."""
     body = ast.parse(inspect.getsource(module)).body
     return {
         ast.unparse(target)

@@ -1,4 +1,4 @@
-"""What README, CONTRIBUTING and docs/ name is there."""
+"""Paths and names in README, CONTRIBUTING and docs/ exist."""
 
 import importlib
 import inspect
@@ -11,7 +11,7 @@ from import_graph import ROOMS, ROOT, module_name
 import structbo
 
 CELL = re.compile(r"(?<!\})`((?:[\w.-]+/)+[\w.-]*)`(?:: `(\w+)`)?")
-"""A path that is no role of Sphinx, and the name that stands in that file, if any."""
+"""A path that is not a Sphinx role, and optionally a name in that file."""
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "examples/benchmarks/NOTES.md"]
 DOCUMENTS += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))]
 TABLE_ROWS = [
@@ -21,7 +21,7 @@ TABLE_ROWS = [
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_paths_exist(document: str):
-    """Also those of scripts in commands, and of links."""
+    """This includes scripts in commands, and links."""
     text = (ROOT / document).read_text(encoding="utf-8")
     named = [path for path, _ in CELL.findall(text)]
     named += re.findall(r"python\s((?:examples|tests)/[\w/]+\.py)", text)

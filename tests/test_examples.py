@@ -1,4 +1,4 @@
-"""Examples run as their users run them, in a short mode: small arguments, small constants."""
+"""Examples run as scripts, in a short mode with small arguments and constants."""
 
 import ast
 import os
@@ -19,7 +19,7 @@ SCRIPTS = {
     for path in EXAMPLES.rglob("*.py")
     if '__name__ == "__main__"' in path.read_text() or path.parent.name == "extend"
 }
-"""All that people run; other files of the folder are imported by these."""
+"""All scripts for users; they import the other files of the folder."""
 
 PROBLEMS = """
 import numpy as np
@@ -38,18 +38,18 @@ class Problem:
 def get_problem(name):
     return Problem()
 """
-"""Functions to maximize, in the form that the benchmarks of optimizers expect."""
+"""Functions to maximize, in the format of the benchmarks of optimizers."""
 TASK = """
 BOUNDS = [[0.0, 1.0], [-1.0, 1.0]]
 
 def objective(x):
     return -float((x ** 2).sum())
 """
-"""A task to maximize, in the form that the benchmark of real tasks expects."""
+"""A task to maximize, in the format of the benchmark of real tasks."""
 
 
 class Short(NamedTuple):
-    """Arguments, where OUT is a folder for results, and constants of the script, as source."""
+    """Arguments, with OUT for a folder of results, and source of the script's constants."""
 
     arguments: str = ""
     constants: Mapping[str, str] = MappingProxyType({})
@@ -57,7 +57,7 @@ class Short(NamedTuple):
 
 
 FAST = {"extend/new_parameter.py": Short()}
-"""Quick: it needs no model."""
+"""Fast scripts, which need no model."""
 
 NIGHTLY = {
     "custom_prior.py": Short("--n-trials 18 --picture OUT/picture.png"),
@@ -176,7 +176,7 @@ NIGHTLY = {
         },
     ),
 }
-"""All of them; benchmarks and studies with settings that show no more than that they run."""
+"""All scripts; settings of benchmarks and studies only show that they run."""
 
 
 def test_every_script_is_run() -> None:
@@ -184,7 +184,7 @@ def test_every_script_is_run() -> None:
 
 
 class Shortened(ast.NodeTransformer):
-    """Gives other values to constants of a module; `left` are those that it has not met."""
+    """Replaces constants of a module; `left` has the constants not found so far."""
 
     def __init__(self, constants: dict[str, str]) -> None:
         self.left = dict(constants)
@@ -214,7 +214,7 @@ def program(path: Path, constants: dict[str, str]) -> str:
 
 
 def run(name: str, short: Short, out: Path) -> str:
-    """What a script prints in a process of its own, once it has written all that it was told to."""
+    """The output of a script in a new process, which must write all given files."""
     arguments = short.arguments.replace("OUT", str(out)).split()
     constants = {key: value.replace("OUT", str(out)) for key, value in short.constants.items()}
     rings = np.random.default_rng(0).random((120, 8)).round(3)

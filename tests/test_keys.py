@@ -1,4 +1,4 @@
-"""No random key serves twice."""
+"""No random key is used twice."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ BLOCKS = {
         {"family": jnp.array(0), "graph.Z": NO_EDGES["Z"], "groups.labels": SINGLES["labels"]},
     ),
 }
-"""Structures with the sites that a block samples, and where it starts."""
+"""Structures with the sites that a block samples, and their start values."""
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_steps_of_a_block(block, uses):
 @pytest.mark.nightly
 @pytest.mark.parametrize("sampler", [default_sampler, ParallelTempering])
 def test_steps_of_a_sampler(sampler, uses):
-    """How NumPyro starts a kernel is its own affair: only steps are recorded."""
+    """Only steps are recorded, not NumPyro's initialization of a kernel."""
     kernel, call = sampler(AdditiveGP(edges(dist.Beta(1.0, 4.0)))), ((X, Y), {})
     state = jax.jit(lambda key: kernel.init(key, 2, None, *call))(recorded_key(1))
     step = jax.jit(lambda state: kernel.sample(state, *call))
@@ -205,7 +205,7 @@ def test_batch_of_a_strategy(name, uses):
 @pytest.mark.nightly
 @pytest.mark.parametrize("recipe", [recipes.add_gp_ucb, recipes.rembo])
 def test_points_of_a_recipe(recipe, uses):
-    """Fitted models, random directions and the search have seeds of their own."""
+    """Fitted models, random directions and the search have separate seeds."""
     optimizer = recipe(SPACE, "minimize", seed=3, num_initial=4)
     for _ in range(6):
         trial = optimizer.ask()
@@ -215,7 +215,7 @@ def test_points_of_a_recipe(recipe, uses):
 
 @pytest.mark.nightly
 def test_search_of_an_engine(uses):
-    """The first step is left out, in which NumPyro starts its kernels."""
+    """The first step, in which NumPyro initializes kernels, is not recorded."""
     engine = Engine(SPACE, num_initial=4, seed=3, batch="thompson")
     engine.propose(X, Y, NONE, 2)
     jax.effects_barrier()

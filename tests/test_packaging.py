@@ -1,4 +1,4 @@
-"""What a user installs, and what `import structbo` costs."""
+"""The installed package, and the cost of `import structbo`."""
 
 import json
 import re
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy, because setuptools also packs what an earlier build left behind in build/."""
+    """A copy of the source, because setuptools also packs leftovers in build/."""
     leftovers = shutil.ignore_patterns(".*", "_build", "build", "dist", "*.egg-info", "__pycache__")
     return shutil.copytree(ROOT, tmp_path / "source", ignore=leftovers)
 
@@ -50,14 +50,14 @@ def test_sdist_holds_the_tests_and_what_readme_shows(source: Path):
 
 
 def in_a_new_process(code: str) -> Any:
-    """Runs code in another interpreter, with what is installed, and reads what it prints."""
+    """Runs code in another interpreter with the installed package, and returns its output."""
     command = [sys.executable, "-P", "-c", code]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 @pytest.fixture(scope="module")
 def imported() -> dict[str, Any]:
-    """What is different after `import structbo`."""
+    """Changes of the process by `import structbo`."""
     return in_a_new_process("""
 import json, jax, sys
 before = dict(jax.config.values)
@@ -80,7 +80,7 @@ def test_import_leaves_heavy_libraries_alone(imported: dict[str, Any]):
 
 
 def test_import_starts_no_device(imported: dict[str, Any]):
-    """So that scripts can choose the platform of JAX afterwards."""
+    """Scripts can therefore choose the platform of JAX afterwards."""
     assert imported["devices"] == 2
 
 

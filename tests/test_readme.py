@@ -1,4 +1,4 @@
-"""The code in README and in docs/ runs: of a page, block after block, as a reader with data."""
+"""The code in README and docs/ runs, block after block of each page."""
 
 import ast
 import importlib
@@ -44,7 +44,7 @@ COMMANDS = {
     ]
     for name, blocks in FENCED.items()
 }
-"""Arguments of the command `structbo`, which stands in blocks without a language."""
+"""Arguments of the command `structbo`, from blocks without a language."""
 CAMPAIGN = ROOT / "docs" / "tutorials" / "campaign"
 """Files that two tutorials show and use."""
 WITHOUT_PYTHON = {
@@ -61,12 +61,12 @@ DEFINED = {
     "docs/how_to/numpyro.md": {"posterior"},
     "docs/tutorials/diagnose.md": {"posterior"},
 }
-"""Names that are looked at after the code of a page has run."""
+"""Names that are checked after the code of a page."""
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_name_exists(page: str) -> None:
-    """Also those in the text, such as `sb.plot_effects`."""
+    """This includes names in the text, such as `sb.plot_effects`."""
     trees = [ast.parse(textwrap.dedent(block)) for block in BLOCKS[page]]
     assert len(trees) == PAGES[page].count("```python")
     for node in (node for tree in trees for node in ast.walk(tree)):
@@ -86,7 +86,7 @@ def test_readme_tutorials_guides_and_papers_have_code() -> None:
 
 
 def fewer(function: Callable[..., Any], **limits: int) -> Callable[..., Any]:
-    """The function with its counts at most these."""
+    """The function, with upper bounds on its counts."""
 
     def limited(*args: Any, **settings: Any) -> Any:
         return function(*args, **settings | limits)
@@ -109,7 +109,7 @@ def objective(trial: optuna.Trial) -> float:
 @pytest.mark.parametrize("page", WITH_CODE)
 @pytest.mark.filterwarnings("ignore:leave-one-out of:UserWarning")
 def test_code_runs(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """With fewer evaluations and draws than it asks for, too few for `compare`."""
+    """It runs with fewer evaluations and draws, too few for `compare`."""
     monkeypatch.chdir(tmp_path)
     draws = {"num_warmup": 5, "num_samples": 5}
     fit = fewer(sb.fit, **draws)
@@ -138,7 +138,7 @@ def test_code_runs(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 @pytest.mark.parametrize("page", [page for page in PAGES if COMMANDS[page]])
 def test_commands_are_known(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """They end at the first file that is missing; a wrong option would exit with 2 before."""
+    """They fail at the first missing file; an invalid option would exit with 2 before."""
     monkeypatch.chdir(tmp_path)
     for command in COMMANDS[page]:
         assert main([*command, "--cache", ""]) == 1

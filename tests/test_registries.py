@@ -1,4 +1,4 @@
-"""Nothing that ships stays outside of the registries, through whose rows the tests go."""
+"""The registries of the tests include all shipped classes."""
 
 import inspect
 from collections.abc import Callable
@@ -25,7 +25,7 @@ def is_a(kind: type) -> Callable[[type], bool]:
 
 
 def hints(value: type) -> dict[str, Any]:
-    """The types of a call of an instance."""
+    """The type hints of calls of an instance."""
     call = value.__dict__.get("__call__")
     return {} if call is None else get_type_hints(call)
 
@@ -76,7 +76,7 @@ def test_every_kernel_with_a_name_of_its_own_has_a_row():
 def test_an_entry_that_replaces_another_counts_from_then_on(
     registry, found, name, new, monkeypatch
 ):
-    """Names become instances before anything is compiled, and instances are keys of programs."""
+    """Names become instances before compilation, and instances are keys of programs."""
     before = found(name)
     monkeypatch.setitem(registry, name, new)
     assert found(name) == new != before

@@ -44,7 +44,7 @@ from structbo.space import Levels
 
 
 def thompson_sample(posterior: ConditionedGP, key: jax.Array) -> SamplePath:
-    """What Thompson's criterion draws of a posterior that has but one draw."""
+    """A sample of Thompson's criterion from a posterior with a single draw."""
     alone: Any = jax.tree.map(lambda leaf: leaf[None], posterior)
     sample = Thompson(16).of(alone, SimpleNamespace(key=key))  # type: ignore[arg-type]
     return jax.tree.map(lambda leaf: leaf[0], sample.draws)
@@ -136,7 +136,7 @@ def case() -> Case:
 
 @pytest.fixture(scope="session")
 def moments(case: Case) -> Any:
-    """Mean and deviation of every draw at some points, and at the observed ones."""
+    """Mean and deviation of every draw at some points and at the observed points."""
     points = case.points[::31]
     predict = jax.jit(lambda posterior, x: posterior.predict(x))
 

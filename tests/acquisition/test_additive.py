@@ -39,7 +39,7 @@ def test_a_thompson_sample_is_a_whole_sample_path(case: Case) -> None:
 
 @pytest.mark.nightly
 def test_a_thompson_sample_has_the_moments_of_the_posterior(case: Case) -> None:
-    """Of a random draw: over many keys, the mean over draws and the law of total variance."""
+    """Over many keys the moments are the mean over draws and the law of total variance."""
     points = jnp.asarray(case.points[::301])
 
     def sample(key: Any) -> Any:
@@ -70,7 +70,7 @@ def test_components_are_the_union_of_those_of_all_draws(case: Case) -> None:
 
 
 def test_unions_of_components_come_in_few_shapes() -> None:
-    """Else message passing would be compiled anew for every posterior."""
+    """Otherwise message passing would be recompiled for every posterior."""
     num_dims, rng, shapes = 20, np.random.default_rng(0), set()
     for num_edges in range(0, 191, 5):
         members = np.zeros((2, 190, num_dims), bool)

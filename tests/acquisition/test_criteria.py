@@ -55,7 +55,7 @@ def test_log_improvement_increases_and_its_gradient_is_finite() -> None:
     values, gradients = jax.jit(jax.vmap(jax.value_and_grad(log_improvement)))(z)
     assert (np.diff(values) > 0).all()
     assert np.isfinite(gradients).all()
-    # The derivative of log EI is cdf / EI, about -z far to the left.
+    # The derivative of log EI is cdf / EI, which tends to -z as z falls.
     some = z[::7]
     expected = np.exp(norm.logcdf(some) - [reference_log_improvement(v) for v in some])
     assert np.allclose(np.asarray(gradients)[::7], expected, rtol=1e-4)
@@ -63,7 +63,7 @@ def test_log_improvement_increases_and_its_gradient_is_finite() -> None:
 
 @pytest.mark.parametrize("z", [-24.99, -10.0, -3.0, -0.5, 0.0, 0.7, 3.0, 6.0])
 def test_entropy_lost_is_the_difference_of_two_entropies(z: float) -> None:
-    """That of the cut normal is ``log(cdf) - E log pdf``, by quadrature."""
+    """The truncated normal has the entropy ``log(cdf) - E log pdf``, by quadrature."""
 
     def integrand(u: float) -> float:
         return -norm.logpdf(u) * np.exp(norm.logpdf(u) - norm.logcdf(z))
@@ -95,7 +95,7 @@ def test_entropy_lost_decreases_and_its_gradient_is_finite() -> None:
     [acquisition.LogEI(), acquisition.LogEQI(), acquisition.LogPI(), acquisition.MES()],
 )
 def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
-    """Means far above and below the incumbent, deviations from all but none to many."""
+    """Means far above and below the incumbent, with tiny and large deviations."""
     mean, deviation = (
         a.ravel() for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
     )
@@ -112,7 +112,7 @@ def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
 
 
 def test_est_prefers_higher_means_above_its_estimate() -> None:
-    """Divided by the deviation, a mean above the estimate would be the better the surer it is."""
+    """Divided by the deviation, certain means above the estimate would score highest."""
     mean, deviation = jnp.array([0.9, 1.0, 1.1, 1.2]), jnp.array([0.1, 0.1, 0.01, 0.2])
     scores = acquisition.EST().score(mean, deviation, jnp.array(1.0))
     assert np.all(np.diff(scores) > 0.0)
@@ -210,7 +210,7 @@ COMPONENTS = {
 
 
 def model_of(kind: str) -> AdditiveGP:
-    """The model whose structure is known."""
+    """A model with a known structure."""
     num_dims = 2 if kind == "projected" else NUM_DIMS
     members = np.zeros((len(COMPONENTS[kind]), num_dims), bool)
     for row, scope in zip(members, COMPONENTS[kind], strict=True):
@@ -227,7 +227,7 @@ def model_of(kind: str) -> AdditiveGP:
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", COMPONENTS)
 def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
-    """The winner beats many random points in the mean over draws of sums over components."""
+    """The maximum exceeds many random points in the mean over draws of sums over components."""
     rng = np.random.default_rng(0)
     model, num_draws = model_of(kind), 2
     x = rng.random((15, NUM_DIMS))
@@ -264,7 +264,7 @@ def test_additive_criteria_are_maximized_over_all_points(kind: str) -> None:
 
 @pytest.mark.nightly
 def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
-    """Every pair interacts: message passing holds five of eight variables where they are."""
+    """Every pair interacts, so message passing clamps five of eight variables."""
     rng, num_dims, number = np.random.default_rng(0), 8, 4
     model = AdditiveGP(edges(0.5))
     x = rng.random((40, num_dims))

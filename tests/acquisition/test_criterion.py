@@ -1,4 +1,4 @@
-"""What holds for the acquisition of every criterion: finite values, gradients and errors."""
+"""Properties of the acquisition of every criterion: finite values, gradients and errors."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ SLOW = [criterion for name, criterion in CRITERIA.items() if name not in FAST]
     ids=repr,
 )
 def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Criterion) -> None:
-    """At observed points too, where deviations all but vanish."""
+    """Observed points, with nearly zero deviations, are included."""
     points = np.concatenate([case.points[::97], np.asarray(case.posteriors.x)[0, :7]])
 
     @jax.jit
@@ -51,7 +51,7 @@ def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Crite
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_a_line_is_its_points(case: Case, name: str) -> None:
-    """Joint criteria compute most of a line once, the others each of its points."""
+    """Joint criteria share most of the computation along a line; the others evaluate each point."""
     x = np.repeat(case.points[::97][:3, None], 4, axis=1)
     x[:, 1:, 0] = np.random.default_rng(0).random((3, 3))
 

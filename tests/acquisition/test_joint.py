@@ -13,7 +13,7 @@ from structbo.acquisition import EST, UCB, Acquisition, LogEI, LogEQI, LogPI, ex
 
 
 def test_joint_criteria_are_means_over_draws_of_closed_forms(acquire: Any, moments: Any) -> None:
-    """Each draw with its own incumbent: the best posterior mean at an observed point."""
+    """Each draw has its own incumbent, its best posterior mean at an observed point."""
     points, mean, deviation, observed, _ = moments
     best = observed.max(1)[:, None]
     for beta in (0.0, 4.0):
@@ -29,7 +29,7 @@ def test_joint_criteria_are_means_over_draws_of_closed_forms(acquire: Any, momen
 def test_est_is_a_ucb_that_touches_the_estimated_maximum(
     acquire: Any, moments: Any, maximum: Any
 ) -> None:
-    """Its value is minus the least sqrt(beta) at which the bound of a draw reaches the estimate."""
+    """The value is minus the smallest sqrt(beta) at which the bound reaches the estimate."""
     points, mean, deviation, observed, _ = moments
     acquisition = acquire(EST(maximum))
     assert (np.asarray(acquisition.contexts) > observed.max(1)).all()
@@ -55,7 +55,7 @@ def test_the_estimated_maximum_of_est_is_that_of_independent_candidates(
 
 
 def test_log_ei_is_the_log_of_the_mean_improvement(case: Case, acquire: Any) -> None:
-    """Averaged over draws, each with its own best posterior mean as incumbent."""
+    """The mean is over draws, each with its best posterior mean as incumbent."""
     acquisition = acquire(LogEI())
     points = case.points[::31]
     normal = np.linspace(-9.0, 9.0, 9001)
@@ -77,7 +77,7 @@ def test_log_ei_is_the_log_of_the_mean_improvement(case: Case, acquire: Any) -> 
 def test_log_eqi_is_the_log_of_the_mean_improvement_after_a_noisy_value(
     case: Case, acquire: Any
 ) -> None:
-    """By the process conditioned on one more value, for values as they are predicted."""
+    """The reference conditions the process on one more value, drawn from its prediction."""
     points = np.concatenate([case.points[::31], np.asarray(case.posteriors.x)[0, :2]])
     normal = np.linspace(-9.0, 9.0, 9001)
     density = norm.pdf(normal) * (normal[1] - normal[0])

@@ -15,7 +15,7 @@ from structbo.acquisition import MES, AdditiveMES
 
 
 def truncated_entropy_loss(mean: float, deviation: float, maximum: float) -> float:
-    """Entropy of a normal minus that of the normal cut off at a maximum, by quadrature."""
+    """Entropy of a normal minus entropy of the normal truncated at a maximum, by quadrature."""
     grid = np.linspace(mean - 12.0 * deviation, min(maximum, mean + 12.0 * deviation), 20001)
     density = norm.pdf(grid, mean, deviation) / norm.cdf(maximum, mean, deviation)
     integrand = -density * np.log(np.maximum(density, 1e-300))
@@ -76,7 +76,7 @@ def test_additive_mes_is_the_sum_over_components_of_losses_of_entropy(
 
 @pytest.mark.nightly
 def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any) -> None:
-    """Brute force over candidates and fine grids of all pairs; of the residual, over candidates."""
+    """The reference is brute force over fine grids of pairs, or candidates for the residual."""
     fine = np.linspace(0.0, 1.0, 25)
     grids = [fine if level is None else level for level in LEVELS]
     meshes = []
@@ -109,7 +109,7 @@ def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any
 
 @pytest.mark.nightly
 def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> None:
-    """No residual: a draw's components are all of it, and its maximum that of all grid points."""
+    """Without a residual, the maximum of a function is over all grid points."""
     covariance = replace(case.posteriors.covariance, rho=None, kappa=None)
     posteriors = replace(case.posteriors, covariance=covariance)
     few = case.search._replace(candidates=case.search.candidates[:1])

@@ -1,4 +1,4 @@
-"""Batch strategies against Gaussian processes conditioned anew, and against enumeration."""
+"""Batch strategies against refitted Gaussian processes and against enumeration."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,7 +53,7 @@ Posteriors = Callable[..., tuple[ConditionedGP, Data]]
 
 @pytest.fixture(scope="module")
 def posteriors() -> Posteriors:
-    """Processes with random hyper-parameters given random data, and more points if asked for."""
+    """Processes with random hyper-parameters given random data, and optional further points."""
     conditioned = jax.jit(lambda draws, data: condition(MODEL, draws, data))
 
     def make(
@@ -121,7 +121,7 @@ def test_one_more_evaluation_equals_conditioning_anew(posteriors: Posteriors):
 
 @pytest.mark.parametrize("strategy", ["DPP-MAX", "DPP-SAMPLE", "DPP-SAMPLE, chain"])
 def test_noise_below_round_off_leaves_the_kernel_a_covariance(posteriors: Posteriors, strategy):
-    """Chains of objectives without noise find variances of 1e-13. A factorization may add more."""
+    """Chains find variances of 1e-13 for noise-free objectives; a factorization may add more."""
     near = candidates()[:30] * 0.02 + 0.4
     mixture, data = posteriors(more=[(point, 0.0) for point in near[:20]], noise=1e-16)
     items, kernel = batch_kernel(problem_of(mixture, data, near), 4)
@@ -157,7 +157,7 @@ def test_relevance_region(posteriors: Posteriors):
     expected[problem.start] = False
     assert 0 < expected.sum() < NUM_CANDIDATES - 1
     assert (problem.region(1) == expected).all()
-    # Where the region is too small, the next most relevant candidates fill it up.
+    # If the region is too small, the next most relevant candidates fill it up.
     narrow = replace(problem, width=0.0, next_width=0.0)
     order = np.argsort(-mean)
     assert narrow.start != order[0] or set(np.flatnonzero(narrow.region(5))) == set(order[1:6])
@@ -207,7 +207,7 @@ def test_samples_have_the_probabilities_of_the_kernel(posteriors: Posteriors, to
     ids=["BUCB", "B-EST", "kriging believer", "constant liar"],
 )
 def test_hallucination_equals_conditioning_anew(posteriors: Posteriors, criterion, lie):
-    """The incumbent rises to the best value that a chosen point is taken to have."""
+    """The incumbent rises to the best assumed value of a chosen point."""
     single, data = posteriors(num_draws=1)
     points = candidates()
     chosen = Hallucination(lie)(problem_of(single, data, points, criterion=criterion), 5, KEY)
@@ -302,7 +302,7 @@ def test_penalization_maximizes_the_product(posteriors: Posteriors):
 
 
 def test_an_improvement_that_vanishes_does_not_change_the_penalized_batch(posteriors: Posteriors):
-    """Transformed because of a single zero, all improvements would be nearly equal."""
+    """If a single zero triggered the transform, all improvements would be nearly equal."""
     mixture, data = posteriors()
     points = candidates()
     problem = problem_of(mixture, data, points, criterion=ExpectedImprovement(problem_best(data)))
@@ -348,7 +348,7 @@ def test_batches_are_distinct_legal_and_aware_of_pending_points(posteriors: Post
     arguments["first"] = 6
     chosen = choose_batch(STRATEGIES[name], mixture, data, points, 3, **arguments)
     assert len(set((chosen // 2).tolist())) == 3
-    # Pending points have opened the batches of two strategies.
+    # Two strategies treat pending points as the start of the batch.
     assert (chosen[0] == 6) == (name not in ("LP", "Thompson"))
     del arguments["pending"]
     alone = choose_batch(STRATEGIES[name], mixture, data, points, 1, **arguments)
@@ -357,7 +357,7 @@ def test_batches_are_distinct_legal_and_aware_of_pending_points(posteriors: Post
 
 @pytest.mark.parametrize("name", ["PE", "BUCB", "LP"])
 def test_pending_points_repel(posteriors: Posteriors, name):
-    """What would be chosen next to an empty queue is not chosen once it is pending."""
+    """A point that is chosen without pending points is not chosen once it is pending."""
     mixture, data = posteriors()
     points = candidates()
     arguments = {"key": KEY, "width": 1.0}

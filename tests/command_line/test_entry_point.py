@@ -50,7 +50,7 @@ def test_points_go_to_a_file_in_the_format_of_its_name(folder: Path):
 
 
 def test_points_have_the_digits_that_matter(folder: Path, capsys: pytest.CaptureFixture[str]):
-    """In CSV; they are the points that JSON has in full, and new ones beside those of the table."""
+    """CSV has the points of JSON in fewer digits; all are new with respect to the table."""
     command = "suggest --space space.yaml --data runs.csv -n 5"
     assert run(command) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
@@ -71,7 +71,7 @@ def test_points_have_the_digits_that_matter(folder: Path, capsys: pytest.Capture
 
 
 def test_a_file_of_points_opens_in_a_spreadsheet(folder: Path):
-    """Letters beyond ASCII need a mark of the encoding; without them there is none."""
+    """Non-ASCII letters need a byte order mark; a pure ASCII file has none."""
     (folder / "celsius.yaml").write_text("t °C: {type: real, low: 0, high: 1}\n", encoding="utf-8")
     assert run("suggest --space celsius.yaml --out next.csv") == 0
     assert (folder / "next.csv").read_bytes().startswith("\ufefft °C\n".encode())
@@ -105,7 +105,7 @@ def test_standard_errors_reach_suggestions_and_reports(
 def test_points_keep_the_constraints_of_the_space_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """Proposed ones as well as those of a table."""
+    """This holds for proposed points and for points of a table."""
     real = "{type: real, low: 0, high: 1}"
     limit = "[{weights: {a: 1, b: 1}, high: 0.1}]"
     (folder / "corner.yaml").write_text(f"a: {real}\nb: {real}\nconstraints: {limit}\n")
@@ -202,7 +202,7 @@ def test_a_report_is_also_of_a_study(
 def test_the_demonstration_ends_with_importances_and_a_report(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ):
-    """The true shares are estimates by Saltelli's design on 8192 points; intervals are of 90 %."""
+    """The true shares are estimated by Saltelli's design on 8192 points; intervals have 90 %."""
     truth = {"lr": 59.6, "momentum": 59.2, "width": 20.4, "depth": 22.7, "dropout": 5.5}
     assert run("demo --trials 30 --out demo.html") == 0
     lines = capsys.readouterr().out.splitlines()

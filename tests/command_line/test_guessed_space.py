@@ -37,7 +37,7 @@ def test_a_table_of_trials_as_results_write_it(tmp_path: Path):
 
 
 def test_columns_that_are_no_parameters(tmp_path: Path):
-    """A constant, and one of very many texts; the value may be in any column."""
+    """Constant columns and columns of very many texts; the value may be in any column."""
     lines = [f"{k},1,run {k},{k / 2}" for k in range(30)]
     path = table(tmp_path, "\n".join(["score,seed,name,x", *lines]))
     with (

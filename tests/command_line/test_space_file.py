@@ -48,7 +48,7 @@ SQUARE = "{a: {type: real, low: 0, high: 1}, b: {type: real, low: 0, high: 1}, c
 
 
 def test_texts_of_a_space_file_stay_as_they_are_written(tmp_path: Path):
-    """So that a table can have the same words: YAML 1.2 knows fewer numbers and truth values."""
+    """Tables contain the same texts; YAML 1.2 has fewer spellings of numbers and truth values."""
     words = ["yes", "no", "on", "off", "12:30", "2024-01-31", "007", "1_000", "0x1F", "NO", "y"]
     text = f"a: {{type: categorical, choices: [{', '.join(words)}]}}"
     assert read_space(written(tmp_path, text)) == Space({"a": Categorical(words)})
@@ -123,7 +123,7 @@ BAD = {
 
 @pytest.mark.parametrize("text", BAD)
 def test_what_is_no_space(text: str, tmp_path: Path):
-    """Every error names the file; what would be code is refused."""
+    """Every error names the file; code is refused."""
     path = written(tmp_path, text)
     with pytest.raises(ValueError, match=re.escape(BAD[text])) as error:
         read_space(path)

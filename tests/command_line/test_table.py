@@ -1,4 +1,4 @@
-"""Tables as spreadsheets save them, whatever the country."""
+"""Tables as spreadsheets of any locale save them."""
 
 import re
 from pathlib import Path
@@ -123,7 +123,7 @@ def test_names_that_differ_by_blanks_only_are_told_apart(tmp_path: Path):
 
 
 def test_dates_and_empty_cells_are_no_parameters(tmp_path: Path):
-    """A column of numbers with an empty cell still is one of numbers."""
+    """A column of numbers with an empty cell stays numeric."""
     text = "day,x,act,y\n2024-05-01,0.5,a,1\n2024-05-02,,a,2\n2024-05-03,2,,\n"
     with pytest.warns(UserWarning, match="column day has dates: it is not a parameter"):
         space, _ = guess_space(saved(tmp_path, text), None)

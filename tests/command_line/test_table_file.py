@@ -28,7 +28,7 @@ def table(folder: Path, text: str) -> Path:
 
 
 def test_evaluations_failures_and_pending_points(tmp_path: Path):
-    """Columns in any order, others beside them, spaces, quotes, and a mark of the encoding."""
+    """Columns in any order, other columns, spaces, quotes, and a byte order mark."""
     text = '\ufeffnote,loss,act,k,lr\nfirst, 0.5 ,"b,c",3,0.01\n,NaN,1,8,1\n=1+1,,None,1,1e-4\n'
     found = read_evaluations(table(tmp_path, text), SPACE, "loss")
     assert found.points == [{"lr": 0.01, "k": 3, "act": "b,c"}, {"lr": 1.0, "k": 8, "act": 1}]
@@ -111,7 +111,7 @@ CHOICES = (
 
 
 def distinct(kind: type) -> st.SearchStrategy[Any]:
-    """Parameters of one kind with choices that it can tell apart."""
+    """Parameters of one kind with choices that the kind distinguishes."""
 
     def made(choices: list[Any]) -> Any:
         try:
@@ -127,7 +127,7 @@ def distinct(kind: type) -> st.SearchStrategy[Any]:
 def test_what_is_written_can_be_read_whatever_the_choices(
     a: Categorical, b: Ordinal, data: st.DataObject
 ):
-    """The very same choice, and never another one or an error."""
+    """The result is the same choice, never another one or an error."""
     space = Space({"a": a, "b": b, "x": (0.0, 1.0), "n": Fixed(a.choices[0])})
     rows = st.tuples(*map(st.sampled_from, (a.choices, b.choices)), st.floats(0.0, 1.0))
     given = data.draw(st.lists(rows, min_size=1, max_size=4))
@@ -162,7 +162,7 @@ def test_texts_are_plain_where_they_are_clear(choices: list[Any], texts: list[st
 
 
 def read(folder: Path, parameter: Any, texts: Sequence[str]) -> list[Any]:
-    """The values that cells of one column stand for."""
+    """The values of the cells of one column."""
     text = io.StringIO()
     csv.writer(text).writerows([["y", "a"], *([1, cell] for cell in texts)])
     found = read_evaluations(table(folder, text.getvalue()), Space({"a": parameter}), None)
@@ -210,7 +210,7 @@ def test_texts_that_may_be_two_choices_or_none_are_refused(
 
 
 def test_standard_errors_have_a_column(tmp_path: Path):
-    """Named sem, or by an option; an empty cell is one that is not known."""
+    """The column is named sem or by an option; an empty cell is an unknown error."""
     space = Space({"x": (0.0, 1.0)})
     path = table(tmp_path, "x,y,sem,half\n0.1,1,0.5,2\n0.2,2,,\n0.3,3,NA,0\n0.4,,0.5,1\n")
     assert read_evaluations(path, space, "y").errors == [0.5, None, None]
@@ -226,7 +226,7 @@ def test_standard_errors_have_a_column(tmp_path: Path):
 
 
 def test_a_table_of_trials_is_read_as_it_was_written(tmp_path: Path):
-    """Failed, pending and withdrawn trials, with the numbers that they had."""
+    """Failed, pending and withdrawn trials keep their numbers."""
     optimizer = Optimizer({"x": (0.0, 1.0), "act": Categorical(["a", None])})
     for k, value in enumerate([1.0, None, (2.0, 0.5)]):
         optimizer.tell({"x": k / 10, "act": None}, value)
@@ -244,7 +244,7 @@ def test_a_table_of_trials_is_read_as_it_was_written(tmp_path: Path):
 
 
 def test_a_value_counts_whatever_the_state_said(tmp_path: Path):
-    """People fill in values and leave the state; a state of something else is a remark."""
+    """People fill in values and leave the state unchanged; an unknown state is a remark."""
     space = Space({"x": (0.0, 1.0)})
     text = "x,value,state\n0.1,1,pending\n0.2,2,withdrawn\n0.3,,failed\n0.4,,waiting\n0.5,,\n"
     found = read_evaluations(table(tmp_path, text), space, None)

@@ -1,4 +1,4 @@
-"""Tables of pandas: rows belong together by their index, columns have names; trials."""
+"""Pandas tables: rows matched by index, named columns, and trials."""
 
 import numpy as np
 import pandas as pd
@@ -120,7 +120,7 @@ def test_tables_of_trials_that_are_none_are_named(frame, error, message):
 
 
 def test_other_columns_of_a_spreadsheet_are_ignored_with_one_message():
-    """Also those between the parameters; a column of no use is no reason to refuse a table."""
+    """Other columns may stand between the parameters."""
     frame = pd.DataFrame(
         {"date": ["1 May", "8 May"], "x": [0.1, 0.2], "value": [1.0, 2.0], "note": [None, "hot"]}
     )

@@ -1,4 +1,4 @@
-"""Which observations come first: the best, and some that are spread over all."""
+"""The order of observations: first the best, then points spread over all."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def test_few_observations_keep_their_order():
 
 
 def test_inducing_points_are_the_best_and_cover_all_others():
-    """Half of the points are in a corner, where chance would put half of the inducing points."""
+    """Half of the points are in a corner, and half of a random choice would be there."""
     x, y = RNG.random((2000, 3)), RNG.random(2000)
     x[:1000] *= 0.1
     order = inducing_first(x, y)

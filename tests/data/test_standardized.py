@@ -1,4 +1,4 @@
-"""Standardized values, and the way back to what was given."""
+"""Standardized values and their inverse."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from structbo.data import Standardized
 
 @pytest.mark.parametrize("value", [0.1, 1e8, -1e308, 5e-324])
 def test_equal_values_stay_equal(value: float) -> None:
-    """Round-off in their mean is not a signal, and their scale is unknown."""
+    """Round-off of their mean must not be scaled up to a signal."""
     values, location, scale = Standardized.of(np.full(7, value))
     assert not values.any()
     np.testing.assert_allclose(location, value)

@@ -1,4 +1,4 @@
-"""Values of the objective: numbers of every type, and what is missing in every form."""
+"""Values of the objective: numbers of every type, and missing values of every form."""
 
 import datetime
 from decimal import Decimal
@@ -60,7 +60,7 @@ def test_numbers_of_every_type(value):
 
 @pytest.mark.parametrize("value", MISSING, ids=repr)
 def test_what_is_missing_in_every_form(value):
-    """Told, it is a failed evaluation; in a table, NaN."""
+    """A told missing value is a failed evaluation; in a table, it is NaN."""
     assert np.isnan(one_number("value", value))
     told = Optimizer({"x": (0.0, 1.0)}).tell({"x": 0.5}, value)
     assert (told.state, told.value) == ("failed", None)

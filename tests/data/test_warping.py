@@ -35,7 +35,7 @@ def test_slope_and_inverse_belong_to_it(power: float) -> None:
 
 
 def test_below_the_worst_value_it_continues_as_its_tangent() -> None:
-    """With a power above two, no value would become a number far below the others."""
+    """Without the tangent, a power above two would bound transformed values from below."""
     worst = VALUES.min()
     with double_precision():
         warping = Warping.of(data(), 2.9)

@@ -81,7 +81,7 @@ def test_few_sizes_hold_up_to_a_thousand_points() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def short_run_in() -> Iterator[None]:
-    """Few tests here need a chain that has forgotten its start."""
+    """Few tests here need a converged chain."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain_module, "RUN_IN_SWEEPS", 10)
         yield
@@ -127,7 +127,7 @@ def test_a_given_spacing_holds_for_any_number_of_observations(
 
 @pytest.mark.usefixtures("on_an_accelerator")
 def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chain of the batch is the chain of its key alone, which goes on when data are added."""
+    """Every chain of the batch equals the single chain with its key, also with new data."""
     monkeypatch.setattr(chain_module, "MAX_SWEEPS_PER_DRAW", 1)
     monkeypatch.setattr(chain_module, "RUN_IN_SWEEPS", 1)
     first, second = Data.padded(*table(60)), Data.padded(*table(61))
@@ -154,7 +154,7 @@ def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.Monk
 
 @pytest.mark.nightly
 def test_padding_changes_draws_by_round_off_alone() -> None:
-    """Trajectories double round-off in two sweeps or so, whatever made it: few are compared."""
+    """Trajectories double round-off about every two sweeps, so only a few sweeps are compared."""
     x, y = table(60)
     wide = Data(
         np.concatenate([x, np.full((68, NUM_DIMS), 0.5)]),
@@ -173,7 +173,7 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
 
 @pytest.mark.nightly
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is run in once; each later call is one pass that starts where the last one ended."""
+    """There is one run-in; each later call continues from the last state with one pass."""
     initialize, sweep, _ = compiled()
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
@@ -201,7 +201,7 @@ def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("on_a_processor", "full_run_in")
 def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
-    """With and without the transform, whose rounds follow the run-in."""
+    """This holds with and without the transform, whose rounds follow the run-in."""
     x, y = table(30)
     data = Data.padded(x, y)
     for is_warped in (False, True):
@@ -222,7 +222,7 @@ def test_the_residual_is_held_during_the_run_in_and_then_let_go() -> None:
 def test_on_many_observations_it_is_run_in_on_a_part(
     n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every part of the table is in it, and all draws are given all of the table."""
+    """The part covers the whole table, and all draws use all observations."""
     initialize, sweep, _ = compiled()
     seen: list[np.ndarray] = []
 
@@ -250,7 +250,7 @@ def test_on_many_observations_it_is_run_in_on_a_part(
     "sampler", [default_sampler, pytest.param(ParallelTempering, marks=pytest.mark.nightly)]
 )
 def test_a_chain_goes_on_from_its_saved_state(sampler: Sampler) -> None:
-    """As it would have gone on itself, bit by bit, whatever the new seed."""
+    """The restored chain equals the uninterrupted one, bit by bit, for any new seed."""
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1, sampler=sampler)
     assert chain.saved() is None
@@ -281,10 +281,10 @@ def test_a_chain_starts_afresh_from_nothing_and_from_states_of_other_models(
 
 @pytest.mark.usefixtures("full_run_in")
 def test_the_chain_follows_new_observations() -> None:
-    """The same points with noisier values, and no new start.
+    """The same points get noisier values, without a restart.
 
-    There are so many that they cannot be taken for a wavy function without noise, and the first
-    draws after the change are on their way.
+    Their number rules out a wavy function without noise, and the first draws after the change move
+    towards the new noise.
     """
     chain = Chain(MODEL, NUM_DRAWS, seed=0)
     before = advance(chain, Data.padded(*table(128)))
@@ -295,7 +295,7 @@ def test_the_chain_follows_new_observations() -> None:
 
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
-    """Else its first call and the later ones are compiled separately, some 10 seconds more."""
+    """Otherwise the first call and later ones compile separately, which takes 10 more seconds."""
     initialize, sweep, _ = compiled()
     data = Data.padded(*table(60))
     with jax.enable_x64(True):
@@ -316,7 +316,7 @@ def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
 )
 @pytest.mark.usefixtures("full_run_in")
 def test_any_kernel_that_can_be_moved_makes_a_chain(sampler: Sampler, model: AdditiveGP) -> None:
-    """It goes on with data of another size, and learns from them that all is noise."""
+    """The chain continues with data of another size, and learns that they are noise."""
     chain = Chain(model, NUM_DRAWS, seed=0, sampler=sampler)
     before = advance(chain, Data.padded(*table(60)))
     after = advance(chain, Data.padded(*table(65, noise=1.0)))

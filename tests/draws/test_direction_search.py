@@ -59,12 +59,12 @@ def test_restriction_is_met_and_buys_accuracy():
 def test_groups_of_directions():
     found = restricted_projection_pursuit(X, Y, group_size=2, delta=0.0, num_groupings=6)
     assert sorted(np.bincount(found.labels).tolist()) == [1, 2]
-    assert found.labels.tolist() == [0, 0, 1]  # the two that belong together
+    assert found.labels.tolist() == [0, 0, 1]  # the interacting pair
 
 
 @pytest.mark.nightly
 def test_every_posterior_draw_meets_the_constraint():
-    """Tests of models show it of prior draws, those of samplers that moves keep the prior."""
+    """Other tests cover prior draws (models) and the invariance of moves (samplers)."""
     structure = projections(
         lambda d: NearIdentity(d, 0.5, delta=0.3), lambda d: Decomposition.of(jnp.eye(d) == 1)
     )
@@ -79,7 +79,7 @@ def test_every_posterior_draw_meets_the_constraint():
     )
     ratios = np.array([outer_box_ratio(W) for W in posterior.draws["W"][0]])
     assert ratios.max() <= 1.3 * (1 + 1e-9)
-    assert np.ptp(ratios) > 0.01  # it moves, and uses the room
+    assert np.ptp(ratios) > 0.01  # the chain moves and uses the range
     assert (np.sign(posterior.draws["W"][0, :, 0, 1].mean()), np.median(ratios) > 1.1) == (1, True)
 
 
@@ -94,7 +94,7 @@ def embedded(W: np.ndarray | None):
 
 
 def test_embedding_is_learned():
-    """The direction of the most probable W is the true one, which a random one is far from."""
+    """The most probable W has the true direction, unlike a random one."""
     direction = np.array([1.0, -2.0, 0.5, 0.0, 1.5])
     direction /= np.linalg.norm(direction)
     x = RNG.random((40, 5))

@@ -1,4 +1,4 @@
-"""Chains for inference: the same draws as those of NumPyro's own `MCMC`."""
+"""Chains for inference draw the same values as NumPyro's `MCMC`."""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ STEPS = {"num_warmup": 7, "num_samples": 6, "num_chains": 2}
 
 
 def draws(seed: int, **changes: int):
-    """Of a fresh model, equal to that of all others."""
+    """Draws from a new model that equals the models of other calls."""
     settings = {**STEPS, **changes}
     return fit(AdditiveGP(edges(0.2)), X, Y, seed=seed, show_progress_bar=False, **settings)
 
@@ -48,7 +48,7 @@ def test_draws_are_the_same_on_any_number_of_processors(monkeypatch):
 
 
 def test_an_accelerator_draws_what_processors_do(request):
-    """All chains are one batch there. Few steps are compared, as they double round-off."""
+    """An accelerator batches all chains. Steps double round-off, so only a few are compared."""
     few = {"num_warmup": 2, "num_samples": 3, "num_chains": 2}
     expected = draws(5, **few)
     request.getfixturevalue("on_an_accelerator")

@@ -1,4 +1,4 @@
-"""What is wrong with a model is seen before anything is evaluated or compiled."""
+"""Errors of a model are raised before any evaluation or compilation."""
 
 from dataclasses import replace
 

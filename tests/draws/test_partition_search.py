@@ -58,7 +58,7 @@ def joint_density(values) -> jax.Array:
 
 
 def test_no_step_from_the_maximum_is_uphill():
-    """And the posterior at the maximum predicts what was seen."""
+    """The posterior at the maximum also predicts the observations."""
     fit = maximum_likelihood(MODEL, X, Y, TOGETHER)
     assert fit.num_parameters == 4 + 2 and fit.num_observations == 14
     np.testing.assert_allclose(fit.log_likelihood, likelihood(fit.values), rtol=1e-10)
@@ -83,9 +83,9 @@ def test_priors_pull_the_maximum():
 def test_model_mcmc_visits_partitions_as_often_as_their_evidence_says(
     all_partitions, total_variation
 ):
-    """Total variation of 8,000 correlated steps.
+    """The bound is on the total variation of 8,000 correlated steps.
 
-    The chain starts outside the bound, at one block of all four dimensions.
+    The chain starts outside the bound on blocks, with all four dimensions in one block.
     """
     everything = all_partitions(4)
     fits = [maximum_likelihood(MODEL, X, Y, {"labels": labels}) for labels in everything]

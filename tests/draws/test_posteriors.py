@@ -1,4 +1,4 @@
-"""Posteriors with the components that exist are those with tables of all that may be."""
+"""Posteriors with tables of existing components equal posteriors with complete tables."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ MODELS = {
 
 
 def given(model: Any, num_dims: int, **values: Any) -> Posteriors:
-    """Posteriors of draws from the prior, some sites having given values, and of random data."""
+    """Posteriors of prior draws, with given values at some sites, and random data."""
     rng = np.random.default_rng(0)
     data = Data.padded(rng.random((20, num_dims)), rng.standard_normal(20))
     draws = Predictive(model, num_samples=NUM_DRAWS)(jax.random.key(0), data.x)

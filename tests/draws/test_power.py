@@ -1,4 +1,4 @@
-"""The power of the transform of values: against its density, and on values that have one."""
+"""The power of the transform, against its density and on data with a known power."""
 
 import jax
 import numpy as np
@@ -23,12 +23,12 @@ def wave(num_points: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def skewed(y: np.ndarray, rate: float = 1.2) -> np.ndarray:
-    """Values that become alike those given by drawing the bad ones together."""
+    """Skewed values, which compressing the bad ones turns into values similar to the given ones."""
     return Standardized.of(-np.exp(-rate * y)).values
 
 
 class Given(MarginalGP):
-    """A likelihood with a covariance that is given."""
+    """A likelihood with a given covariance."""
 
     def __init__(self, covariance: np.ndarray, mask: np.ndarray) -> None:
         self.matrix, self.given_mask = covariance, mask
@@ -39,7 +39,7 @@ class Given(MarginalGP):
 
 @pytest.mark.parametrize("change", [skewed, lambda y: y])
 def test_it_is_where_the_density_of_the_values_is_highest(change) -> None:
-    """By SciPy's transform and normal density, with numerical derivatives as the Jacobian."""
+    """The reference uses SciPy's transform and normal density, with numerical derivatives."""
     x, y = wave(30)
     y = change(y)
     covariance = np.exp(-8.0 * ((x[:, None] - x) ** 2).sum(2)) + 0.05 * np.eye(30)
@@ -87,7 +87,7 @@ def test_a_saved_chain_finds_the_same() -> None:
 
 
 def test_known_noise_is_that_of_the_transformed_values() -> None:
-    """The power has the highest density of the data that the chain is then given."""
+    """The power maximizes the density of the data that the chain uses."""
     x, y = wave(30)
     data = Data.padded(x, skewed(y, 1.5), np.linspace(0.02, 1.0, 30) ** 2)
     draw = {"lengthscale": np.array([0.4, 0.5]), "outputscale": np.ones(()), "noise": 0.01}

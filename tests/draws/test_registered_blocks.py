@@ -1,4 +1,4 @@
-"""Blocks that are registered after a chain was compiled take part in the next one."""
+"""Blocks registered after the compilation of a chain take part in the next chain."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ Y = np.sin(6.0 * X[:, 0]) + X[:, 1]
 
 
 class Complete(StructureBlock):
-    """Sets every edge, whatever the data say."""
+    """Sets every edge, independently of the data."""
 
     support = Adjacency
 

@@ -1,4 +1,4 @@
-"""Where draws come from, with fakes for the chain and for what is fitted."""
+"""Sources of draws, with fakes for the chain and the fitter."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def data(n: int) -> Data:
 
 
 def test_numbers_of_a_fitter_become_arrays_of_double_precision() -> None:
-    """Weakly typed ones, as JAX makes of Python's, would compile every search once more."""
+    """JAX's weakly typed numbers, made from Python numbers, would recompile every search."""
     found = [
         {"noise": 0.1, "lengthscale": [1.0, 2.0]},
         {"noise": jnp.array(0.3), "lengthscale": [3.0, 4.0]},
@@ -43,7 +43,7 @@ class Counter:
 
 
 def test_cycle_renews_after_so_many_new_observations() -> None:
-    """Counted are observations, not calls: several told at once may skip the exact number."""
+    """The cycle counts observations, not calls: a batch may skip the exact number."""
     cycle = Cycle(Counter(), 3)
     sizes = [5, 6, 6, 7, 8, 9, 10, 13, 17, 19, 20]
     calls = [int(cycle.advance(data(n))["call"][0]) for n in sizes]
@@ -60,7 +60,7 @@ def test_cycle_of_one_renews_at_every_new_observation() -> None:
 
 @pytest.mark.parametrize("best", [0, 1, 2])
 def test_best_draw_is_that_of_the_highest_likelihood(best: int) -> None:
-    """The draw of the true parameters, wherever it stands among others."""
+    """The best draw has the true parameters, at any position among others."""
     lengthscales, noises = [[9.0, 9.0], [0.02, 0.02]], [0.5, 1.0]
     lengthscales.insert(best, [0.3, 5.0])
     noises.insert(best, 1e-4)
@@ -83,7 +83,7 @@ def test_best_draw_is_that_of_the_highest_likelihood(best: int) -> None:
 
 
 def test_best_draw_ignores_the_prior() -> None:
-    """The most likely draw is taken, were it the least probable."""
+    """The draw with the highest likelihood is best, even if it is the least probable one."""
     prior = dist.LogNormal(np.log(1e-6), 1e-3)
     model = AdditiveGP(main_effects(), noise=prior)
     draws = {

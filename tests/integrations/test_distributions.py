@@ -1,4 +1,4 @@
-"""Optuna's distributions as parameters, and back."""
+"""Conversion between Optuna's distributions and parameters."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ DISCRETE: dict[BaseDistribution, list[Any]] = {
     IntDistribution(1, 5, log=True): [1, 2, 3, 4, 5],
     CategoricalDistribution((1, "a", None, True)): [1, "a", None],
 }
-"""All values of a distribution; Optuna does not tell True from 1."""
+"""All values of a distribution; Optuna does not distinguish True from 1."""
 
 
 @pytest.mark.parametrize("distribution", DISCRETE, ids=str)
@@ -96,7 +96,7 @@ def test_steps_outside_of_the_range_are_errors() -> None:
     ids=str,
 )
 def test_parameters_come_back_with_the_same_coordinates(parameter: Parameter) -> None:
-    """Also whether they are categorical, which the model depends on."""
+    """They also stay categorical or not, which the model depends on."""
     space = Space({"p": parameter})
     distribution = distribution_of("p", parameter)
     (back,) = internal_space({"p": distribution}, space).parameters

@@ -33,7 +33,7 @@ def study() -> Study:
 
 
 def history(study: Study, number: int | None = None) -> History:
-    """That of a trial, by default of one more."""
+    """The history of a trial, by default of a new one."""
     if number is None:
         study.ask()
     frozen = study.trials[-1 if number is None else number]
@@ -41,7 +41,7 @@ def history(study: Study, number: int | None = None) -> History:
 
 
 def test_states_of_trials_in_a_history(study: Study) -> None:
-    """Failures and violated constraints are NaN, lost trials are not there, reports count."""
+    """Failures and violated constraints are NaN, lost trials are excluded, reports count."""
     study.add_trial(trial(0.2, value=1.0))
     study.add_trial(trial(0.4, TrialState.PRUNED, value=2.0))
     study.add_trial(trial(0.6, TrialState.PRUNED))
@@ -108,7 +108,7 @@ def of_kind(kind: str, x: float | None, state: TrialState, **settings: Any) -> F
 
 
 def test_parameters_that_a_trial_does_not_have_are_neutral(study: Study) -> None:
-    """They are missing for good in complete trials, and where the conditions say so."""
+    """Parameters are missing for good in complete trials, and if the conditions say so."""
     for kind, x in (("a", 0.2), ("b", 1.8), ("a", 0.4), ("b", 1.6)):
         study.add_trial(of_kind(kind, x, TrialState.COMPLETE, value=1.0))
     failed = {"system_attrs": {FAILED: True}}
@@ -151,7 +151,7 @@ def test_the_chain_is_that_of_the_last_trial_that_counts(study: Study) -> None:
 
 @pytest.mark.parametrize("num_dims", [60, 300])
 def test_databases_hold_the_chain_of_many_parameters(num_dims: int) -> None:
-    """Numbers at random do not compress."""
+    """Random numbers do not compress."""
     chain = Chain(sb.default_model(), 1, seed=0)
     data = Data.padded(np.full((20, num_dims), 0.5), np.zeros(20))
     with double_precision():

@@ -1,4 +1,4 @@
-"""Importances of studies are those of the posterior, whatever sampler made the trials."""
+"""Importances of studies equal importances of the posterior, for any sampler."""
 
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ NUM_TRIALS = 30
 
 
 def linear(trial: optuna.Trial) -> float:
-    """Its variance is that of 3 a to nine tenths, and that of k to one tenth, but for its steps."""
+    """The term 3 a has nine tenths of the variance, k one tenth, up to its discreteness."""
     a, k = trial.suggest_float("a", 0.0, 1.0), trial.suggest_int("k", 0, 100)
     trial.suggest_categorical("idle", ["u", "v"])
     trial.suggest_categorical("fixed", ["cpu"])
@@ -34,7 +34,7 @@ def study() -> optuna.Study:
 
 
 def given(model: Any, X: np.ndarray, y: np.ndarray, *, names: Any, **_: Any) -> Posterior:
-    """Smooth functions and little noise, in place of what a chain would draw."""
+    """Draws of smooth functions with little noise, in place of a chain."""
     rng = np.random.default_rng(0)
     draws = {
         "lengthscale": rng.uniform(1.0, 2.0, (2, 4, X.shape[1])),
@@ -46,7 +46,7 @@ def given(model: Any, X: np.ndarray, y: np.ndarray, *, names: Any, **_: Any) -> 
 
 @pytest.fixture
 def evaluator(monkeypatch: pytest.MonkeyPatch) -> StructboImportanceEvaluator:
-    """With given draws."""
+    """An evaluator with given draws."""
     monkeypatch.setattr("structbo.optimizer.optimizer.fit", given)
     return StructboImportanceEvaluator(AdditiveGP(main_effects()))
 
@@ -66,7 +66,7 @@ def test_shares_are_those_of_the_function(
 def test_a_parameter_of_some_trials_only(
     study: optuna.Study, evaluator: StructboImportanceEvaluator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a chain, with few draws."""
+    """The draws come from a short chain."""
     few = partial(structbo.fit, num_warmup=100, num_samples=40)
     monkeypatch.setattr("structbo.optimizer.optimizer.fit", few)
     found = evaluator.importances(study, ["a", "k", "sometimes"])

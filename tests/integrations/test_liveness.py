@@ -1,4 +1,4 @@
-"""Running trials of dead processes are no pending points."""
+"""Running trials of dead processes do not count as pending."""
 
 import math
 from datetime import datetime, timedelta
@@ -49,7 +49,7 @@ def study_with(*trials: FrozenTrial, storage: InMemoryStorage | None = None) -> 
 
 
 def history(study: Study, lost_after: float | None = None) -> History:
-    """The history of one more trial."""
+    """The history of a new trial."""
     asked = study.ask()
     return History.of(study, study.trials[asked.number], {"x": X}, SPACE, lost_after)
 
@@ -87,7 +87,7 @@ def test_failures_of_the_objective_have_typical_durations_and_lost_trials_have_n
 
 
 def test_no_trial_is_lost_while_no_duration_is_known() -> None:
-    """Trials that were added with their values have none."""
+    """Trials added with their values have no duration."""
     study = study_with(running(0.2, age=1000 * HOUR))
     study.add_trial(create_trial(params={"x": 0.1}, distributions={"x": X}, value=1.0))
     assert pending(study) == [0.2]
@@ -108,7 +108,7 @@ def test_a_result_that_comes_late_counts() -> None:
 
 
 class HeartbeatStorage(InMemoryStorage, BaseHeartbeat):
-    """A storage that is told whose heartbeat has stopped."""
+    """A storage in which the heartbeat of the trials in `stale` has stopped."""
 
     stale: list[int]
 

@@ -1,4 +1,4 @@
-"""The sampler proposes the points of an `Optimizer`, whatever process asks for them."""
+"""The sampler proposes the points of an `Optimizer`, in any process."""
 
 import logging
 import pickle
@@ -45,7 +45,7 @@ def suggested(trial: Trial) -> dict[str, Any]:
 
 
 def study_with(sampler: StructboSampler, storage: BaseStorage | None = None) -> Study:
-    """A study of this name, a new one or another process's."""
+    """A study with this name, new or shared with another process."""
     return optuna.create_study(
         sampler=sampler,
         storage=storage,
@@ -57,7 +57,7 @@ def study_with(sampler: StructboSampler, storage: BaseStorage | None = None) -> 
 
 @pytest.mark.parametrize("num_initial", [MANY, pytest.param(4, marks=pytest.mark.nightly)])
 def test_points_are_those_of_an_optimizer(num_initial: int) -> None:
-    """With failures among them, and the objective asking in another order."""
+    """Some trials fail, and the objective suggests parameters in another order."""
     study = study_with(StructboSampler(SPACE, seed=5, num_initial=num_initial))
     optimizer = Optimizer(SPACE, "maximize", seed=5, num_initial=num_initial)
 
@@ -76,7 +76,7 @@ def test_points_are_those_of_an_optimizer(num_initial: int) -> None:
 
 @pytest.mark.nightly
 def test_another_process_continues_the_chain() -> None:
-    """A fresh sampler at every trial proposes what one sampler does."""
+    """A new sampler at every trial proposes the same points as one sampler."""
 
     def run(is_fresh: bool) -> list[dict[str, Any]]:
         study = study_with(StructboSampler(PLANE, num_initial=2), InMemoryStorage())
@@ -93,7 +93,7 @@ def test_another_process_continues_the_chain() -> None:
 
 
 def test_the_first_points_of_processes_differ_and_are_those_of_one_process() -> None:
-    """Even when no process knows the points of the others."""
+    """This holds even if no process knows the points of the others."""
     storage = InMemoryStorage()
     samplers = [StructboSampler(PLANE, num_initial=MANY) for _ in range(4)]
     trials = [study_with(sampler, storage).ask() for sampler in samplers]
@@ -149,7 +149,7 @@ def test_a_failed_evaluation_is_not_asked_for_again() -> None:
 
 
 def conditional(trial: Trial) -> float:
-    """The best model is "svm", but only near C = 10."""
+    """An objective whose best model is "svm", but only near C = 10."""
     if trial.suggest_categorical("kind", ["svm", "tree"]) == "svm":
         return float(np.log10(trial.suggest_float("C", 1e-3, 1e3, log=True)) - 1) ** 2
     return 5.0 + trial.suggest_float("rate", 0.0, 1.0)
@@ -175,7 +175,7 @@ def test_conditional_parameters_are_proposed_where_they_exist(
 
 @pytest.mark.nightly
 def test_a_choice_and_its_parameters_are_optimized_together() -> None:
-    """Without the model 25 trials come within .0026 in one run of ten, in the median to .02."""
+    """Without the model, one run of ten comes within .0026 in 25 trials; the median is .02."""
     study = optuna.create_study(sampler=StructboSampler(seed=0, num_initial=8))
     study.optimize(conditional, n_trials=25)
     assert study.best_value < 1e-4
@@ -205,7 +205,7 @@ def test_parameters_without_a_condition_are_random_and_named_once(
 
 
 def test_ranges_may_vary(caplog: pytest.LogCaptureFixture) -> None:
-    """Proposals span all ranges; those that a trial cannot have are replaced."""
+    """Proposals span all ranges; values outside the range of a trial are replaced."""
     study = study_with(StructboSampler(num_initial=MANY))
 
     def objective(trial: Trial) -> float:

@@ -1,4 +1,4 @@
-"""The package for OptunaHub has the files and the page that its registry asks for, and it works."""
+"""The package for OptunaHub has the required files and page, and works."""
 
 import importlib.util
 import re
@@ -16,7 +16,7 @@ PAGE = (PACKAGE / "README.md").read_text(encoding="utf-8")
 
 
 def load_module(package: str) -> ModuleType:
-    """As OptunaHub loads one: under another name, which imports nothing of the same name."""
+    """Loads the module as OptunaHub does, under another name."""
     assert package == "samplers/structbo"
     spec = importlib.util.spec_from_file_location("hub.samplers.structbo", PACKAGE / "__init__.py")
     assert spec is not None and spec.loader is not None

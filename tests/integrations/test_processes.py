@@ -1,7 +1,7 @@
 """Two processes share a study, in SQLite and on a PostgreSQL server.
 
-The server is started here, and nothing of it is left. Where PostgreSQL or psycopg are not installed
-its tests are skipped.
+The tests start the server and remove all its files. Without PostgreSQL or psycopg, tests of the
+server are skipped.
 """
 
 import os
@@ -20,7 +20,7 @@ from structbo import Optimizer
 MANY = 100
 """More quasi-random points than any test here evaluates: no model, hence fast."""
 NUM_TRIALS = 8
-"""Of each process."""
+"""Number of trials of each process."""
 PROCESS = f"""
 import sys
 import optuna
@@ -34,12 +34,12 @@ study.optimize(
 )
 """
 DEBIAN = "/usr/lib/postgresql"
-"""Where the programs of servers are that nobody needs in the path."""
+"""Debian's folder of server programs, which is not in the path."""
 
 
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[str]:
-    """The URL of a server that listens to a socket in a folder of its own alone."""
+    """The URL of a server that only listens to a socket in a temporary folder."""
     pytest.importorskip("psycopg")
     installed = [shutil.which("initdb"), *sorted(Path(DEBIAN).glob("*/bin/initdb"))]
     initdb = next((Path(path) for path in installed if path is not None), None)
@@ -76,7 +76,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.mark.nightly
 @pytest.mark.parametrize("num_initial", [MANY, 4])
 def test_processes_share_a_study(num_initial: int, url: str) -> None:
-    """No point is evaluated twice, and those of the design are all there, in its order."""
+    """No point is evaluated twice, and all points of the initial design appear in order."""
     storage = optuna.storages.RDBStorage(url)
     study = optuna.create_study(storage=storage, study_name="shared")
     command = [sys.executable, "-c", PROCESS, url, str(num_initial)]

@@ -1,4 +1,4 @@
-"""Parameters of a study, and the conditions they exist on."""
+"""Parameters of a study, and the conditions on which they exist."""
 
 from collections.abc import Callable
 from typing import Any
@@ -131,7 +131,7 @@ def table(study: Study, space: Space) -> np.ndarray:
 
 @pytest.mark.parametrize("objective", [by_kind, by_number, inside, by_two])
 def test_conditions_of_programs_are_learned(objective: Objective) -> None:
-    """They hold in other trials of the same program, wherever its missing parameters are."""
+    """The conditions hold in other trials of the same objective."""
     _, space, levels = studied(objective)
     others = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
     others.optimize(objective, n_trials=40)
@@ -164,7 +164,7 @@ def test_a_choice_that_was_never_made_has_no_children() -> None:
 
 
 def test_numbers_beyond_those_seen_are_like_their_neighbors() -> None:
-    """The condition is n > 2, but n = 5 has not been tried."""
+    """The condition is n > 2, and n = 5 was not observed."""
     seen = [[0.0, 0.0, nan], [0.5, 0.0, nan], [0.0, 0.25, nan], [0.0, 0.75, 0.3], [0.5, 0.5, 0.3]]
     assert [existing(seen, [0.0, n, 0.3])[2] for n in (0.0, 0.25, 0.5, 0.75, 1.0)] == [
         *(False, False, True, True, True)
@@ -185,7 +185,7 @@ def test_a_parameter_that_came_later_exists_when_the_latest_trials_have_it() -> 
 
 
 def test_numbers_with_very_many_values_are_no_parents() -> None:
-    """A few points separate by any of them."""
+    """Any such number would separate a few points."""
     space = Space({"n": Integer(1, 1000), "y": Real(0.0, 1.0), "x": (0.0, 1.0)})
     seen = [[0.0, 0.1, nan], [1.0, 0.9, 0.3]]
     assert existing(seen, [1.0, 0.9, 0.3], space) == [True, True, False]

@@ -1,4 +1,4 @@
-"""Runs with a storage: what they keep, and that they go on as if they had not stopped."""
+"""Runs with a storage keep their trials, and continue like uninterrupted runs."""
 
 import math
 import pickle
@@ -30,7 +30,7 @@ minimize = partial(structbo.minimize, show_progress_bar=False, num_initial=MANY)
 
 @pytest.fixture
 def kept(tmp_path: Path) -> dict[str, Any]:
-    """The arguments of a run that is kept."""
+    """The arguments of a run with a storage."""
     url = f"sqlite:///{tmp_path}/runs.db"
     return {"storage": url, "study_name": "run", "load_if_exists": True}
 
@@ -88,7 +88,7 @@ def test_a_run_that_breaks_off_is_resumed(error: type[BaseException], kept: dict
         minimize(breaking_at(3, error), SPACE, 6, **kept)
     assert [t.state for t in info.value.optimizer.trials].count("pending") == 0  # type: ignore[union-attr,attr-defined]
     rest = minimize(cost, SPACE, 3, **kept)
-    if error is KeyboardInterrupt:  # nothing is known of that point
+    if error is KeyboardInterrupt:  # the point has no value
         assert [t.params for t in rest.trials if t.state == "complete"] == [
             t.params for t in whole.trials
         ]
@@ -97,7 +97,7 @@ def test_a_run_that_breaks_off_is_resumed(error: type[BaseException], kept: dict
 
 @FAST_OR_MODEL
 def test_fixed_values_and_steps_are_kept(num_initial: int, kept: dict[str, Any]) -> None:
-    """Trials of a study whose value was another one are refused."""
+    """Trials of a study with another fixed value are refused."""
     space = {"d": Fixed("adam"), "b": Real(0.0, 1.0, step=0.1), "a": (0.0, 1.0), "c": Fixed("v")}
     run = partial(minimize, lambda p: cost({**p, "b": 1.0 + p["b"]}), num_initial=num_initial)
     whole = run(space, 7, initial_points=[{"a": 0.5, "b": 0.3}])
@@ -113,7 +113,7 @@ def test_fixed_values_and_steps_are_kept(num_initial: int, kept: dict[str, Any])
 
 
 def test_failures_are_remembered_as_such(kept: dict[str, Any]) -> None:
-    """A killed process would have left the same state in the storage."""
+    """A killed process leaves the same trial state, but no mark of failure."""
     run = partial(minimize, breaking_at(1, ValueError), SPACE, 4, catch=ValueError)
     with pytest.warns(UserWarning, match="trial 1 failed"):
         run(**kept)
@@ -219,7 +219,7 @@ OWN: list[dict[str, Any]] = [{"b": 0.1, "a": 0.1, "c": "v"}, {"b": 1.0, "a": 0.5
 
 @FAST_OR_MODEL
 def test_initial_points_go_on_after_a_kill(num_initial: int, kept: dict[str, Any]) -> None:
-    """The same call goes on: what was evaluated is left out, what was interrupted waits again."""
+    """The same call resumes: evaluated points are skipped, interrupted ones are enqueued again."""
     run = partial(minimize, cost, SPACE, initial_points=OWN, seed=3, num_initial=num_initial)
     whole = run(7)
     optimizer = run(1, **kept).optimizer
@@ -245,7 +245,7 @@ def test_the_queue_of_a_study_is_that_of_an_optimizer(space: Any, kept: dict[str
 
 
 def test_points_that_others_enqueued_are_asked_for(kept: dict[str, Any]) -> None:
-    """Not those of which some parameters are missing, which Optuna proposes."""
+    """This excludes incomplete points, which the sampler completes."""
     optimizer = minimize(cost, SPACE, 1, **kept).optimizer
     study = optuna.load_study(storage=kept["storage"], study_name="run")
     study.enqueue_trial(OWN[0])
@@ -315,7 +315,7 @@ def test_without_optuna_the_error_says_how_to_install_it(
 
 
 def suggested(trial: optuna.Trial) -> float:
-    """An objective whose parameters are of all kinds."""
+    """An objective with parameters of all kinds."""
     x = trial.suggest_float("x", 1e-3, 1.0, log=True)
     k = trial.suggest_int("k", 0, 8, step=2)
     act = trial.suggest_categorical("act", ["relu", "gelu"])
@@ -325,7 +325,7 @@ def suggested(trial: optuna.Trial) -> float:
 
 @pytest.fixture
 def url(tmp_path: Path) -> str:
-    """A storage with a run of a random sampler."""
+    """The URL of a storage with a run of a random sampler."""
     storage = f"sqlite:///{tmp_path}/optuna.db"
     sampler = optuna.samplers.RandomSampler(seed=0)
     study = optuna.create_study(storage=storage, study_name="random", sampler=sampler)

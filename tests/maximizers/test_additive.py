@@ -1,4 +1,4 @@
-"""The maximum of an additive function: starts, bounds, and what is done where memory is short."""
+"""The maximum of an additive function: starts, bounds, and limited memory."""
 
 from itertools import product
 
@@ -13,7 +13,7 @@ from structbo.maximizers import additive, coarse_to_fine, max_sum, maximize_addi
 
 
 def test_a_start_does_not_move_the_grid_that_the_bound_is_of():
-    """A peak on the grid is found although the start is next to it, and on lower ground."""
+    """A peak on the grid is found from a lower start next to it."""
 
     def spike(x, y, target):
         return jnp.exp(-(((x - target) ** 2 + (y - target) ** 2) / 0.004**2)) + 0.1 * x

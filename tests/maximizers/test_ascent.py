@@ -24,7 +24,7 @@ def rugged(x: jax.Array) -> jax.Array:
 
 
 def rugged_at(points: jax.Array | np.ndarray) -> np.ndarray:
-    """By the program of one and the same shape: equal points have equal values."""
+    """One program shape evaluates all points, so equal points have equal values."""
     return np.asarray(jax.jit(rugged)(points))
 
 
@@ -69,7 +69,7 @@ def test_coordinate_ascent_leaves_the_basin_of_its_start() -> None:
 
 
 def value_and_gradient(function):
-    """Values and gradients of a batch, as `gradient_ascent` wants them."""
+    """Values and gradients of a batch, in the form of `gradient_ascent`."""
     return jax.jit(jax.vmap(jax.value_and_grad(function)))
 
 
@@ -109,7 +109,7 @@ def test_a_point_without_a_value_does_not_stop_the_others() -> None:
 
 @pytest.fixture
 def triangle() -> HalfSpaces:
-    """The first and the third coordinate, both continuous, have a sum of .8 at most."""
+    """The sum of the first and third coordinates, both continuous, is at most .8."""
     normal, center = np.array([[0.5**0.5, 0.0, 0.5**0.5, 0.0]]), np.array([0.2, 0.5, 0.2, 0.5])
     corners = np.array([[0.0, 0.5, 0.8, 0.5], [0.8, 0.5, 0.0, 0.5], [0.0, 0.5, 0.0, 0.5]])
     return HalfSpaces.of(normal, np.array([0.8 * 0.5**0.5]), center, corners)
@@ -128,7 +128,7 @@ def test_coordinate_ascent_stays_in_half_spaces(triangle: HalfSpaces) -> None:
 def test_constrained_ascent_ends_at_the_nearest_point_of_a_half_space(
     triangle: HalfSpaces,
 ) -> None:
-    """The largest value of minus a squared distance is at the projection, in closed form."""
+    """Minus a squared distance is maximal at the projection, in closed form."""
     target = jnp.array([0.7, 0.5, 0.5, 0.5])
     function = value_and_gradient(lambda x: -jnp.square(x - target).sum())
     levels = Levels.of(LEVELS, triangle)

@@ -43,7 +43,7 @@ def test_direct_finds_the_maximum(seed: int) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("seed", range(4))
 def test_componentwise_search_finds_the_maximum_from_some_start(seed: int) -> None:
-    """From every start it ends where no component can be improved alone."""
+    """From every start the search ends at a point that no single component can improve."""
     function = rugged(seed)
     best = []
     for start in product([0.1, 0.9], LEVELS[1], [0.1, 0.9]):

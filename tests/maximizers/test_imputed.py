@@ -1,4 +1,4 @@
-"""Maximization where variables may not exist."""
+"""Maximization over variables that exist conditionally."""
 
 import jax
 import jax.numpy as jnp
@@ -19,7 +19,7 @@ def either() -> Levels:
 
 
 def deceptive(x: Array) -> Array:
-    """Level 1 of the first variable is worse, but for the third variable, which it alone has."""
+    """Level 1 of the first variable is worse, but only level 1 has the third variable."""
     return -x[:, 0] - jnp.square(x[:, 1] - 0.9) - 20.0 * jnp.square(x[:, 2] - 0.8)
 
 
@@ -34,7 +34,7 @@ def test_values_do_not_depend_on_missing_variables() -> None:
 
 
 def test_the_maximum_is_that_of_legal_points() -> None:
-    """All coordinates free, level 0 is better: with its third variable at best, it has no cost."""
+    """If all coordinates were free, level 0 with the best third variable would be better."""
     assert deceptive(jnp.array([[0.0, 0.9, 0.8]])) > deceptive(jnp.array([[1.0, 0.9, 0.8]]))
     function, levels = Imputed(deceptive, either()), either()
     starts = jax.vmap(levels.nearest)(jnp.array(np.random.default_rng(0).random((8, 3))))

@@ -53,7 +53,7 @@ def test_cliques_triangulate_the_graph():
 
 
 def test_chordal_graphs_keep_their_edges():
-    """Elimination then fills nothing in, and its largest cliques are those of the graph."""
+    """Elimination adds no edges to chordal graphs and finds their largest cliques."""
     for graph in random_graphs(60):
         chordal, _ = nx.complete_to_chordal_graph(graph)
         cliques = list(map(frozenset, triangulate(chordal.adj).cliques))
@@ -66,7 +66,7 @@ def test_chordal_graphs_keep_their_edges():
 
 
 def test_widths_beside_those_of_networkx():
-    """No narrower than is possible, and together no wider than the heuristics of NetworkX."""
+    """Widths are not below the treewidth, and in total not above the heuristics of NetworkX."""
     graphs = list(random_graphs(100, max_dims=25))
     widths = [triangulate(graph.adj).treewidth for graph in graphs]
     for graph, width in zip(graphs, widths, strict=True):
@@ -93,7 +93,7 @@ def test_running_intersection_property():
 
 
 def test_elimination_is_min_fill():
-    """The chosen variable joins as few pairs as any other, counted afresh at every step."""
+    """The chosen variable adds a minimal number of pairs, recounted at every step."""
     for graph in random_graphs(40):
         left = graph.copy()
         for v, separator in zip(*triangulate(graph.adj)[:2], strict=True):

@@ -28,7 +28,7 @@ REFINING = ("multi_start", "coordinate_ascent", "gradient_ascent", "direct")
 
 
 def bump(x: jax.Array) -> jax.Array:
-    """Largest at (0.3, 0.35, 0.8)."""
+    """A function with its maximum at (0.3, 0.35, 0.8)."""
     return -jnp.square(x - jnp.array([0.3, 0.4, 0.8])).sum(1)
 
 
@@ -95,7 +95,7 @@ def test_every_maximizer_suggests(name: str) -> None:
 
 @dataclass(frozen=True)
 class Corner(Maximizer):
-    """Takes the candidate that is nearest to the origin."""
+    """A maximizer that returns the candidate nearest to the origin."""
 
     def __call__(self, function: Any, search: Search) -> np.ndarray:
         assert evaluate(function, search.candidates).shape == (len(search.candidates),)

@@ -11,7 +11,7 @@ from structbo.space import Levels
 
 
 def random_scopes(rng, num_dims, active, shapes):
-    """Groups of scopes on the first variables only; rows that are too large are padding."""
+    """Groups of scopes on the first variables only; rows with larger indices become padding."""
     groups = []
     for count, size in shapes:
         group = np.full((count, size), -1)
@@ -63,7 +63,7 @@ def test_sum_over_draws_is_maximized_on_the_union_graph():
 
 
 def test_every_factor_counts_exactly_once():
-    """Constant tables 1, 2, 4, ...: the sum tells which factors were counted how often."""
+    """With constant tables 1, 2, 4, ..., the sum shows how often each factor was counted."""
     siblings = (np.array([[0, 1], [1, 0], [-1, -1]]), np.array([[0, 1, 2], [0, 1, 3], [4, 1, 0]]))
     rng = np.random.default_rng(2)
     for scopes in [siblings, *(random_scopes(rng, 6, 6, [(6, 2), (4, 3)]) for _ in range(20))]:

@@ -12,7 +12,7 @@ NUM_DIMS, NUM_GRID = 6, 3
 
 
 def random_tables(seed: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Single variables, pairs in either order and triples, some of them padding; and scopes."""
+    """Tables of single variables, pairs in either order and triples, some of them padding."""
     rng = np.random.default_rng(seed)
     scopes = [np.arange(NUM_DIMS)[:, None]]
     for size, number in ((2, 9), (3, 3)):
@@ -47,7 +47,7 @@ def test_the_bound_is_never_below_the_maximum_and_meets_it_when_there_is_room(se
 
 
 def test_small_buckets_are_not_always_enough() -> None:
-    """Else the bound would not be tested."""
+    """Otherwise the bound would not be tested."""
     gaps = []
     for seed in range(20):
         tables, scopes = random_tables(seed)

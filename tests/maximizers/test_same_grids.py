@@ -19,7 +19,7 @@ from structbo.space import Levels
 NUM_DIMS, NUM_GRID = 5, 6
 SCOPES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [0, 2]])
 PRESENT = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
-"""Which factors each function has. The first one's treewidth is 2; no factor has variable 4."""
+"""The factors of each function. The first function has treewidth 2; no factor has variable 4."""
 
 
 def layout_of(present):
@@ -63,7 +63,7 @@ def test_every_function_is_maximized_with_its_own_variables_clamped(seed):
 
 
 def test_later_grids_close_in_on_the_maximum_of_the_first_function():
-    """Two parabolas: of the first the maximum is found exactly, of the second on its grids."""
+    """The maximum of the first parabola is found exactly, of the second on its grids."""
     peaks = jnp.array([[0.3123, 0.8071], [0.9, 0.1]])
     scopes = (np.array([[0, 1]]),)
     layout = make_layout(triangulate(dependency_graph(scopes, 2)), scopes, num_grid=9)

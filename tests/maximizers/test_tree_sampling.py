@@ -22,7 +22,7 @@ from structbo.space import Levels
 
 NUM_DIMS, NUM_GRID = 5, 3
 SIBLINGS = (np.array([[0, 1], [4, 3], [-1, -1]]), np.array([[0, 1, 2], [0, 1, 3]]))
-"""Two cliques share a pair that has a factor of its own; one row is padding."""
+"""Two cliques share a pair with a separate factor; one row is padding."""
 GRAPHS = {
     "siblings": SIBLINGS,
     "cycle": (np.array(nx.cycle_graph(5).edges),),
@@ -37,7 +37,7 @@ def layout_of(scopes, num_grid: int, max_width: int | None = None) -> Layout:
 
 
 def on_grid(tables, scopes) -> np.ndarray:
-    """The sum of all tables at every point of the grid, which is enumerated in order."""
+    """The sum of all tables at every point of the enumerated grid."""
     index = np.stack(np.unravel_index(np.arange(NUM_GRID**NUM_DIMS), [NUM_GRID] * NUM_DIMS))
     total = np.zeros(index.shape[1])
     for group, group_tables in zip(scopes, tables, strict=True):
@@ -74,7 +74,7 @@ def test_large_values_do_not_overflow():
 
 
 class Bowl(NamedTuple):
-    """Minus the squared distance from a peak, one factor per variable and some without effect."""
+    """Minus the squared distance from a peak: a factor per variable, and some zero ones."""
 
     peak: jax.Array
     scopes = (np.arange(NUM_DIMS)[:, None], np.array([[0, 1], [1, 2], [2, 0]]))
@@ -88,7 +88,7 @@ class Bowl(NamedTuple):
 
 
 def test_points_lie_where_the_function_is_high():
-    """With quadratic terms samples fall short by the given fraction of the range."""
+    """For quadratic terms, the mean shortfall of samples is the given fraction of the range."""
     peak = jnp.full(NUM_DIMS, 0.5)
     bowl, levels = Bowl(peak), Levels.of([None] * NUM_DIMS)
     layout = layout_of(Bowl.scopes, 33)

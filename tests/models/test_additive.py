@@ -30,14 +30,14 @@ NUM_DIMS = 3
 
 
 def my_structure(num_dims: int) -> Decomposition:
-    """A structure as a user writes it (design, section 4.1)."""
+    """A structure as a user writes it."""
     p = numpyro.sample("edge_probability", dist.Beta(1.0, 4.0))
     Z = numpyro.sample("Z", EdgeBernoulli(num_dims, p))
     return cliques(Z)
 
 
 def active_set(num_dims: int) -> Decomposition:
-    """A structure that is no graph: main effects and one component over the active dimensions."""
+    """A structure other than a graph: main effects and one component over active dimensions."""
     active = numpyro.sample("active", dist.Bernoulli(0.5).expand([num_dims]).to_event(1))
     return Decomposition.of(jnp.concatenate([jnp.eye(num_dims), active[None]]).astype(bool))
 
@@ -63,9 +63,9 @@ VALUES = {
     "kappa": np.array(1.5),
     "relevance": np.array([0.4, 1.0, 2.0]),
 }
-"""Of all latent sites: to draw them from their priors would take most of the compilation."""
+"""Values of all latent sites; drawing them from the priors would dominate compilation."""
 LIKE_ANOTHER = ("default", "residual", "relevance", "finite lengthscales", "active set")
-"""NumPyro predicts from them as from the other one, by all of their sites."""
+"""Models whose predictions by NumPyro are tested nightly only, as another row is similar."""
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def substituted(model, *args, **kwargs):
 
 
 class Run(NamedTuple):
-    """Values of the sites, densities of the latent ones, Gram matrix, density of everything."""
+    """Values of the sites, densities of the latent ones, Gram matrix, joint density."""
 
     values: dict[str, jax.Array]
     priors: dict[str, jax.Array]
@@ -124,7 +124,7 @@ def test_sites(case, X, y):
 
 
 def test_log_density_is_the_sum_over_sites(case, y):
-    """The observed site is a dense normal density, all others their own priors."""
+    """The observed site has a dense normal density, all others have their priors."""
     _, _, run = case
     covariance = run.gram + run.values["noise"] * np.eye(6)
     expected = multivariate_normal.logpdf(y, cov=covariance) + sum(run.priors.values())
@@ -164,7 +164,7 @@ def test_prior_and_posterior_predictive(model, own_sites, X):
 
 
 def test_render_model(X, y):
-    """The source of the drawing is built without the `dot` program."""
+    """The source of the drawing does not need the `dot` program."""
     source = numpyro.render_model(AdditiveGP(structure=my_structure), (X, y)).source
     for site in BASE_SITES | {"Z", "edge_probability"}:
         assert f"{site} [" in source
@@ -227,7 +227,7 @@ def test_categorical_option():
 
 
 def test_relevance_and_residual_share_the_variance(X, y):
-    """Shares are in proportion to sizes times mean relevances, after the residual's."""
+    """After the residual's share, shares are proportional to size times mean relevance."""
     model = AdditiveGP(structure=edges(0.0), relevance=dist.HalfNormal(1.0), residual=Residual())
     data = {
         "relevance": jnp.array([1.0, 3.0, 0.0]),

@@ -1,4 +1,4 @@
-"""Observations of NaN: the function counts as known there, at its posterior mean."""
+"""Observations of NaN, at which the function counts as known to be its posterior mean."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def likelihood(mask: np.ndarray, num_inducing: int | None = None) -> MarginalGP:
 
 
 def posteriors(num_inducing: int | None = None) -> tuple[ConditionedGP, ConditionedGP]:
-    """Without the believed points, and with them."""
+    """The posteriors without and with the believed points."""
     y = np.where(OBSERVED, Y, np.nan)
     return (
         likelihood(OBSERVED, num_inducing).condition(Y),
@@ -42,7 +42,7 @@ def posteriors(num_inducing: int | None = None) -> tuple[ConditionedGP, Conditio
 
 @pytest.mark.parametrize("num_inducing", [None, 5, 11])
 def test_means_stay_and_deviations_shrink(num_inducing: int | None):
-    """The inducing points are observed ones, or all known points and a padded row."""
+    """The inducing points are observed points, or all known points and a padded row."""
     before, after = (
         gp.predict(jnp.concatenate([NEW, BELIEVED])) for gp in posteriors(num_inducing)
     )
@@ -71,7 +71,7 @@ def test_drawn_functions_pass_through_the_means():
 
 
 def test_a_believed_point_beside_an_observed_one_does_no_harm():
-    """Without noise a factorization would fail, or be of round-off alone."""
+    """Without noise a factorization would fail, or consist of round-off."""
     noiseless = VALUES | {"noise": np.array(1e-10)}
     x = jnp.concatenate([X[:N], X[:1], X[:1] + 1e-9])
     run = handlers.trace(handlers.substitute(handlers.seed(AdditiveGP(edges(0.3)), 0), noiseless))

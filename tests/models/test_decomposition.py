@@ -20,7 +20,7 @@ NUM_DIMS = 6
 
 
 def neighborhoods(edges: jax.Array) -> Decomposition:
-    """A user's own table: each dimension with its neighbors, oddly weighted, rows may repeat."""
+    """A custom table: neighborhoods of dimensions, with unequal weights and repeated rows."""
     members = edges.astype(bool) | jnp.eye(NUM_DIMS, dtype=bool)
     return Decomposition(members, 1.0 + members.sum(1) ** 2, jnp.array(True))
 
@@ -46,7 +46,7 @@ def factors() -> jax.Array:
     ],
 )
 def moved_and_recomputed(request, factors):
-    """Gram matrix, total weight and count of a graph: from its neighbor, and from scratch."""
+    """Gram matrix, total weight and count of a graph, updated from a neighbor and from scratch."""
 
     def visit(state, sign, members, weight):
         gram, total, count = state
@@ -79,7 +79,7 @@ def test_changes_give_what_recomputation_gives(moved_and_recomputed, random_edge
 
 
 def test_one_flip_of_cliques_touches_few_components():
-    """Flipping an edge of an empty graph removes two singletons and adds one pair, no more."""
+    """Flipping an edge of an empty graph only removes two singletons and adds one pair."""
     empty = np.zeros((NUM_DIMS, NUM_DIMS), bool)
     one = empty.copy()
     one[[1, 4], [4, 1]] = True
@@ -95,7 +95,7 @@ def test_one_flip_of_cliques_touches_few_components():
 
 
 class Table(NamedTuple):
-    """A decomposition and what follows from it, of NumPy."""
+    """A decomposition and its properties in NumPy."""
 
     members: np.ndarray
     weights: np.ndarray
@@ -173,7 +173,7 @@ def test_flip_rules_hold_for_what_the_model_gets(components):
 
 
 def test_tables_are_not_turned_into_numbers():
-    """Numbers in place of truth values would take eight times as much for each table of them."""
+    """Tables of numbers in place of booleans would take eight times the memory."""
 
     def weights_by_dim(Z):
         decomposition = pairs(Z)

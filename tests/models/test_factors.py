@@ -1,4 +1,4 @@
-"""Stationary kernels: textbook formulas, written-out gradients, spectral densities."""
+"""Stationary kernels: textbook formulas, analytic gradients, spectral densities."""
 
 from functools import partial
 
@@ -38,7 +38,7 @@ def textbook(kernel: Stationary, r: np.ndarray) -> np.ndarray:
 
 
 def dense(kernel: Stationary, categorical: tuple[int, ...], x, other, lengthscale) -> jax.Array:
-    """A plain formula that JAX can differentiate wherever no two coordinates coincide."""
+    """A plain formula that JAX can differentiate unless two coordinates coincide."""
     gap = jnp.moveaxis(x[:, None] - other[None], 2, 0)
     distance = jnp.stack(
         [(g != 0) * 1.0 if d in categorical else jnp.abs(g) for d, g in enumerate(gap)]
@@ -134,7 +134,7 @@ def test_frequencies_reproduce_the_product_kernel(
 
 
 def test_points_may_be_arrays_of_numpy_in_a_compiled_function() -> None:
-    """They have no rows at traced indices."""
+    """NumPy arrays cannot be indexed by traced values."""
     x = np.random.default_rng(0).random((5, 3))
 
     def summed(lengthscale: jax.Array, x) -> jax.Array:

@@ -19,7 +19,7 @@ from structbo.models import (
 
 NOISE = 0.05
 NUM_COMPONENTS = 3
-"""Of the covariance of the fixture; one more row is padding."""
+"""Number of components of the fixture's covariance; one more row is padding."""
 
 RESIDUAL = {"rho": jnp.array(0.3), "kappa": jnp.array(1.5)}
 RELEVANCE = {"relevance": jnp.array([0.2, 1.0, 2.0, 0.5])}
@@ -35,7 +35,7 @@ OPTIONS = [
 
 
 class Case(NamedTuple):
-    """A covariance, data, new points, and the answers for them with other noise or data too."""
+    """A covariance, data, new points, and the results for them, also with other noise or data."""
 
     covariance: AdditiveCovariance
     answers: dict[str, Any]
@@ -48,7 +48,7 @@ class Case(NamedTuple):
 
 @jax.jit
 def answers(likelihood: MarginalGP, y: jax.Array, x: jax.Array, new: jax.Array) -> dict[str, Any]:
-    """Everything the tests ask, compiled once for every option, of observed and new points."""
+    """All tested quantities, compiled once per option, at observed and new points."""
     covariance, posterior = likelihood.covariance, likelihood.condition(y)
     path = posterior.sample_path(jax.random.key(0), num_features=64)
     every = jnp.concatenate([x, new])
@@ -77,7 +77,7 @@ def answers(likelihood: MarginalGP, y: jax.Array, x: jax.Array, new: jax.Array) 
 
 @pytest.fixture(scope="module", params=OPTIONS)
 def case(request, make_covariance) -> Case:
-    """Seven observations and as many padded rows; three new points."""
+    """Seven observations and seven padded rows; three new points."""
     rng = np.random.default_rng(3)
     x, y, new = rng.random((14, 4)), rng.normal(size=14), rng.random((3, 4))
     x[:, 1], new[:, 1] = rng.integers(0, 3, 14) / 2, rng.integers(0, 3, 3) / 2
@@ -166,7 +166,7 @@ def test_component_moments_are_the_dense_ones(case: Case):
 
 
 def test_components_add_up_to_the_joint_posterior(case: Case):
-    """Means add up; covariances do when the pairs with the residual are counted too."""
+    """Means add up; covariances add up if pairs with the residual are included."""
     means, variances = case.answers["parts"]
     mean, variance = (moment[7:] for moment in case.answers["joint"])
     np.testing.assert_allclose(means.sum(0), mean, atol=1e-12)
@@ -190,9 +190,9 @@ def test_sample_path_is_the_sum_of_its_components(case: Case):
 
 @pytest.mark.nightly
 def test_sample_paths_have_the_posterior_moments(case: Case):
-    """z-scores over 5000 paths: of 3 means, 6 covariances, 3 means and variances of a component.
+    """Over 5000 paths: 3 means, 6 covariances, and 3 means and variances of a component.
 
-    Few features are enough: the first two moments of a path are exact for any number.
+    Few features suffice: the first two moments of a path are exact for any number.
     """
     num_paths = 5000
 
@@ -231,7 +231,7 @@ def test_repeated_points_without_noise_stay_finite(case: Case):
 
 
 def test_observations_have_the_marginal_distribution(case: Case):
-    """Density by SciPy; sample covariance of 20000 draws entry by entry."""
+    """The density is compared with SciPy, the sample covariance of 20000 draws entry by entry."""
 
     def draw(likelihood, key):
         y = likelihood.sample(key, (20_000,))
@@ -250,7 +250,7 @@ def test_observations_have_the_marginal_distribution(case: Case):
 
 
 def test_padding_may_stand_anywhere_and_weigh_anything():
-    """Rows without members are no components, whatever else a table says of them."""
+    """Rows without members are not components, whatever their other entries."""
     compact = np.array([[1, 1, 0], [0, 0, 1]], bool)
     padded = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], bool)
     x = np.linspace(0.0, 1.0, 12).reshape(4, 3)

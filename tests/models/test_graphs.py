@@ -12,7 +12,7 @@ from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 
 NUM_DIMS = 7
 CAPACITY = 12
-"""At least 3 ** (7 / 3), the largest number of maximal cliques of a graph on 7 vertices."""
+"""At least 3 ** (7 / 3), the maximum number of maximal cliques of a graph on 7 vertices."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def clique_counts(edges: jax.Array, vertices: jax.Array) -> jax.Array:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_induced_subgraph(random_edges, seed: int):
-    """Cliques are maximal inside the subgraph, whatever lies outside."""
+    """Cliques are maximal within the subgraph, independently of other vertices."""
     edges = random_edges(NUM_DIMS, seed, density=0.6)
     vertices = np.random.default_rng(seed).random(NUM_DIMS) < 0.6
     counts = clique_counts(edges, vertices)

@@ -1,4 +1,4 @@
-"""The bound by inducing points, and what follows from it, against dense formulas."""
+"""The bound by inducing points and the approximate posterior, against dense formulas."""
 
 from typing import Any, NamedTuple
 
@@ -40,7 +40,7 @@ def likelihood(
 
 
 class Dense(NamedTuple):
-    """The sparse process by inverses of matrices, as in Titsias 2009."""
+    """The sparse process by matrix inverses, as in Titsias 2009."""
 
     cross: np.ndarray
     inner: np.ndarray
@@ -88,7 +88,7 @@ def test_the_bound_grows_with_inducing_points_up_to_the_exact_density():
 
 
 def test_with_all_points_the_bound_is_the_exact_density(monkeypatch: pytest.MonkeyPatch):
-    """But for the noise of the inducing values, which takes about half of it for each of them."""
+    """The nugget of the inducing values lowers the bound by about half of it per point."""
     exact = likelihood(N)
     assert exact.num_inducing is None
     gram = exact.covariance(X, X)
@@ -122,7 +122,7 @@ def test_the_gradient_is_that_of_dense_formulas():
 
 @pytest.mark.parametrize("known_noise", [None, KNOWN])
 def test_the_posterior_is_that_of_dense_formulas(known_noise: Any):
-    """Of the function, of a component, of the residual, and of pairs of points."""
+    """The posterior of the function, of a component, of the residual, and of pairs of points."""
     dense, gp = Dense.of(known_noise), likelihood(M, known_noise).condition(Y)
     k = gp.covariance
     cases = [
@@ -139,7 +139,7 @@ def test_the_posterior_is_that_of_dense_formulas(known_noise: Any):
 
 
 def test_a_singular_prior_of_the_inducing_values_does_no_harm():
-    """All of them at two points: the posterior is that with these two alone."""
+    """With all of them at two points, the posterior equals the one with these two points."""
     twice = jnp.concatenate([jnp.repeat(X[:2], 4, axis=0), X[2:]])
     y = jnp.concatenate([jnp.repeat(Y[:2], 4), Y[2:]])
     many = likelihood(8, x=twice)
@@ -153,7 +153,7 @@ def test_a_singular_prior_of_the_inducing_values_does_no_harm():
 
 @pytest.mark.parametrize("num_inducing", [M, N + 2])
 def test_padding_changes_nothing(num_inducing: int):
-    """Neither after the data, nor among the inducing points where there are fewer data."""
+    """Neither padding after the data, nor padded inducing points with fewer data."""
     rows = np.arange(N + 4) < N
     x, y = np.zeros((N + 4, D)), np.full(N + 4, 7.0)
     x[:N], y[:N] = X, Y
@@ -180,7 +180,7 @@ def test_left_out_observations_are_predicted_as_by_the_others_alone():
 
 
 def check_moments(draws: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> None:
-    """Within five standard errors: of some dozen numbers, 1 in 100,000 right ones fail."""
+    """Within five standard errors, which fails for 1 in 100,000 correct implementations."""
     size, deviation = len(draws), np.sqrt(np.diag(covariance))
     assert (np.abs(draws.mean(0) - mean) < 5.0 * deviation / np.sqrt(size)).all()
     error = 5.0 * np.sqrt(2.0 / size) * np.outer(deviation, deviation)
@@ -188,7 +188,7 @@ def check_moments(draws: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -
 
 
 def test_drawn_functions_have_the_moments_of_the_posterior():
-    """Features are drawn anew for every function, so they bias no moment."""
+    """Every function draws new features, so moments are unbiased."""
 
     @jax.jit
     def values(keys):

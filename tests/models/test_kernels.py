@@ -31,19 +31,19 @@ from structbo.models.kernels import KernelGroup
 
 ALL = {**KERNELS, "example": Warped()}
 OWN = (0, 2)
-"""The dimensions that have the kernel; the others have Matern 5/2, the last one is a category."""
+"""The dimensions with the kernel; the others have Matern 5/2, the last is categorical."""
 MEMBERS = [[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 NUM_COMPONENTS = 4
 NOISE = 0.05
 
 LIKE_ANOTHER = ("matern32", "matern52")
-"""They differ from the squared exponential by their formulas alone, which `test_factors` tests."""
+"""Kernels that differ from the squared exponential only by formulas, see `test_factors`."""
 
 each_kernel = pytest.mark.parametrize("kernel", ALL.values(), ids=ALL.keys())
 
 
 class Case(NamedTuple):
-    """A covariance with the kernel in some dimensions, data, and points elsewhere."""
+    """A covariance with the kernel in some dimensions, data, and other points."""
 
     covariance: AdditiveCovariance
     x: jax.Array
@@ -85,7 +85,7 @@ def case(request) -> Case:
 
 
 def dense_correlations(k: AdditiveCovariance, x, other, stretch) -> jax.Array:
-    """One matrix per dimension, from the formula of two numbers; JAX can differentiate it."""
+    """One matrix per dimension, from the differentiable formula of two numbers."""
     (group,) = k.kernel_groups
     scales = stretch * k.lengthscale
     gaps = jnp.abs(x.T[:, :, None] - other.T[:, None])
@@ -126,7 +126,7 @@ def test_correlations_of_a_dimension(case: Case):
 
 
 def test_gradients_of_a_dimension(case: Case):
-    """Against finite differences, by the coordinates where they are continuous."""
+    """The reference is finite differences, with respect to continuous coordinates."""
 
     @jax.jit
     def correlations(x, lengthscale, parameters):
@@ -139,7 +139,7 @@ def test_gradients_of_a_dimension(case: Case):
 
 
 def test_covariance_is_the_dense_sum(case: Case):
-    """Gram matrices, components, residual, factors; and gradients by all that is not discrete."""
+    """Gram matrices, components, residual, factors, and gradients by all continuous inputs."""
     k, x = case.covariance, case.x
     numbers = (k.lengthscale, k.outputscale, k.relevance, k.rho, k.kappa, case.group.parameters)
     cotangent = np.random.default_rng(0).normal(size=(len(case.new), len(x)))
@@ -186,9 +186,9 @@ def test_covariance_is_the_dense_sum(case: Case):
 @pytest.mark.usefixtures("on_a_processor")
 @pytest.mark.parametrize("num_counting", [130, 30])
 def test_tiles_of_many_points(num_counting: int):
-    """So many points that there are tiles: the same matrix and gradient as without tiles.
+    """With enough points for tiles, matrix and gradient equal the ones without tiles.
 
-    Tiles without any point that counts are left out.
+    Tiles of padding alone are skipped.
     """
     x = jnp.array(np.random.default_rng(0).random((140, 2)))
     counts = np.arange(140) < num_counting
@@ -225,7 +225,7 @@ def test_tiles_of_many_points(num_counting: int):
 
 
 def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
-    """With unit weights they are a basis, whose inner products are the correlations."""
+    """Functions with unit weights are a basis, whose inner products are the correlations."""
     group, lengthscale = case.group, case.covariance.lengthscale
     points = jnp.array(np.concatenate([case.x, case.new]))
 
@@ -244,7 +244,7 @@ def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
 
 @pytest.mark.nightly
 def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
-    """z-scores over 1000 paths: of 3 means and 6 covariances, and the same of a component."""
+    """The z-scores over 1000 paths are of 3 means and 6 covariances, also of a component."""
     num_paths = 1000
 
     @jax.jit
@@ -280,13 +280,13 @@ def test_posterior_is_the_dense_one_and_paths_have_its_moments(case: Case):
         products = centered[:, :, None] * centered[:, None, :]
         for values, moment in ((draws, mean), (products, covariance)):
             error = values.std(0) / np.sqrt(num_paths)
-            # Drawn functions lack their variance given the nodes, below 2e-3.
+            # Drawn functions lack their variance given the nodes, which is below 2e-3.
             assert (jnp.abs(values.mean(0) - moment) < 4.5 * error + 2e-3).all()
 
 
 @pytest.mark.nightly
 def test_waves_are_those_of_the_components(case: Case):
-    """What message passing sees of a path on grids is its component at these points."""
+    """The table of a path on grids equals its component at these points."""
     posterior = MarginalGP(case.covariance, case.x, jnp.array(NOISE)).condition(case.y)
 
     @jax.jit
@@ -298,7 +298,7 @@ def test_waves_are_those_of_the_components(case: Case):
         bare = path._replace(update=jnp.zeros_like(path.update))
         return jnp.sqrt(case.covariance.variances[1]) * prior, bare.component(1, case.new)
 
-    np.testing.assert_allclose(*both(posterior), atol=1e-5)  # nodes are all but dependent
+    np.testing.assert_allclose(*both(posterior), atol=1e-5)  # nodes are nearly dependent
 
 
 @each_kernel
@@ -311,7 +311,7 @@ def test_kernels_are_values(kernel: Kernel):
 
 
 def test_levels_without_learned_correlations_are_exchangeable():
-    """With the identity for R: what a categorical dimension has without a kernel of its own."""
+    """With R the identity, this is the default factor of a categorical dimension."""
     levels = jnp.array(np.linspace(0.0, 1.0, 4)[:, None])
     group = KernelGroup(LevelCorrelations(4), (0,), jnp.eye(4)[None])
     shared = AdditiveCovariance(
@@ -336,7 +336,7 @@ def test_periodic_functions_repeat_themselves():
 
 
 def traced(model: AdditiveGP, num_dims: int) -> tuple[dict[str, Any], AdditiveCovariance]:
-    """The sites, which have shapes and no values, and the covariance; nothing is compiled."""
+    """The abstract sites and the covariance, without compilation."""
 
     def run(x, y):
         trace = handlers.trace(handlers.seed(model, jax.random.key(0))).get_trace(x, y)
@@ -347,7 +347,7 @@ def traced(model: AdditiveGP, num_dims: int) -> tuple[dict[str, Any], AdditiveCo
 
 
 def test_dimensions_by_kernel():
-    """Equal kernels share a site; categories keep the exchangeable factor unless told otherwise."""
+    """Equal kernels share a site; categories have the exchangeable factor by default."""
     own = {0: Periodic(), 3: LevelCorrelations(3), 4: Periodic()}
     sites, covariance = traced(AdditiveGP(kernels=own, categorical=(1,)), 5)
     assert sites["period"].shape == (2,)

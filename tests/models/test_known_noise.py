@@ -1,4 +1,4 @@
-"""Noise that is known of single observations, beside what the model learns of all."""
+"""Known noise of single observations, in addition to the learned noise."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_the_likelihood_and_the_posterior_are_those_of_dense_formulas():
 
 
 def test_noise_that_is_known_of_all_is_as_good_as_that_of_the_model():
-    """Also in functions that are drawn, and in observations that are repeated."""
+    """This includes drawn functions and replicated observations."""
     for own, other in zip(answers(np.full(6, 0.2), NOISE), answers(None, NOISE + 0.2), strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-8)
 
@@ -91,7 +91,7 @@ def test_a_posterior_knows_the_errors():
 
 @pytest.mark.filterwarnings("ignore:.*have not converged")
 def test_a_chain_learns_that_known_noise_explains_the_scatter():
-    """Values that scatter are no noise of the model if their errors say so."""
+    """Scatter within known errors does not count as noise of the model."""
     x = np.linspace(0.0, 1.0, 24)[:, None]
     y = np.where(np.arange(24) % 2, 1.0, -1.0)
     run = {"num_warmup": 60, "num_samples": 60, "num_chains": 1, "show_progress_bar": False}

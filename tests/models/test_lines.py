@@ -1,4 +1,4 @@
-"""Covariances and moments on lines along one dimension are those at the same points."""
+"""Covariances and moments on lines along one dimension equal the ones at the same points."""
 
 from typing import Any
 

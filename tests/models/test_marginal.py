@@ -52,7 +52,7 @@ def test_padding_may_hold_anything(covariance, y, mask):
 
 @each_mask
 def test_gradients_are_those_of_the_unpadded_density(covariance, y, mask):
-    """By the textbook formula: half of alpha alpha^T - K^-1, and -alpha."""
+    """The textbook formulas are half of alpha alpha^T - K^-1, and -alpha."""
     inverse = np.linalg.inv(covariance[np.ix_(mask, mask)])
     by_covariance, by_y = np.zeros((6, 6)), np.zeros(6)
     by_y[mask] = -inverse @ y[mask]
@@ -88,7 +88,7 @@ def test_cholesky_adds_nothing_where_nothing_is_needed(covariance):
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_singular_covariance_is_rescued(scale: float):
-    """Every observation repeated and no noise: the least jitter that works is relative to scale."""
+    """Repeated observations without noise need a jitter, which is relative to the scale."""
     once = np.exp(-np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))))
     singular = scale * np.kron(once, np.ones((2, 2)))
     cholesky, rescued = map(np.asarray, both_choleskys(singular))

@@ -36,7 +36,7 @@ def test_finite_uniform_density():
 
 
 def test_finite_uniform_of_a_vector():
-    """What the lengthscales of an additive model get."""
+    """A vector of lengthscales as in an additive model."""
     prior = FiniteUniform(VALUES).expand([4]).to_event(1)
     value = prior.sample(jax.random.key(1))
     assert value.shape == (4,)
@@ -51,7 +51,7 @@ def test_finite_uniform_needs_a_list(values):
 
 
 def test_lengthscales_grow_with_the_square_root_of_the_dimension():
-    """Pairwise distances do, so the correlation of typical points stays what it is."""
+    """Pairwise distances grow likewise, so the correlation of typical points does not change."""
     median = [jnp.exp(dimension_scaled(num_dims).loc) for num_dims in (1, 4, 100)]
     np.testing.assert_allclose(np.array(median) / median[0], [1, 2, 10], rtol=1e-12)
     np.testing.assert_allclose(median[0], np.exp(np.sqrt(2)))
@@ -75,7 +75,7 @@ def test_alike_numbers_are_exponentials_of_correlated_normal_ones():
 
 
 def test_how_alike_numbers_are_may_be_summed_over():
-    """The density is the mean of those of each correlation, and draws have theirs."""
+    """The density is the mean over correlations, and each draw has one correlation."""
     loc, similarities = jnp.array([0.3, -1.0, 0.5]), jnp.array([0.0, 0.9])
     prior = AlikeLogNormal(loc, similarities)
     value = jnp.exp(jax.random.normal(jax.random.key(2), (5, 3)))
@@ -85,7 +85,7 @@ def test_how_alike_numbers_are_may_be_summed_over():
     draws = np.log(prior.sample(jax.random.key(3), (20_000,))) - np.asarray(loc)
     bound = 4.0 / np.sqrt(len(draws))
     np.testing.assert_allclose(np.cov(draws.T)[0, 1:], 0.45, atol=1.5 * bound)
-    # Means of products of squares, 1 + 2 s^2 each, tell a mixture from one correlation of 0.45.
+    # Means of products of squares, 1 + 2 s^2, distinguish a mixture from one correlation of 0.45.
     products = np.square(draws[:, 0] * draws[:, 1])
     assert abs(products.mean() - (1.0 + 0.81)) < 4.0 * products.std() / np.sqrt(len(draws))
 
@@ -97,7 +97,7 @@ def test_a_single_default_lengthscale_is_log_normal():
 
 
 def test_a_number_above_a_least_one():
-    """Also where values are constants of a compiled function, and after a map over its parts."""
+    """This includes constants of a compiled function, and maps over pytree leaves."""
     prior = jax.tree.map(jnp.asarray, LogNormalAbove(-5.0, 1.5, 1e-3))
     values = np.array([0.0015, 0.02])
     density = jax.jit(lambda: prior.log_prob(values))()

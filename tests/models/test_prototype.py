@@ -1,4 +1,4 @@
-"""One run of a model: values are known in it, and no operation is compiled by itself."""
+"""One run of a model with concrete values, in which no single operation is compiled."""
 
 import jax
 import jax.numpy as jnp

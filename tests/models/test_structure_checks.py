@@ -1,4 +1,4 @@
-"""Wrong structures: the error names the function, what it gave, and what to do."""
+"""Invalid structures: the error names the function, its result, and the remedy."""
 
 import traceback
 from dataclasses import replace
@@ -26,7 +26,7 @@ from structbo.models import (
 )
 
 WRONG = []
-"""Structures, what their errors say that they gave, and what to do."""
+"""Structures, with the results and remedies that their errors name."""
 
 
 def wrong(gave: str, instead: str):
@@ -223,7 +223,7 @@ def leaves_jax(Z):
 
 @pytest.mark.parametrize("uses", [branches, counts, loops, selects, leaves_jax])
 def test_values_that_python_asks_for(uses):
-    """They are known when the model runs by itself, and no longer when it is compiled."""
+    """Values are known if the model runs eagerly, but not if it is compiled."""
 
     def structure(num_dims):
         Z = edge_matrix(num_dims)
@@ -275,7 +275,7 @@ def test_structures_inside_others_are_named():
 
 
 def test_a_scope_is_looked_through():
-    """Handlers around a structure neither hide its name nor let it use those of the model."""
+    """Handlers around a structure neither hide its name nor allow site names of the model."""
     scoped = handlers.condition(site_of_the_model, data={})
     with pytest.raises(ValueError, match="model's own") as caught:
         run_model(scoped)

@@ -1,7 +1,6 @@
 """A run of hundreds of evaluations compiles a few functions, once per padded size.
 
-Counted are the compilations that JAX logs, of whatever function, while one engine proposes points
-for a table that grows.
+The tests count all compilations that JAX logs while one engine proposes points for a growing table.
 """
 
 import itertools
@@ -21,21 +20,24 @@ from structbo.optimizer.preparation import Ahead
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 SIZES = (20, 64, 65, 103)
 SOON = range(52, 64)
-"""The numbers of observations with which the next padded size is prepared."""
+"""The numbers of observations at which the next padded size is prepared."""
 PREPARED = ["warp", "sweep", "_conditioned", "search_starts", "_value_and_gradient"]
 FUNCTIONS = {"initialize", "sweep", "_conditioned", "search_starts", "_value_and_gradient"}
-"""All that is compiled for a suggestion, but for the few primitives that run outside of them."""
+"""All functions compiled for a suggestion, except for a few primitives outside of them."""
 
 
 def table(num_points: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Several seeds have different graphs: parity decides what interacts."""
+    """Points and values; the parity of the seed decides which pair interacts."""
     x = SPACE.snap(np.random.default_rng(seed).random((num_points, 3)))
     pair = x[:, 0] * x[:, 1] if seed % 2 else x[:, 1] * x[:, 2]
     return x, np.sin(6.0 * x[:, 0]) + 3.0 * pair
 
 
 def waves(num_points: int, num_dims: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and values. Each test has dimensions of its own, whose programs no other compiled."""
+    """Points and values.
+
+    Every test uses other dimensions, so that no other test compiles its programs.
+    """
     x = np.random.default_rng(0).random((num_points, num_dims))
     return x, np.sin(x.sum(1))
 
@@ -52,7 +54,7 @@ def test_the_counter_counts(compiled) -> None:
 
 @pytest.mark.nightly
 def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
-    """Hardly any besides the large ones: every operation outside of them is one more program."""
+    """Hardly any besides the large ones: each operation outside of them compiles another."""
     jax.clear_caches()
     compiler_options()  # tries them out, once for a process
     x = np.random.default_rng(0).random((8, 4))
@@ -63,14 +65,14 @@ def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
 
 
 def slow_engine(space: Space) -> Engine:
-    """An engine of a run whose evaluations take hours: it prepares nothing before it is needed."""
+    """An engine of a run with slow evaluations, which prepares programs only when needed."""
     engine, hours = Engine(space, seed=0), itertools.count(step=3600.0)
     engine._sizes = Ahead(lambda: next(hours))
     return engine
 
 
 def proposals(engine: Engine, x: np.ndarray, y: np.ndarray, n: int) -> Callable[[], None]:
-    """A proposal from so many observations, and what is done for the ones after it."""
+    """A proposal from n observations, and the preparation of the next ones."""
 
     def run() -> None:
         engine.propose(x[:n], y[:n], np.empty((0, x.shape[1])), 1)
@@ -110,7 +112,7 @@ def test_at_most_one_program_is_prepared_after_a_proposal(compiled) -> None:
     [("believer", 6, []), ("dpp_max", 8, ["candidates", "_moments"])],
 )
 def test_batches_are_prepared_with_their_first_points(batch, num_dims, last, compiled) -> None:
-    """What only a batch needs is compiled along with the rest, also for the next padded size."""
+    """Programs of batches are compiled with the others, also for the next padded size."""
     engine = Engine(Space.box([[0.0, 1.0]] * num_dims), seed=0, batch=batch, num_initial=20)
     x, y = waves(72, num_dims)
     none = np.empty((0, num_dims))
@@ -133,7 +135,7 @@ def test_a_single_suggestion_prepares_nothing(compiled) -> None:
 
 @pytest.mark.nightly
 def test_maximum_likelihood_compiles_once_per_padded_size(compiled) -> None:
-    """Whatever the structure, and however many data of one padded size there are."""
+    """This holds for any structure and any number of observations within a padded size."""
     model = AdditiveGP(partitions())
     x, y = table(100, seed=0)
 

@@ -1,4 +1,4 @@
-"""A whole run compiles at its first suggestion of the model, and where the padding grows."""
+"""A whole run compiles at its first suggestion by the model, and when the padding grows."""
 
 import re
 from collections.abc import Callable
@@ -19,12 +19,12 @@ Compiled = Callable[[Callable[[], object]], list[str]]
 NUM_INITIAL = 4
 SMALLEST = padded_size(1)
 QUIET = max(n for n in range(1, SMALLEST) if num_soon(n) == 0)
-"""With more, the next size is prepared."""
+"""The largest number of observations at which the next size is not prepared."""
 UNUSUAL = padded_size(SMALLEST + 1)
-"""No other test of this space has more observations, so that nothing is compiled for them."""
+"""A padded size that no other test of this space uses, so its programs are not compiled yet."""
 SPACE = Space({"a": (0.0, 1.0), "b": Integer(1, 5), "c": Categorical(["u", "v"])})
 NOISE = dist.LogNormal(-3.3, 1.0)
-"""No other test's; a prior is no part of a search, so that other processes' programs are used."""
+"""A prior that no other test uses; searches do not depend on it and can reuse programs."""
 
 
 def given(seed: int) -> Keywords:
@@ -50,7 +50,7 @@ def objective(params: dict[str, Any]) -> float:
 
 
 class Steps:
-    """Asks and tells, and says what was compiled meanwhile."""
+    """Asks and tells, and returns the functions compiled meanwhile."""
 
     def __init__(self, compiled: Compiled, settings: Keywords) -> None:
         self.optimizer = Optimizer(SPACE, **settings)
@@ -95,7 +95,7 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
 def test_an_optimizer_compiles_its_search_once_per_padded_size(
     compiled: Compiled, settings: Callable[[int], Keywords]
 ):
-    """What draws by a chain is compiled before the size is reached, and not when it is."""
+    """The sampler is compiled before the padded size is reached, not when it is."""
     steps = Steps(compiled, settings(0))
     steps.tell_up_to(UNUSUAL)
     search = ["_conditioned", "search_starts", "_value_and_gradient"]

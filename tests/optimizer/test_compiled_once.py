@@ -1,4 +1,4 @@
-"""Whatever users call: the second call with other values of the same shapes compiles nothing."""
+"""The second call of a public function, with other values of the same shapes, does not compile."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ Y = np.sin(6.0 * X[:, 0]) + X[:, 1]
 
 
 def posterior(num_points: int) -> Posterior:
-    """One of a fresh model, equal to that of all others."""
+    """A posterior of a new model, which equals the models of other calls."""
     rng = np.random.default_rng(1)
     draws = {"Z": np.zeros((1, 4, 2, 2), int), "lengthscale": rng.uniform(0.2, 1.0, (1, 4, 2))}
     draws |= {"outputscale": np.ones((1, 4)), "noise": np.full((1, 4), 0.1)}
@@ -72,7 +72,7 @@ def test_every_criterion_compiles_once(compiled: Compiled, criterion: Criterion 
 
 
 def test_message_passing_compiles_once(compiled: Compiled):
-    """Of one graph, which this recipe keeps for 25 observations."""
+    """The recipe keeps one graph for 25 observations."""
     optimizer = recipes.add_gp_ucb(SPACE, group_size=1, num_initial=4)
 
     def ask_and_tell() -> None:
@@ -85,7 +85,7 @@ def test_message_passing_compiles_once(compiled: Compiled):
 
 
 def test_a_second_bag_compiles_nothing(compiled: Compiled):
-    """Of partitions from the prior, whose blocks are drawn one by one."""
+    """The bag has partitions from the prior, with blocks drawn one by one."""
 
     def search(num_points: int, seed: int) -> None:
         model = AdditiveGP(partitions(), lengthscale=independent_lengthscale)

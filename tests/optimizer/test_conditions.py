@@ -1,4 +1,4 @@
-"""The engine proposes points without the parameters that do not exist there."""
+"""The engine proposes points without parameters that do not exist."""
 
 import numpy as np
 import pytest
@@ -21,13 +21,13 @@ def conditions(space: Space) -> BoolArray:
 
 
 def are_legal(points: FloatArray) -> bool:
-    """Whether points have one of the last two parameters each, and the other one is neutral."""
+    """Whether every point has one of the last two parameters, with the other one neutral."""
     missing = np.where(points[:, 0] == 0.0, points[:, 2], points[:, 1])
     return bool((missing == NEUTRAL).all())
 
 
 def value(x: FloatArray) -> FloatArray:
-    """Level 1 is better where its parameter is near .8, and worse elsewhere."""
+    """Level 1 is better if its parameter is near .8, and worse otherwise."""
     of_a = -np.square(x[:, 1] - 0.1)
     of_b = 1.0 - 9.0 * np.square(x[:, 2] - 0.8)
     return np.where(x[:, 0] == 0.0, of_a, of_b)

@@ -1,4 +1,4 @@
-"""A search whose observations are so many that the model has inducing points."""
+"""A search with enough observations for inducing points."""
 
 import logging
 
@@ -9,7 +9,7 @@ from structbo import Optimizer
 from structbo.models import AdditiveGP, edges, likelihood
 
 MODEL = AdditiveGP(edges(0.432))
-"""No other test has it: programs that know other limits must not be found under its name."""
+"""A model of this test alone, so that it does not reuse programs with another limit."""
 
 
 def test_a_search_finds_the_minimum_and_says_that_there_are_inducing_points(

@@ -1,4 +1,4 @@
-"""The log of a run: quiet unless it is asked for, and one line for every trial."""
+"""The log of a run: off by default, with one line per trial."""
 
 import logging
 from pathlib import Path

@@ -49,7 +49,7 @@ def test_ask_gives_one_trial_or_a_list_of_distinct_ones(optimizer: Optimizer) ->
 
 
 def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Coordinates lose a bit on the way to a box and back; the first candidate is taken then."""
+    """The map to a box and back loses a bit of coordinates; the first candidate is used."""
     rng = np.random.default_rng(0)
     best, second = rng.integers(0, 65, (2, 1, 6)) / 64
     box = np.array([-5.3, 0.1]) + rng.random((6, 1)) * [1.0, 20.0]
@@ -67,7 +67,7 @@ def test_a_point_is_the_same_after_a_change_of_scale(monkeypatch: pytest.MonkeyP
 
 
 def test_a_rounded_point_is_still_that_of_its_trial() -> None:
-    """As people type what a table, a log or a report shows; the nearest trial is meant."""
+    """People type points as a table, a log or a report shows them; the nearest trial is told."""
     optimizer = Optimizer({"x": (0.0, 1.0), "t": (1e-3, 1.0, "log"), "k": Integer(0, 10**5)})
     for x in (0.123451, 0.123412, 0.5):
         optimizer.enqueue({"x": x, "t": 1 / 3, "k": 7})
@@ -89,7 +89,7 @@ def test_points_that_differ_by_more_are_trials_of_their_own() -> None:
 
 @pytest.mark.parametrize("how", ["trial", "number", "params", "series"])
 def test_a_trial_is_told_by_itself_its_number_or_its_point(optimizer: Optimizer, how: str) -> None:
-    """Its point told, a trial is no longer pending, and there is no second one."""
+    """Telling the point of a pending trial completes it, without adding another trial."""
     first, second = optimizer.ask(2)
     name: Any = {
         "trial": second,
@@ -122,7 +122,7 @@ def test_points_of_ones_own_become_trials(optimizer: Optimizer) -> None:
 
 @pytest.mark.parametrize("space", [SPACE, BOX])
 def test_an_optimizer_is_told_the_table_of_another_one(space: Any) -> None:
-    """It goes on where that one stopped; what had no value yet is asked for first."""
+    """It continues that run; points without a value are asked for first."""
     first = Optimizer(space, num_initial=100)
     for trial in first.ask(4):
         first.tell(trial, np.nan if trial.number == 1 else trial.number / 10)
@@ -329,12 +329,12 @@ def test_the_point_asked_for_has_the_best_score(optimizer: Optimizer, finished: 
     scores, errors = asking.score(np.vstack([trial.params, random]))
     assert scores.shape == errors.shape == (301,)
     assert scores[0] >= scores[1:].max()
-    # Of six draws: the relative error of a mean is at most 1, when one draw is all of it.
+    # With six draws, the relative error of a mean is at most 1, if a single draw dominates.
     assert ((errors > 0.0) & (errors <= 1.0)).all()
 
 
 def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn by `fit` at the first access, on values turned so that larger is better; then kept."""
+    """`fit` draws it at the first access, on signed values (larger is better)."""
     calls: list[Any] = []
 
     def recorded(model: Any, X: np.ndarray, y: np.ndarray, **options: Any) -> Posterior:
@@ -373,7 +373,7 @@ def test_the_posterior_needs_two_values(optimizer: Optimizer, values: tuple[Any,
 
 
 class Recorded:
-    """A source of draws that remembers which parameters they hold active."""
+    """A source of draws that records the active parameters."""
 
     def __init__(self, source: DrawSource) -> None:
         self.source = source
@@ -387,7 +387,7 @@ class Recorded:
 
 @pytest.mark.nightly
 def test_two_of_six_parameters_are_found_and_tuned_by_a_model_of_active_sets() -> None:
-    """Its one component is at times too wide for message passing, which must then do without."""
+    """Its single component is at times too wide for message passing, which then omits it."""
     sources: list[Recorded] = []
 
     def inference(model: Any, seed: int) -> DrawSource:

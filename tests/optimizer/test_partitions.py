@@ -1,4 +1,4 @@
-"""Optimization with partitions: blocks may be larger than any table of message passing."""
+"""Optimization with partitions, whose blocks can exceed the tables of message passing."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +13,7 @@ NUM_DIMS, NUM_INITIAL, NUM_ASKED = 5, 10, 8
 
 
 def bowl(x: np.ndarray) -> float:
-    """Four dimensions interact, one does not."""
+    """A function in which four dimensions interact, and one does not."""
     return float(
         np.square(x[:4] - 0.3).sum() + 4 * np.square(x[:4].mean() - 0.3) + (x[4] - 0.6) ** 2
     )

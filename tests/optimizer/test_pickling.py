@@ -1,4 +1,4 @@
-"""What users keep can be pickled: it goes on in another process as it would have gone on here."""
+"""Public objects can be pickled, and continue in another process as in this one."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""When a run prepares the programs of its next padded size."""
+"""The schedule on which a run prepares the programs of its next padded size."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from structbo.optimizer.preparation import NUM_NEXT, Ahead, num_soon
 
 
 def numbers(seconds_each: float, first: int = 20, last: int = 64) -> list[int]:
-    """How many programs are prepared after each observation, of evaluations that take so long."""
+    """The number of programs prepared after each observation, for a duration of evaluations."""
     now = 0.0
     ahead = Ahead(lambda: now)
     ahead.begin(first, seconds=5.0)

@@ -1,4 +1,4 @@
-"""Points of one's own that are evaluated before any is proposed."""
+"""A user's points, which are evaluated before any proposal."""
 
 import pickle
 from functools import partial
@@ -51,7 +51,7 @@ def test_a_point_may_be_evaluated_again(optimizer: Optimizer) -> None:
 def test_points_of_the_queue_are_pending_for_those_proposed_with_them(
     monkeypatch: pytest.MonkeyPatch, optimizer: Optimizer
 ) -> None:
-    """And they count as asked for: the quasi-random sequence goes on after them."""
+    """They count as asked for: the quasi-random sequence continues after them."""
     seen: list[tuple[np.ndarray, int]] = []
 
     def propose(

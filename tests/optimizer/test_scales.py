@@ -1,4 +1,4 @@
-"""The posterior of an optimizer is on the scale of its search, and speaks the user's units."""
+"""The posterior of an optimizer has the scale of its search, and converts to the user's units."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ DRAW = {
 
 @pytest.fixture
 def fitted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What `fit` is given; the power of the search is 2.5."""
+    """The arguments of calls of `fit`; the power of the search is 2.5."""
     calls: list[dict[str, Any]] = []
 
     def fit(model: Any, X: Any, y: Any, *, sem: Any, names: Any, **_: Any) -> Posterior:
@@ -34,7 +34,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def optimizer_with_losses(direction: Any = "minimize", **settings: Any) -> Optimizer:
-    """Skewed values with standard errors, one of which failed."""
+    """An optimizer with skewed values, standard errors and one failure."""
     optimizer = Optimizer(BOX, direction, num_initial=20, model=AdditiveGP(main_effects()))
     for trial in optimizer.ask(20):
         loss = np.exp(bowl(trial.params))
@@ -60,7 +60,7 @@ def test_the_posterior_is_of_the_values_of_the_search(
 
 
 def test_predictions_are_in_units_of_the_objective(fitted: list[dict[str, Any]]) -> None:
-    """Without an ask before them, and with a failure, which counts as the worst value."""
+    """They need no ask before, and a failure counts as the worst value."""
     optimizer = optimizer_with_losses()
     complete = [trial for trial in optimizer.trials if trial.state == "complete"]
     values = np.array([trial.value for trial in complete])

@@ -1,4 +1,4 @@
-"""Settings: one description, seen in every signature; names, contradictions, samplers."""
+"""Settings: one definition for all signatures; names, contradictions, samplers."""
 
 import inspect
 from collections.abc import Callable
@@ -110,7 +110,7 @@ def sampled_by(sampler: Any) -> sb.Optimizer:
 
 @pytest.mark.nightly
 def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
-    """Here a short Hamiltonian trajectory, for a model without discrete sites."""
+    """The example is a short Hamiltonian trajectory, for a model without discrete sites."""
     made = []
 
     def sampler(model: Any) -> HMC:
@@ -129,7 +129,7 @@ def test_what_a_sampler_gives_is_checked(bad: Any) -> None:
 
 
 def test_values_are_warped_unless_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chain is given the values that its `warped` makes, and so is all that follows."""
+    """The chain and all later steps use the values returned by its `warped`."""
     seen: list[np.ndarray] = []
 
     def advance(self: Chain, data: Data) -> Any:

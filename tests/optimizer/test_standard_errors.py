@@ -1,4 +1,4 @@
-"""Values that are told with their standard errors."""
+"""Values told with standard errors."""
 
 import pickle
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_model_must_take_them() -> None:
 
 
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Data]:
-    """The data that chains are given."""
+    """The data passed to chains."""
     found: list[Data] = []
 
     def advance(self: Chain, data: Data) -> dict[str, np.ndarray]:
@@ -104,7 +104,7 @@ def test_the_model_sees_variances_on_its_own_scale(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_value_of_which_little_is_known_says_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A low value far from the bowl draws the search away from it, unless nothing is sure of it."""
+    """A low value far from the bowl distracts the search, unless its standard error is large."""
     seen(monkeypatch)
 
     def proposal(sem: float | None) -> np.ndarray:
@@ -137,7 +137,7 @@ def test_tables_have_them(tmp_path: Path) -> None:
 
 
 def test_a_study_keeps_them(tmp_path: Path) -> None:
-    """Another process goes on as an optimizer would that was never stopped."""
+    """Another process continues like an uninterrupted optimizer."""
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     settings: Any = {"num_initial": 3, "inference": given_graphs}
     study = optuna.create_study(storage=f"sqlite:///{tmp_path}/runs.db", study_name="run")
@@ -159,7 +159,7 @@ def test_a_study_keeps_them(tmp_path: Path) -> None:
 
 
 def test_a_table_has_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stateless suggestion is given what an optimizer is told."""
+    """`suggest` takes the same standard errors as an optimizer."""
     found = seen(monkeypatch)
     values, sem = [3.0, 1.0, 5.0, 2.0], [0.1, 0.0, np.nan, 0.4]
     settings: Any = {"model": MODEL, "num_initial": 3}

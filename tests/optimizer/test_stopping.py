@@ -1,4 +1,4 @@
-"""Runs that end early: by a callback of one's own, or when little is to be gained."""
+"""Runs that end early: by a user's callback, or when the expected gain is small."""
 
 import logging
 import pickle
@@ -31,7 +31,7 @@ def stop_after(number: int) -> Any:
 
 
 def test_a_callback_ends_the_run(caplog: pytest.LogCaptureFixture) -> None:
-    """Those after it are called all the same, and the run can be continued."""
+    """Later callbacks are still called, and the run can be continued."""
     seen: list[int] = []
     callbacks = [stop_after(2), lambda _, trial: seen.append(trial.number)]
     with caplog.at_level(logging.INFO, "structbo"):
@@ -53,7 +53,7 @@ def test_evaluations_under_way_are_told(tmp_path: Path) -> None:
 
 
 def test_an_objective_cannot_end_the_run() -> None:
-    """Its exceptions are those of an evaluation."""
+    """`StopSearch` from the objective counts as an exception of the evaluation."""
 
     def objective(point: np.ndarray) -> float:
         raise StopSearch
@@ -113,7 +113,7 @@ def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective(
 def test_the_gain_of_warped_values_is_in_units_of_the_objective(
     monkeypatch: pytest.MonkeyPatch, criterion: str
 ) -> None:
-    """By simulation: the mean, over draws, of how much a normal variable improves once unwarped."""
+    """The reference is simulated: the mean improvement of unwarped normal variables over draws."""
     monkeypatch.setattr(Chain, "warped", lambda self, data: warped(data, 2.5))
     model = AdditiveGP(main_effects())
     optimizer = Optimizer(BOX, "maximize", num_initial=6, model=model, criterion=criterion)
@@ -126,7 +126,7 @@ def test_the_gain_of_warped_values_is_in_units_of_the_objective(
     raised = yeojohnson(given, 2.5)
 
     def objective(warped_values: np.ndarray) -> np.ndarray:
-        """By interpolation of SciPy's transform; linear below the worst value."""
+        """Unwarped values by SciPy's transform, interpolated; linear below the worst value."""
         fine = np.linspace(given.min(), 12.0, 200_000)
         scaled = (yeojohnson(fine, 2.5) - raised.mean()) / raised.std()
         slope = (scaled[1] - scaled[0]) / (fine[1] - fine[0])

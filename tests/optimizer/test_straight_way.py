@@ -1,4 +1,4 @@
-"""How often a suggestion runs the model, and how many functions of the package it calls."""
+"""The number of model runs and of package calls in a suggestion."""
 
 import sys
 from collections import Counter
@@ -23,7 +23,7 @@ def objective(x: np.ndarray) -> float:
 
 @pytest.fixture(scope="module")
 def optimizer() -> sb.Optimizer:
-    """One whose programs are compiled."""
+    """An optimizer with compiled programs."""
     optimizer = sb.Optimizer(sb.Space.box([[0.0, 1.0]] * NUM_DIMS))
     for point in np.random.default_rng(0).random((NUM_POINTS, NUM_DIMS)):
         optimizer.tell(point, objective(point))
@@ -51,7 +51,7 @@ def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
 def test_a_proposal_runs_the_model_once(
     optimizer: sb.Optimizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the padded size grows, once for all readers of the posteriors, fantasies included."""
+    """When the padded size grows, one run serves all uses of posteriors, also fantasies."""
     runs: list[set[str]] = []
     run = AdditiveGP.__call__
 

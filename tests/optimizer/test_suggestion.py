@@ -1,4 +1,4 @@
-"""From a table to the next points: reproducible, legal, new, whatever the table holds."""
+"""From a table to the next points: reproducible, legal and new for any table."""
 
 import itertools
 import subprocess
@@ -47,7 +47,7 @@ quick = partial(suggest, inference=given_graphs)
 
 @pytest.fixture(scope="module", autouse=True)
 def short_run_in() -> Iterator[None]:
-    """Few tests here need a chain that has forgotten its start."""
+    """Few tests here need a converged chain."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chain_module, "RUN_IN_SWEEPS", 10)
         yield
@@ -98,7 +98,7 @@ def test_points_are_legal_and_not_worse_than_the_best_start(
     def watched(function: Any, starts: np.ndarray, *rest: Any) -> Any:
         points, values = gradient_ascent(function, starts, *rest)
         searches.append((starts, points))
-        # As many points as starts, so that nothing is compiled anew.
+        # The number of points equals the number of starts, to avoid recompilation.
         for others in (starts, np.resize(unit, starts.shape)):
             assert values.max() >= np.max(function(others)[0])
         return points, values
@@ -193,7 +193,7 @@ def test_repeated_points_are_no_problem() -> None:
 
 @pytest.mark.parametrize("num_points", [0, 1, 2, NUM_INITIAL - 1])
 def test_first_points_are_quasi_random(num_points: int) -> None:
-    """They depend on how many points there are, and on no value."""
+    """They depend on the number of points, and not on values."""
     X, y = table(num_points)
     points = suggest(SPACE, X, y, n=4)
     assert_legal_and_new(points, X)
@@ -217,7 +217,7 @@ def test_num_initial_says_when_the_model_takes_over() -> None:
 
 
 def test_first_points_fill_the_space_evenly() -> None:
-    """32 points of a Sobol sequence: every level of a discrete variable has its share."""
+    """In 32 points of a Sobol sequence, levels of a discrete variable are equally frequent."""
     points = suggest(SPACE, None, [], n=32)
     for name, levels in (("k", range(1, 6)), ("act", "abc")):
         counts = [sum(point[name] == level for point in points) for level in levels]
@@ -251,7 +251,7 @@ def test_the_last_points_of_a_finite_space_are_found(num_initial: int) -> None:
 
 
 def test_the_last_points_of_a_large_finite_space_are_found() -> None:
-    """They are hard to hit at random: here 2 of 20 000."""
+    """Random points rarely hit them: here 2 of 20 000."""
     space = Space([Integer(0, 19_999)])
     X = np.delete(np.arange(20_000), [77, 12_345])[:, None]
     points = suggest(space, X, np.full(19_998, np.nan), n=2)
@@ -317,5 +317,5 @@ assert abs(result.best_params["x"] - 0.3) < 0.05, result.best_params
 
 @pytest.mark.nightly
 def test_a_process_in_single_precision_stays_there() -> None:
-    """Everything is imported and compiled under JAX's default flags, for one variable."""
+    """Imports and compilation run under JAX's default flags, for one variable."""
     subprocess.run([sys.executable, "-W", "error", "-c", FRESH], check=True, timeout=600)

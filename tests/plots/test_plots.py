@@ -1,4 +1,4 @@
-"""The plots show what they were given."""
+"""The plots show their data."""
 
 import inspect
 import sys
@@ -140,7 +140,7 @@ def importances(names: list[str], pairs: np.ndarray) -> Importances:
 
 
 def test_widths_are_importances():
-    """A certain edge that hardly matters is thin, and an uncertain one that matters wide."""
+    """A certain but unimportant edge is thin, an uncertain but important one wide."""
     pairs = np.where(PROBABILITIES == 0.9, 0.01, np.where(PROBABILITIES == 0.2, 0.04, 0.0))
     found = importances(NAMES, pairs)
     (ax,) = plots.plot_interactions(PROBABILITIES, NAMES, importances=found)

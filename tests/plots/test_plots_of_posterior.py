@@ -70,7 +70,7 @@ def test_agreement_names_the_pair_that_did_not_mix(posterior: Posterior):
 
 
 def test_pairs_that_look_the_same_are_drawn_once():
-    """Of 45 pairs all but two have the same probability; a page about them stays small."""
+    """All but two of 45 pairs have equal probabilities, so the plot stays small."""
     num_dims, rng = 10, np.random.default_rng(0)
     Z = np.zeros((CHAINS, DRAWS, num_dims, num_dims), int)
     Z[..., 0, 1] = Z[..., 1, 0] = 1
@@ -142,7 +142,7 @@ SPACE = Space({"rate": (1e-4, 1.0, "log"), "act": Categorical(["relu", None]), "
 
 @pytest.fixture(scope="module")
 def of_a_search() -> Posterior:
-    """Values of 100 and more, the lower the better; least where rate is 0.01."""
+    """A search with values above 100 to be minimized, with the minimum at rate 0.01."""
     X = SPACE.snap(np.random.default_rng(0).random((30, 3)))
     y = -8.0 * (X[:, 0] - 0.5) ** 2 + X[:, 1]
     draws = {"noise": np.full((1, 2), 1e-3), "outputscale": np.ones((1, 2))}

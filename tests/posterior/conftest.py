@@ -13,7 +13,7 @@ from structbo.posterior import Posterior
 
 @pytest.fixture(scope="session")
 def posterior() -> Posterior:
-    """Chains whose edge a,c never changes, with statistics as a sampler leaves them."""
+    """Chains whose edge a,c never changes, with the statistics of a sampler."""
     rng = np.random.default_rng(5)
     shape = (NUM_CHAINS, NUM_DRAWS)
     draws = {

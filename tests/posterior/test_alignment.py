@@ -1,4 +1,4 @@
-"""Aligned directions: what was permuted and flipped comes back."""
+"""Alignment undoes permutations and flips of directions."""
 
 from itertools import permutations, product
 

@@ -1,4 +1,4 @@
-"""The analysis of variance of a drawn function is that of its values on a product grid."""
+"""The analysis of variance of a drawn function equals the one of its values on a product grid."""
 
 import re
 from typing import Any
@@ -28,7 +28,7 @@ from structbo.posterior.quadrature import Quadrature
 
 NUM_DIMS, NUM_POINTS, CATEGORY = 4, 9, 3
 ROUNDING = 1e-5
-"""Functions of dimensions with a kernel of their own solve nearly singular equations."""
+"""Drawn functions of dimensions with other kernels solve nearly singular equations."""
 TRIANGLE = np.array([[0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 0]])
 STRETCH = {"rho": 0.6, "kappa": 1.5}
 LEVELS = {"level_correlations_3": np.linalg.cholesky(0.5 * np.eye(3) + 0.5)[None]}
@@ -85,7 +85,7 @@ def case(request: pytest.FixtureRequest) -> tuple[SamplePath, Quadrature, np.nda
 
 
 def test_variances_are_those_on_the_grid(case: Any):
-    """Up to pairs but for rounding; beyond them, at thousands of points, within a few percent."""
+    """Up to pairs they agree to rounding; beyond, at thousands of points, to a few percent."""
     path, quadrature, values = case
     expected = grid_variances(values, quadrature.weights)
     uniforms = qmc.Sobol(NUM_DIMS, seed=0).random(4096)
@@ -105,7 +105,7 @@ def test_variances_are_those_on_the_grid(case: Any):
 
 
 def test_no_factorization_is_batched(case: Any):
-    """Two batches at a time, on two cores, waited for each other forever."""
+    """Two batches at a time deadlock on two cores."""
     path, quadrature, _ = case
     program = str(jax.make_jaxpr(term_variances)(path, quadrature, np.zeros((8, NUM_DIMS))))
     shapes = re.findall(r"f64\[([\d,]+)\] = (?:cholesky|triangular_solve)", program)
@@ -114,7 +114,7 @@ def test_no_factorization_is_batched(case: Any):
 
 
 def test_terms_beyond_pairs_are_those_on_the_grid(case: Any):
-    """At every node of the grid, all of them together and those with each dimension."""
+    """At every node, the sum of all higher terms and the sums with each dimension agree."""
     path, quadrature, values = case
     terms = grid_terms(values, quadrature.weights)
     places = np.indices(values.shape).reshape(NUM_DIMS, -1).T

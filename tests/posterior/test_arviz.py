@@ -1,4 +1,4 @@
-"""Everything that ArviZ needs, in both lines of ArviZ; leave-one-out densities against refits."""
+"""All groups that ArviZ 0.23 and ArviZ 1 need; leave-one-out densities against refits."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_arviz_has_every_group_with_named_dimensions(inference_data: Any):
 @pytest.mark.filterwarnings("ignore:invalid value encountered in scalar divide:RuntimeWarning")
 @pytest.mark.parametrize("plot", ["plot_trace", "plot_forest", "plot_rank"])
 def test_plots_of_arviz_need_no_arguments(inference_data: Any, plot: str):
-    """Although the edge a,c never changes."""
+    """This holds although the edge a,c never changes."""
     getattr(az, plot)(inference_data)
     assert 1 <= len(plt.gcf().axes) <= 40, "the most that ArviZ shows"
     plt.close("all")

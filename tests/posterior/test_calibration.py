@@ -1,4 +1,4 @@
-"""Predictions of left out observations, against refits without them."""
+"""Predictions of held-out observations, against refits without them."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ SPACE = Space({"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)})
 
 
 def refitted(K: np.ndarray, y: np.ndarray, i: int) -> tuple[float, float]:
-    """Mean and variance of observation i by the process that has never seen it."""
+    """Mean and variance of observation i, by the process given all others."""
     rest = np.delete(np.arange(len(y)), i)
     to_rest = np.linalg.solve(K[np.ix_(rest, rest)], K[rest, i])
     return float(to_rest @ y[rest]), float(K[i, i] - to_rest @ K[rest, i])
@@ -47,9 +47,9 @@ def test_units_of_users_turn_the_values_around():
 
 
 def test_draws_are_weighted_as_if_they_had_not_seen_the_observation():
-    """Over 12 noise variances the posterior is known, with every observation and without it."""
+    """Over 12 noise variances the posterior is enumerated, with and without every observation."""
     X, y = observations()
-    y[3] -= 0.5  # an observation that makes all draws believe in much noise
+    y[3] -= 0.5  # raises the noise in all draws
     noises = np.geomspace(0.01, 1.0, 12)
     fixed = {"Z": EDGES, "lengthscale": np.full(3, 0.7), "outputscale": 1.0}
     one = Posterior.at(AdditiveGP(), X, y, fixed | {"noise": 1e-3})
@@ -84,14 +84,14 @@ def test_draws_are_weighted_as_if_they_had_not_seen_the_observation():
 
 
 def test_no_draw_rules_by_its_weight():
-    """Of 100 ratios that add up to 10,099 the largest is cut to 10 times their mean."""
+    """The largest of 100 ratios, which add up to 10,099, is cut to 10 times their mean."""
     weights = truncated_weights(np.log(np.r_[np.ones(99), 1e4])[:, None])
     assert weights[-1, 0] == pytest.approx(1009.9 / (99 + 1009.9))
     assert truncated_weights(np.zeros((5, 2))).tolist() == [[0.2, 0.2]] * 5
 
 
 def test_calibration_of_a_process_that_is_right():
-    """Observations of the prior itself: levels are uniform, and the noise is not explained."""
+    """For observations drawn from the prior, levels are uniform and the noise is unexplained."""
     rng = np.random.default_rng(1)
     X = rng.random((60, 3))
     values = {"Z": EDGES, "lengthscale": np.full(3, 0.5), "noise": 0.05, "outputscale": 1.0}

@@ -1,4 +1,4 @@
-"""When `fit` warns that chains have not converged."""
+"""The warning of `fit` about chains that have not converged."""
 
 import warnings
 
@@ -14,7 +14,7 @@ SHAPE = (2, 200)
 
 
 def with_noise(noise: NDArray[np.float64]) -> Posterior:
-    """Independent draws of everything but the noise, which is given."""
+    """Independent draws of all sites except for the noise, which is given."""
     rng = np.random.default_rng(0)
     edge = rng.random(SHAPE) < 0.5
     draws = {
@@ -27,7 +27,7 @@ def with_noise(noise: NDArray[np.float64]) -> Posterior:
 
 
 def walk(step: float) -> NDArray[np.float64]:
-    """Both chains of an autoregressive process around one, the slower the smaller the step."""
+    """Both chains of an autoregressive process around one; smaller steps mix more slowly."""
     rng = np.random.default_rng(1)
     values = np.ones(SHAPE)
     for t in range(1, SHAPE[1]):
@@ -71,7 +71,7 @@ def test_fit_warns(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_the_line_outside_of_the_package_is_named():
-    """Also where other functions of the package are in between, as for `Optimizer.posterior`."""
+    """Functions of the package may be in between, as for `Optimizer.posterior`."""
     between = {"__name__": "structbo.optimizer"}
     exec("def relayed(warn, posterior): warn(posterior)", between)
     apart = np.add(walk(step=1.0), [[0.0], [1.0]])

@@ -1,4 +1,4 @@
-"""Effects are averages of the posterior over the cube, and find what is known to be there."""
+"""Effects are averages of the posterior over the cube, and recover known functions."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ NAMES = ("a", "b", "c")
 def posterior_of(
     function: Any, model: AdditiveGP, Z: Any, n: int = 60, **sites: float
 ) -> Posterior:
-    """Two draws with these edges that differ a little in all else; noise of deviation 0.03."""
+    """Two draws with these edges, and slightly different other sites; noise has deviation 0.03."""
     rng = np.random.default_rng(0)
     X = rng.random((n, 3))
     shape = (1, 2)
@@ -50,7 +50,7 @@ EDGE = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     ],
 )
 def test_average_is_that_of_the_posterior(kept: tuple[int, ...], model: AdditiveGP, sites: Any):
-    """Against the joint posterior of the function on a product grid of quadrature nodes."""
+    """The reference is the joint posterior on a product grid of quadrature nodes."""
     posterior = posterior_of(
         lambda X: np.sin(5 * X[:, 0] * X[:, 1]) + X[:, 2], model, EDGE, 12, **sites
     )
@@ -82,7 +82,7 @@ def test_average_is_that_of_the_posterior(kept: tuple[int, ...], model: Additive
 
 
 def test_main_effects_of_an_additive_function_are_in_the_band():
-    """f = sin(4 a) + b^2 - c: each average is the term plus the averages of the others."""
+    """For f = sin(4 a) + b^2 - c each average is a term plus the averages of the others."""
     terms = [lambda x: np.sin(4 * x), lambda x: x**2, lambda x: -x]
     averages = np.array([(1 - np.cos(4)) / 4, 1 / 3, -1 / 2])
     posterior = posterior_of(
@@ -120,7 +120,7 @@ def test_surface_of_a_pair_is_close_to_the_truth():
 
 def test_deviation_follows_the_law_of_total_variance():
     posterior = posterior_of(lambda X: X[:, 0], AdditiveGP(edges(0.5)), EDGE, 5)
-    alone = [  # one draw twice: the program is that of two draws
+    alone = [  # the draw twice, to reuse the program of two draws
         Posterior(
             posterior.model,
             posterior.X,

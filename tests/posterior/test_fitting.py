@@ -1,4 +1,4 @@
-"""What `fit` keeps of its chains, and what data it refuses."""
+"""The result of `fit`, and the data that it rejects."""
 
 import re
 from typing import Any
@@ -141,7 +141,7 @@ def test_bad_arguments_are_refused_before_sampling(message: str, monkeypatch: py
 
 
 def test_chains_converge_where_a_smooth_function_has_no_noise():
-    """Without a least noise chains follow it to zero, in ever smaller steps: R-hat is above 3."""
+    """Without a minimum noise, chains shrink it to zero with tiny steps: R-hat is above 3."""
     x = np.random.default_rng(0).random((60, 2))
     y = np.sin(5.0 * x).sum(1) + np.exp(x[:, 0])
     posterior = fit(AdditiveGP(main_effects()), x, (y - y.mean()) / y.std(), seed=1)

@@ -1,4 +1,4 @@
-"""Importances are Sobol's indices where these are known, and cover them as often as they say."""
+"""Importances equal known Sobol indices, and their intervals have the stated coverage."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def posterior_of(
 
 
 def test_ishigami_function():
-    """The closed form; only one pair interacts."""
+    """The reference is the closed form; only one pair interacts."""
     found = posterior_of(ishigami, PAIRS, EDGE, 256, 0.2).importances()
     np.testing.assert_allclose(found.first_order.mean, [0.3139, 0.4424, 0.0], atol=1e-3)
     np.testing.assert_allclose(found.total.mean, [0.5576, 0.4424, 0.2437], atol=1e-3)
@@ -76,7 +76,7 @@ def test_ishigami_function():
 
 @pytest.mark.nightly
 def test_g_function():
-    """The closed form, with an interaction of all three parameters and kinks."""
+    """The reference is the closed form; all three parameters interact, and there are kinks."""
     a = np.array([0.5, 1.0, 2.0])
     shares = 1.0 / (3.0 * (1.0 + a) ** 2)
     variance = np.prod(1.0 + shares) - 1.0
@@ -93,7 +93,7 @@ def test_g_function():
 
 @pytest.mark.nightly
 def test_indices_of_scipy():
-    """A function of all parameters, by a model that explains it by its residual alone."""
+    """A function of all parameters, modeled by the residual alone."""
 
     def function(X: np.ndarray) -> np.ndarray:
         return np.exp(X[:, 0] * X[:, 1]) * (1.0 + X[:, 2])
@@ -107,7 +107,7 @@ def test_indices_of_scipy():
 
 
 def test_an_additive_function_is_the_sum_of_its_parts():
-    """f = sin(4 a) + b^2 - c by a model without pairs: shares of first order add up to one."""
+    """For f = sin(4 a) + b^2 - c and a model without pairs, first-order shares add up to one."""
     variances = np.array(
         [
             0.5 - np.sin(8.0) / 16.0 - ((1.0 - np.cos(4.0)) / 4.0) ** 2,
@@ -127,7 +127,7 @@ def test_an_additive_function_is_the_sum_of_its_parts():
 
 @pytest.fixture(scope="module")
 def uncertain() -> Posterior:
-    """Few observations of a model with edges that change and a residual."""
+    """A posterior given few observations, with varying edges and a residual."""
     rng = np.random.default_rng(2)
     shape = (2, 10)
     Z = rng.random((*shape, 3, 3)) < 0.5
@@ -179,7 +179,7 @@ def test_draws_are_thinned_within_chains(uncertain: Posterior):
 
 
 def test_quantiles_and_errors_are_those_of_the_draws():
-    """Nineteen draws: a twentieth is outside of them with 10 %. Slow chains have larger errors."""
+    """A new draw is outside of nineteen draws with 10 %. Slow chains have larger errors."""
     rng = np.random.default_rng(0)
     share = rng.random((1, 19, 2))
     found = _summarized(share)
@@ -209,7 +209,7 @@ def test_models_whose_averages_are_unknown():
 
 @pytest.mark.nightly
 def test_one_parameter_has_all_shares_and_a_constant_none():
-    """Also of one draw, whose Monte Carlo error is unknown, and by the prior."""
+    """This includes a single draw, whose Monte Carlo error is unknown, and the prior."""
     values = {"lengthscale": np.ones(1), "outputscale": 1.0, "noise": 0.1}
     one = Posterior.at(PAIRS, [[0.1], [0.7]], [0.3, 0.5], {"Z": np.zeros((1, 1), int), **values})
     for posterior in (one, one.prior(num_draws=4)):
@@ -261,7 +261,7 @@ def replicated(
 
 
 def coverage(number: int, num_draws: int) -> np.ndarray:
-    """How often the truth is in the interval: three main effects, totals and pairs each, beyond."""
+    """Coverage of the intervals for three main effects, totals and pairs, and higher order."""
     hits = []
     for found, variances in replicated(number, num_draws):
         share = {
@@ -289,13 +289,13 @@ def coverage(number: int, num_draws: int) -> np.ndarray:
 
 @pytest.mark.nightly
 def test_intervals_hold_the_truth():
-    """Of 12 functions 7 at least for each share, which chance alone misses once in 2000 times."""
+    """The bound is 7 of 12 functions per share, which chance misses once in 2000 times."""
     assert (coverage(12, 20) >= 7 / 12).all()
 
 
 @pytest.mark.nightly
 def test_intervals_hold_the_truth_in_ninety_percent_of_cases():
-    """400 functions: within 3.5 standard errors, sqrt(0.9 * 0.1 / 400), for each of ten shares."""
+    """The bound for each of ten shares is 3.5 standard errors, sqrt(0.9 * 0.1 / 400)."""
     found = coverage(400, 40)
     print(found.round(3))
     assert (np.abs(found - 0.9) < 3.5 * 0.015).all()

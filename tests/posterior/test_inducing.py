@@ -1,4 +1,4 @@
-"""A posterior of so many observations that its likelihood has inducing points."""
+"""A posterior with enough observations for inducing points."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from structbo.posterior import Posterior
 
 N, M = 15, 5
 MODEL = AdditiveGP(edges(0.321))
-"""No other test has it: programs that know other limits must not be found under its name."""
+"""A model of this test alone, so that it does not reuse programs with another limit."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def test_an_exact_posterior_says_nothing():
 
 
 def test_observations_are_predicted_in_the_order_in_which_they_were_told(posterior: Posterior):
-    """As by the likelihood whose inducing points are the first rows, one draw at a time."""
+    """The reference is the likelihood with inducing points in the first rows, per draw."""
     order = np.argsort(posterior.rows)
     assert (order != np.arange(N)).any()
     calibration = posterior.calibration()
@@ -50,14 +50,14 @@ def test_observations_are_predicted_in_the_order_in_which_they_were_told(posteri
 
 
 def test_replications_are_near_the_observations_that_they_repeat(posterior: Posterior):
-    """Rows in another order than those told would have no such correlation."""
+    """Reordered rows would not have this correlation."""
     repeated = np.asarray(posterior.to_arviz(num_prior_draws=20)["posterior_predictive"]["y"])
     assert repeated.shape == (NUM_CHAINS, 3, N)
     assert np.corrcoef(repeated.mean((0, 1)), posterior.y)[0, 1] > 0.8
 
 
 def test_predictions_are_those_of_the_inducing_points(posterior: Posterior):
-    """Near the exact ones, whose function the data determine well."""
+    """They are near exact predictions, because the data determine the function well."""
     X, _ = observations()
     values = first(posterior)
     found, _ = Posterior.at(MODEL, X, posterior.y, values).predict(X)

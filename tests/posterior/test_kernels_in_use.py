@@ -1,4 +1,4 @@
-"""A model with one dimension for every kernel of the registry, and for the example, in use."""
+"""A model with one dimension per registered kernel, and one for the example's kernel."""
 
 import jax
 import jax.numpy as jnp

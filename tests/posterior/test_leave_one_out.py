@@ -1,4 +1,4 @@
-"""Leave-one-out densities against refits, and families of structures compared by them."""
+"""Leave-one-out densities against refits, and comparisons of families by them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ def product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def posterior_of(Z: np.ndarray, X: np.ndarray, y: np.ndarray, spread: float = 0.1) -> Posterior:
-    """Draws with these edges, (chains, draws, 3, 3); all else is about what is fixed."""
+    """Draws with these edges, (chains, draws, 3, 3), and nearly constant other sites."""
     rng = np.random.default_rng(4)
     draws: dict[str, Any] = {"Z": Z}
     for name, value in FIXED.items():

@@ -1,4 +1,4 @@
-"""The graph of the posterior says what the probabilities say, also after a file."""
+"""The graph of the posterior has its probabilities, also after a round trip to a file."""
 
 from itertools import combinations
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_attributes_are_plain_floats(blocks: Posterior):
 
 
 def test_cliques_of_an_edge_model():
-    """Edges that all draws have, whose cliques are the components of the model."""
+    """The cliques of edges in all draws are the components of the model."""
     Z = nx.to_numpy_array(nx.Graph([(0, 1), (1, 2), (0, 2), (2, 3)]), dtype=int)
     graph = with_draws(AdditiveGP(edges(0.5)), "Z", np.tile(Z, (1, 4, 1, 1))).to_networkx()
     cliques = set(map(frozenset, nx.find_cliques(graph)))

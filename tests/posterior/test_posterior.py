@@ -1,4 +1,4 @@
-"""The posterior's predictions and densities from first principles, and what it refuses."""
+"""The posterior's predictions and densities from first principles, and its errors."""
 
 import jax
 import numpy as np
@@ -58,7 +58,7 @@ def test_bad_posterior():
 
 
 def test_draws_have_all_latent_sites():
-    """What the model does not have they may have, too, such as deterministic sites."""
+    """Draws may have further sites, such as deterministic ones."""
     given = with_edges(edge_draws(0.5)[:, :4])
     model = AdditiveGP(edges(dist.Beta(1.0, 4.0)))
     known = given.draws | {"mean": np.zeros((NUM_CHAINS, 4))}

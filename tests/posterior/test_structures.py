@@ -1,4 +1,4 @@
-"""Probabilities of edges, pairs and dimensions, with errors, against the draws themselves."""
+"""Probabilities of edges, pairs and dimensions, with errors, against the draws."""
 
 import numpy as np
 from given_draws import NUM_CHAINS, NUM_DRAWS, edge_draws, with_edges, with_structure
@@ -46,7 +46,7 @@ def test_errors_of_constant_edges():
 
 
 def test_together_is_what_the_components_say():
-    """Blocks of a partition, against labels compared one by one."""
+    """The reference compares labels of a partition one by one."""
     labels = np.random.default_rng(0).choice(
         [[0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 0, 0], [0, 1, 2, 3]], (NUM_CHAINS, NUM_DRAWS)
     )

@@ -32,7 +32,7 @@ def test_summary_is_finite(probability: float):
 
 
 def test_all_columns_are_printed(posterior: Posterior):
-    """Of the table and of a part of it, however long the names are and however narrow pandas is."""
+    """This holds for the table and its slices, with long names and narrow pandas displays."""
     names = [f"a_name_that_is_long_{d}" for d in range(3)]
     table = replace(posterior, names=names, units=Units.of_unit_cube(names)).summary()
     with pd.option_context("display.width", 80, "display.max_columns", 0):

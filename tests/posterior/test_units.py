@@ -1,4 +1,4 @@
-"""Points and values go in and out in the units of users; the model keeps its own."""
+"""Points and values are converted from and to the user's units."""
 
 import pickle
 from dataclasses import replace
@@ -26,7 +26,7 @@ HEIGHTS = {"relu": 0.0, "gelu": -3.0, None: 4.0}
 
 
 def loss(params: dict[str, Any]) -> float:
-    """Least at rate 0.01, 4 layers and gelu."""
+    """A loss with its minimum at rate 0.01, 4 layers and gelu."""
     bowl = (np.log10(params["rate"]) + 2.0) ** 2
     return float(500.0 + bowl - 0.5 * params["layers"] + HEIGHTS[params["act"]])
 
@@ -40,7 +40,7 @@ def given_draws(num_dims: int) -> dict[str, np.ndarray]:
 
 
 def searched(direction: Any, sign: float, monkeypatch: pytest.MonkeyPatch) -> Posterior:
-    """The posterior of a search of 40 points, one of which failed, whose draws are given."""
+    """The posterior of a search with 40 points, one failure and given draws."""
 
     def given(model: Any, X: Any, y: Any, *, names: Any, **_: Any) -> Posterior:
         return Posterior(model, X, y, given_draws(X.shape[1]), names=names)
@@ -76,7 +76,7 @@ def test_predictions_of_a_search_are_losses(posterior: Posterior):
 
 @pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
 def test_effects_of_a_search(direction: Any, sign: float, monkeypatch: pytest.MonkeyPatch):
-    """Against the averages of the function over all other parameters, each level counting alike."""
+    """The reference averages the function over all others, with equal weights of levels."""
     posterior = searched(direction, sign, monkeypatch)
     rate, layers, act, width = posterior.main_effects(num_points=9)
     bowl, depth, height = 4.0 / 3.0, -1.25, 1.0 / 3.0  # averages of the terms

@@ -29,11 +29,11 @@ KNOWN = SPACE.from_unit(SPACE.snap(np.random.default_rng(0).random((9, 3))))
 VALUES = [(p["a"] - 0.4) ** 2 + p["k"] / 4 + (p["c"] == "v") for p in KNOWN]
 PENDING = [{"a": 0.4, "k": 0, "c": "u"}]
 OWN = ("constant_liar", "local_penalization", "thompson")
-"""Strategies that do not begin with the criterion's best point when others are pending."""
+"""Strategies that do not start with the criterion's maximum if points are pending."""
 
 
 SETTINGS: Any = {"inference": given_graphs}
-"""Batches are tested, not what they are based on."""
+"""Settings with given draws, since the tests are about batches only."""
 
 
 def batch(of: Any, n: int = 4, **kwargs: Any) -> Any:
@@ -42,7 +42,7 @@ def batch(of: Any, n: int = 4, **kwargs: Any) -> Any:
 
 
 first_batch = cache(batch)
-"""The same call once, for several tests."""
+"""Cached batches, shared by several tests."""
 
 
 def keys(points: Any) -> list[tuple[Any, ...]]:
@@ -56,8 +56,11 @@ def single() -> Any:
 
 @pytest.mark.parametrize("name", BATCH_STRATEGIES)
 def test_batches_are_legal_new_and_distinct(name: str, single: Any) -> None:
-    """One point is pending. The first is the one that the believer would propose alone, unless the
-    value of the pending point is a lie, or it has opened the batch."""
+    """One point is pending.
+
+    The first point of a batch is the believer's single proposal, unless the pending point has a lie
+    as its value or counts as the start of the batch.
+    """
     points = first_batch(name)
     assert len({*keys(points), *keys(KNOWN), *keys(PENDING)}) == len(KNOWN) + len(PENDING) + 4
     SPACE.to_unit(points)
@@ -91,7 +94,7 @@ def test_pure_exploration_is_greedy_maximization_of_the_determinant() -> None:
 
 
 def test_explored_points_are_far_apart() -> None:
-    """Those of the believer repeat what it believes in."""
+    """Points of the believer are close together."""
 
     def spread(name: str) -> float:
         unit = SPACE.to_unit(batch(name, 6))
@@ -160,7 +163,7 @@ def test_every_strategy_works_with_every_criterion(criterion: str, strategy: str
 
 @pytest.mark.parametrize("name", [n for n, c in CRITERIA.items() if isinstance(c, JointCriterion)])
 def test_one_formula_serves_points_and_ground_sets(name: str) -> None:
-    """A ground set is scored as points of one process are."""
+    """A ground set is scored like points of one process."""
     criterion = CRITERIA[name]
     ground = GroundSet(
         np.zeros((2, 1)), np.array([0.0, 0.2]), np.diag([1.0, 0.5]), 0.1, np.ones(2, bool)

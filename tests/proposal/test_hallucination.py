@@ -1,4 +1,4 @@
-"""Points chosen one after the other, on posteriors that are given."""
+"""Sequentially chosen points, on given posteriors."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ PENDING = np.array([[0.6, 0.6, 0.6]])
 
 
 def draws(seed: int) -> dict[str, Any]:
-    """Draws that disagree about lengthscales and edges; the noise is three tenths of the signal."""
+    """Draws with different lengthscales and edges; the noise is three tenths of the signal."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((NUM_DRAWS, NUM_DIMS, NUM_DIMS)) < 0.5, 1)
     return {
@@ -69,10 +69,10 @@ def variances_of_differences(gps: ConditionedGP, x: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_point_of_a_batch_is_a_copy_of_another(seed: int) -> None:
-    """The function differs between them, by a tenth of the noise's deviation at least.
+    """The function differs between points by at least a tenth of the noise deviation.
 
-    With believed observations in place of a believed function, batches of eight hold points whose
-    difference is below three hundredths of it.
+    If observations were believed in place of the function, batches of eight would have points that
+    differ by less than three hundredths of it.
     """
     known = situation(seed)
     batch = proposed(known, 8, Hallucination())
@@ -83,7 +83,7 @@ def test_no_point_of_a_batch_is_a_copy_of_another(seed: int) -> None:
 
 
 def test_a_draw_believes_its_own_mean() -> None:
-    """Its means stay as they are, and its incumbent rises to that at the pending point."""
+    """Means do not change, and the incumbent rises to the mean at the pending point."""
     without, believing = (
         proposed(situation(0, pending), 1, Hallucination()).acquisition
         for pending in (PENDING[:0], PENDING)

@@ -1,7 +1,7 @@
-"""Stubs for what is tested elsewhere and takes long to compile.
+"""Stubs for parts that other tests cover and that take long to compile.
 
-Instead of maxima of an acquisition there are random points, and instead of Hamiltonian trajectories
-draws from the prior; chains over finite sets run.
+Random points replace maxima of an acquisition, and prior draws replace Hamiltonian trajectories;
+chains over finite sets run.
 """
 
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def unwarped(state: jax.Array, data: Data) -> tuple[Data, Warping]:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
-    """The calls of a search that gives random points, for draws from the prior."""
+    """The calls of a stub search, which returns random points given prior draws."""
     noted: list[Call] = []
     compiled = chain.compiled_sampler
 
@@ -51,7 +51,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         return chain.CompiledSampler(first_key, sweep(model), unwarped)
 
     def first_key(keys, data):
-        """On an accelerator there are many, one for each chain."""
+        """The first of the keys; an accelerator has one per chain."""
         return keys.ravel()[0]
 
     def sweep(model):
@@ -75,6 +75,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 
 @pytest.fixture
 def unlearned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is drawn or fitted, where a test is about what an optimizer is given or told."""
+    """Disables sampling and fitting, for tests of the arguments and values of an optimizer."""
     for source in (BestDraw, Chain, Fitted):
         monkeypatch.setattr(source, "advance", lambda self, data: {})

@@ -1,4 +1,4 @@
-"""What all recipes have in common: seeds, signs, cycles. Nightly, every one runs as a whole."""
+"""Common properties of recipes: seeds, signs, cycles. Nightly tests run each recipe as a whole."""
 
 import jax
 import numpy as np
@@ -40,7 +40,7 @@ def test_a_recipe_goes_on_from_its_initial_design_as_its_seed_says(
 @pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", sorted({*CHEAP} - SCREENED - {"random"}))
 def test_small_and_large_values_change_sides(name: str, calls: list[Call]) -> None:
-    """What the model sees of a minimum is its negative."""
+    """For minimization, the model sees the negative values."""
     high, low = made(name, direction="maximize"), made(name)
     for optimizer in (high, low):
         for x in ([0.1, 0.2, 0.3], [0.5, 0.5, 0.5], [0.9, 0.4, 0.1]):

@@ -1,4 +1,4 @@
-"""Settings of recipes: those of the papers, their criteria and batches, and what is refused."""
+"""Settings of recipes: the papers' settings, criteria and batches, and invalid ones."""
 
 import inspect
 from functools import partial
@@ -53,7 +53,7 @@ SCHEDULES = {
 @pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", sorted(SCHEDULES))
 def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
-    """Of three parameters, in groups of two, after 50 observations."""
+    """The example has three parameters, groups of two, and 50 observations."""
     run(made(name), 4)
     criterion, beta = SCHEDULES[name]
     assert type(calls[0].criterion) is criterion
@@ -79,7 +79,7 @@ def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
     ],
 )
 def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
-    """Hallucinations have no lie: values are taken for their means."""
+    """Hallucinations have no lie: values are posterior means."""
     optimizer = made("batch", method=method)
     run(optimizer, 3)
     assert len(optimizer.ask(4)) == 4

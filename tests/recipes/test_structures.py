@@ -1,4 +1,4 @@
-"""What recipes learn: graphs, active parameters, directions and partitions."""
+"""The structures of recipes: graphs, active parameters, directions and partitions."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_what_is_drawn_of_the_graph(graph: Any, drawn: set[str], calls: list[Cal
 def test_what_is_known_of_the_graph(
     graph: Any, site: str | None, num_sites: int, calls: list[Call]
 ) -> None:
-    """And values are in double precision, whatever the flag."""
+    """Values are in double precision for any value of the flag."""
     with jax.enable_x64(False):
         run(made("g_add_gp_ucb", graph=graph), 4)
     draws = calls[0].draws
@@ -94,7 +94,7 @@ def test_an_embedding_stays_that_of_its_seed(calls: list[Call]) -> None:
 
 
 def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
-    """All models of the chain count, the best of a bag; the chain goes on where it was."""
+    """All models of the chain are used, and the best of a bag; the chain continues."""
     run(made("known_partition"), 4)
     assert calls[-1].components == {(0, 2), (1,)}
     run(made("known_partition", labels=None), 4)
@@ -118,8 +118,10 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_search_for_the_likeliest_does_not_end_at_noise(seed: int) -> None:
-    """Of 20 values of a sum over ten parameters; as noise they would have lengthscales near zero,
-    to which those that may be alike go together.
+    """The data are 20 values of a sum over ten parameters.
+
+    Explained as noise, they have lengthscales near zero, the joint optimum under a correlated
+    prior.
     """
     X = qmc.Sobol(10, seed=seed).random_base2(5)[:20]
     y = np.cos(5.0 * X).sum(1)

@@ -1,6 +1,6 @@
-"""The page in headless Chromium: no errors, readable on a phone and in the dark.
+"""The report in headless Chromium: no errors, readable on a phone and in dark mode.
 
-Skipped where there is no Chromium, which is Debian's package ``chromium``; it takes long to start.
+Tests are skipped without Chromium, Debian's package ``chromium``, which takes long to start.
 """
 
 import re
@@ -31,11 +31,11 @@ MEASURE = """<script>addEventListener("load", () => {
   parent.postMessage([document.documentElement.scrollWidth, innerWidth, document.images.length,
     loaded, Math.min(...sizes)].join(" "), "*");
 })</script></html>"""
-"""Tells the page around this one what it sees."""
+"""Reports measurements of the page to the page around it."""
 FRAME = """<!doctype html><script>
 addEventListener("message", event => { document.title = event.data; });
 </script><iframe src="copy.html" width="WIDTH" height="900" frameborder="0"></iframe>"""
-"""A window of any width: those of Chromium are not so narrow as a phone."""
+"""A frame of any width, since windows of Chromium have a minimum width above a phone's."""
 
 Browse = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -73,7 +73,7 @@ def test_the_console_is_empty(page: Path, browse: Browse):
 
 
 def test_a_script_in_the_page_would_not_run(page: Path, browse: Browse, tmp_path: Path):
-    """So the policy works, and errors would be seen by the test above."""
+    """This shows that the policy works, and that the test above sees errors."""
     copy = tmp_path / "copy.html"
     copy.write_text(page.read_text().replace("</html>", MEASURE))
     done = browse(copy, "--dump-dom")
@@ -83,7 +83,7 @@ def test_a_script_in_the_page_would_not_run(page: Path, browse: Browse, tmp_path
 
 @pytest.mark.parametrize("width", [400, 1200])
 def test_all_is_on_the_screen(page: Path, browse: Browse, tmp_path: Path, width: int):
-    """The page does not scroll sideways, every picture is there, letters are large enough."""
+    """The page does not scroll sideways, all pictures load, and letters are large enough."""
     copy = tmp_path / "copy.html"
     copy.write_text(POLICY.sub("", page.read_text()).replace("</html>", MEASURE))
     frame = tmp_path / "frame.html"
@@ -106,6 +106,6 @@ def test_the_page_is_dark_where_people_want_it_dark(page: Path, browse: Browse, 
     light = brightness("light.png")
     dark = brightness("dark.png", "--blink-settings=preferredColorScheme=0")
     assert light.mean() > 0.85 and dark.mean() < 0.25
-    # No picture is left bright, and on both there is something to read.
+    # No picture stays bright, and both pages have readable text.
     assert (dark > 0.9).mean() < 0.02
     assert light.min() < 0.3 and dark.max() > 0.7

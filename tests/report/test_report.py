@@ -1,4 +1,4 @@
-"""What a report says, how it says it, and that nothing from others becomes part of the page."""
+"""The contents of a report, its wording, and the escaping of external text."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -108,7 +108,7 @@ def test_numbers_are_those_of_the_search(page: Reader, search: Optimizer):
 
 
 def test_interactions_are_those_that_the_data_made_more_probable(page: Reader):
-    """One pair is certain, against 0.25 before; the others stay where they were."""
+    """One pair is certain, with prior probability 0.25; the others keep their prior."""
     assert (
         f"The data speak for interactions of {NAMES[0]} and {NAMES[1]} (probability 1.00)."
         in page.text
@@ -123,7 +123,7 @@ def test_chains_that_disagree_are_not_to_be_trusted():
 
 
 def test_the_best_point_at_an_end_of_a_range(page: Reader):
-    """The least value is at the upper end of the second parameter."""
+    """The minimum is at the upper end of the second parameter."""
     assert f"The best point is at the upper end of {NAMES[1]}: widen its range" in page.text
 
 
@@ -144,7 +144,7 @@ def test_the_same_search_gives_the_same_page(search: Optimizer, source: str, tmp
 
 @pytest.fixture
 def projected(monkeypatch: pytest.MonkeyPatch) -> Optimizer:
-    """A search whose model looks at combinations of the parameters."""
+    """A search whose model has a projection of the parameters."""
     rng = np.random.default_rng(0)
     draws = {
         "W": np.eye(2) + 0.01 * rng.standard_normal((2, 10, 2, 2)),

@@ -11,7 +11,7 @@ from short_runs import BOX, MANY, minimize
 
 @pytest.mark.nightly
 def test_a_worker_that_is_killed_costs_no_trial(tmp_path: Path) -> None:
-    """Dask evaluates again what the worker had."""
+    """Dask repeats the evaluations of the worker."""
     distributed = pytest.importorskip("distributed")
     marker = str(tmp_path / "killed")
 

@@ -1,4 +1,4 @@
-"""Runs with workers: batches for those that are free, and workers that die."""
+"""Runs with workers: batches for free workers, and workers that die."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ from structbo import Integer, Optimizer
 
 
 class DyingExecutor(Executor):
-    """Evaluates at once, until a worker dies with all that the executor has from then on."""
+    """Evaluates immediately, until a worker dies and breaks the executor."""
 
     def __init__(self, num_good: int) -> None:
         self._num_good = num_good
@@ -40,7 +40,7 @@ class DyingExecutor(Executor):
 
 
 def test_points_whose_worker_died_did_not_fail() -> None:
-    """Also with catch=Exception: another executor evaluates them again."""
+    """This includes catch=Exception; another executor repeats the evaluations."""
     run = partial(minimize, bowl, BOX, 6, num_initial=MANY, n_jobs=4, catch=Exception)
     with pytest.raises(BrokenExecutor) as caught:
         run(executor=DyingExecutor(3))
@@ -53,7 +53,7 @@ def test_points_whose_worker_died_did_not_fail() -> None:
 
 
 def killing_its_worker_at_first(point: np.ndarray) -> float:
-    """Once: the first worker leaves a file behind."""
+    """Kills its worker once; a file marks the first call."""
     killed = Path("killed")
     if not killed.exists():
         killed.touch()
@@ -79,7 +79,7 @@ def test_a_worker_that_is_killed_costs_what_it_evaluated(
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_nothing_stays_pending_in_an_executor(error: type[BaseException]) -> None:
-    """Two workers; one trial breaks the run off, one has a value, one runs, one is in the queue."""
+    """With two workers, one trial ends the run, one has a value, one runs, one is queued."""
     optimizer = Optimizer(BOX, num_initial=MANY)
     own = optimizer.ask()
     told, wait_no_more = threading.Event(), threading.Event()
@@ -123,7 +123,7 @@ def test_an_executor_evaluates_several_points_at_a_time() -> None:
 
 
 def test_free_workers_are_given_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A space of five points: when four are evaluated there is one left for two workers."""
+    """In a space of five points, one point is left for two workers after four evaluations."""
     optimizer, asked = Optimizer({"k": Integer(0, 4)}, num_initial=MANY), []
     ask = optimizer.ask
 
@@ -147,7 +147,7 @@ def test_free_workers_are_given_a_batch(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class AtOnce:
-    """An executor that has finished everything by the time it is asked."""
+    """An executor that finishes all evaluations on submission."""
 
     def submit(self, objective: Callable[[Any], float], point: Any) -> Future[float]:
         future: Future[float] = Future()

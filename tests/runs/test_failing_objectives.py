@@ -1,4 +1,4 @@
-"""Objectives that raise, are interrupted, or return what is no number."""
+"""Objectives that raise, are interrupted, or do not return a number."""
 
 import math
 import re
@@ -25,7 +25,7 @@ def test_an_exception_is_raised_with_a_note_and_the_trials_are_kept(optimizer: O
 
 
 def test_an_interruption_is_passed_on_with_the_optimizer() -> None:
-    """Also with catch=Exception, which an interruption is not; the best is in its note."""
+    """This includes catch=Exception, which no interruption matches; the note has the best value."""
     with pytest.raises(KeyboardInterrupt) as caught:
         maximize(failing_at(2, KeyboardInterrupt), BOX, num_initial=MANY, catch=Exception)
     optimizer: Optimizer = caught.value.optimizer
@@ -38,7 +38,7 @@ def test_an_interruption_is_passed_on_with_the_optimizer() -> None:
 
 
 def test_an_interruption_between_evaluations_is_passed_on_with_the_optimizer() -> None:
-    """Of a callback, or of the search for the next point."""
+    """The interruption comes during a callback or the search for the next point."""
 
     def callback(optimizer: Optimizer, trial: Trial) -> None:
         if trial.number == 2:
@@ -84,7 +84,7 @@ def test_values_that_are_not_finite_are_failures(value: Any) -> None:
 @pytest.mark.filterwarnings("ignore:trial .* failed:UserWarning")
 @pytest.mark.parametrize("objective", [lambda p: None, lambda p: math.nan, lambda p: 1 / 0])
 def test_a_run_stops_when_all_initial_points_fail(objective: Callable[[Any], Any]) -> None:
-    """One value is enough to go on; a run that is continued may fail as often again."""
+    """One value is enough to continue; a continued run may fail equally often again."""
     with pytest.raises(RuntimeError, match="all 3 initial points failed: no value is") as caught:
         minimize(objective, BOX, 9, num_initial=3, catch=ZeroDivisionError)
     optimizer: Optimizer = caught.value.optimizer
@@ -101,7 +101,7 @@ def test_a_run_stops_when_all_initial_points_fail(objective: Callable[[Any], Any
     ids=repr,
 )
 def test_an_objective_that_returns_no_number_is_named(value: Any) -> None:
-    """Whatever is caught; the point is withdrawn, since nothing is known of it."""
+    """This holds for any value of catch; the point is withdrawn, because it has no value."""
 
     def train(point: np.ndarray) -> Any:
         return value

@@ -1,4 +1,4 @@
-"""The whole loop: how it ends, what it keeps, and that it finds the optimum of easy functions."""
+"""The whole loop: how it ends, its result, and the optimum of easy functions."""
 
 import importlib
 import itertools
@@ -22,7 +22,7 @@ SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(
 
 @pytest.mark.nightly
 def test_minimize_comes_near_the_optimum_of_a_bowl() -> None:
-    """The best of as many quasi-random points is at 0.013, and that of the model at 0.0001."""
+    """The best of 14 quasi-random points has 0.013, the best of the search 0.0001."""
     result = minimize(bowl, BOX, 14)
     assert len(result.trials) == 14
     assert result.best_value == bowl(result.best_params) == min(t.value for t in result.trials)
@@ -88,7 +88,7 @@ def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_an_objective_may_change_its_argument(workers: int) -> None:
-    """What was proposed is what is stored, by name and in a box, here and in an executor."""
+    """The stored point is the proposed one, by name and in a box, with and without an executor."""
 
     def emptied(point: dict[str, Any]) -> float:
         return math.log(point.pop("lr")) + point.pop("k")
@@ -111,7 +111,7 @@ def test_an_objective_may_change_its_argument(workers: int) -> None:
 
 
 def test_a_run_is_over_when_its_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first two evaluations take 10 seconds, the others 4; their median is what to expect."""
+    """The first two evaluations take 10 seconds, the others 4; the median is expected."""
     now = [100.0]
     fake = SimpleNamespace(monotonic=lambda: now[0])
     for module in ("minimization", "evaluations"):

@@ -16,7 +16,7 @@ SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
 
 @pytest.fixture
 def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What happens: a program is compiled, by its call or before, or an objective is called."""
+    """Events: a program is compiled, by its call or in advance, or an objective is called."""
     noted: list[str] = []
 
     def compiles(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -49,7 +49,7 @@ def test_several_objectives_are_refused_before_anything_is_compiled(events: list
 
 
 def test_programs_are_compiled_from_the_first_value_on(events: list[str]) -> None:
-    """So that they are there when the model needs them, after four values."""
+    """They are ready when the model needs them, after four values."""
     minimize(noting(events, lambda params: params["x"]), SPACE, 3)
     assert events == ["objective", "program", "objective", "program", "objective"]
 
@@ -65,7 +65,7 @@ def test_the_first_points_of_ask_and_tell_wait_for_nothing(events: list[str]) ->
 
 @pytest.fixture
 def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
-    """Every preparation takes until this is set."""
+    """An event that every preparation waits for."""
     may_end = Event()
 
     def slow(*_: Any, **__: Any) -> None:

@@ -88,21 +88,21 @@ def effort(request: pytest.FixtureRequest) -> float:
 
 @pytest.fixture(scope="session")
 def check_frequencies(effort: float) -> Callable[..., None]:
-    """Fails where draws of several chains miss probabilities by more than Monte Carlo error.
+    """Fails if draws of several chains miss probabilities by more than Monte Carlo error.
 
-    The expected total variation distance of a right sampler follows from the standard errors of
+    The expected total variation distance of a correct sampler follows from the standard errors of
     the frequencies, ``sum_k sqrt(2 / pi) se_k / 2``. These come from the differences between
-    chains, and are at least those of independent draws. The distance may be twice as large, plus
-    two standard errors, which matters where there are few values. Long runs see errors of 0.025 in
-    total variation; quick ones, with a quarter of the draws, errors of 0.05, where samplers with a
-    deliberate bug are off by 0.1 and more. A right one fails with a probability of 0.0004 where
-    there are two values, and less where there are more.
+    chains, and are at least the errors of independent draws. The distance may be twice as large,
+    plus two standard errors, which matters for few values. Long runs see errors of 0.025 in total
+    variation; quick ones, with a quarter of the draws, errors of 0.05, where samplers with a
+    deliberate bug are off by 0.1 and more. A correct sampler fails with a probability of 0.0004 for
+    two values, and less for more.
     """
 
     def check(draws, values, probabilities: np.ndarray, resolution: float = 0.012) -> None:
-        """Draws have shape (chains, steps, ...); a coarser expected distance fails as well.
+        """Compares draws, (chains, steps, ...); fails if the expected distance is too coarse.
 
-        The resolution is that of a long run.
+        The resolution refers to a long run.
         """
         shares = np.stack([frequencies(chain, values) for chain in np.asarray(draws)])
         assert (shares[:, probabilities == 0] == 0).all()

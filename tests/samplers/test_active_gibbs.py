@@ -144,7 +144,7 @@ def check_is_informative(posterior):
 
 
 def test_swaps_exchange_variables_that_explain_the_same(subsets):
-    """Of two nearly equal columns one is active, now this and now that.
+    """One of two nearly equal columns is active, and the active one alternates.
 
     Swaps alone change it in 15 / 32 of p q / (p + q) steps: each of two moves is a swap with
     probability 1 / 2, with the other column in one of four, and taken with odds p to q.

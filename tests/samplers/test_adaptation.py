@@ -42,9 +42,7 @@ def test_correlations_of_few_values_are_not_believed() -> None:
 
 
 def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_it() -> None:
-    """What the first number says of the others is believed, at once, of many numbers too; what else
-    they have in common is not.
-    """
+    """Covariances with the factor are used at once; other covariances are shrunk."""
     rng, size = np.random.default_rng(0), 30
     factor, shared = rng.normal(size=(2, 40, 1))
     numbers = -factor + 0.01 * (shared + rng.normal(size=(40, size)))

@@ -67,7 +67,7 @@ def test_blocks_follow_supports(model, blocks):
     assert [type(kernel) for kernel, _ in default_sampler(model).blocks] == blocks
 
 
-# Slow to compile; their sites are also those of rows and tests that are quick.
+# Slow to compile; faster rows and tests cover their sites.
 SLOW = {
     "edges(0.2, max_width=1)",
     "edges(Beta(1.0, 4.0), cliques)",
@@ -149,7 +149,7 @@ def test_chains_start_from_draws_of_the_prior():
     def start(key):
         return kernel.init(key, 0, None, args, {}).z["Z"]
 
-    # MCMC gives a key of its own to each chain.
+    # MCMC passes a separate key to each chain.
     num_chains = 2000
     Z = jax.jit(jax.vmap(start))(jax.random.split(jax.random.key(0), num_chains))
     assert len(np.unique(Z[:4].reshape(4, -1), axis=0)) > 1

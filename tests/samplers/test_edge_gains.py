@@ -1,4 +1,4 @@
-"""What flips of edges change, all at once and nearly exactly."""
+"""Gains of all flips of edges, computed jointly and almost exactly."""
 
 import jax
 import jax.numpy as jnp
@@ -50,14 +50,14 @@ def given_values(components=pairs, **options):
 
 
 def graphs():
-    """None, one edge, and two, to which one more makes no triangle."""
+    """Graphs with zero, one and two edges, in which another edge makes no triangle."""
     Z = np.zeros((4, NUM_DIMS, NUM_DIMS), int)
     Z[1:, 0, 1] = Z[2, 2, 3] = Z[3, 2, 4] = 1
     return jnp.asarray(Z + Z.swapaxes(1, 2))
 
 
 def gains_and_changes(model, args):
-    """Of each graph, what flips seem to change and what they do, shape (2, graphs, edges)."""
+    """Estimated and exact changes of all flips in each graph, shape (2, graphs, edges)."""
 
     def of(Z):
         conditional = Conditional(model, "Z", Z, args, {})
@@ -73,10 +73,10 @@ def gains_and_changes(model, args):
 
 @pytest.mark.parametrize("case", CASES)
 def test_gains_are_what_flips_change(case, points):
-    """Of the graph that the values are from, and of others; padding counts for nothing.
+    """The graphs are the generating one and others; padding is ignored.
 
-    Less exactly without any edge, where the variance of the components that are there is far from
-    what the values want.
+    Without edges the gains are less exact, because the data prefer another variance of the existing
+    components.
     """
     gains, changes = gains_and_changes(given_values(**CASES[case]), points)
     assert changes[2].min() < -20.0 and changes[3].max() > 2.0
@@ -118,7 +118,7 @@ def test_what_two_pairs_explain_alike():
 
 
 def test_first_order_changes_are_far_from_them(points):
-    """Where noise is small they make of what loses something a gain, and of a gain a loss."""
+    """With small noise, first-order changes have the wrong sign."""
     model, Z = given_values(), graphs()[0]
 
     @jax.jit
@@ -135,7 +135,7 @@ def test_first_order_changes_are_far_from_them(points):
 
 @pytest.mark.parametrize("num_refined", [3, 6])
 def test_of_many_edges_those_that_matter_are_looked_at(monkeypatch, points, num_refined):
-    """All that are there, and those that seem to gain most; no other is better than its prior."""
+    """Existing edges and the largest gains are refined; other gains are at most the prior's."""
     model = given_values()
     gains, _ = gains_and_changes(model, points)
     monkeypatch.setattr(module, "MAX_REFINED", num_refined)
@@ -148,7 +148,7 @@ def test_of_many_edges_those_that_matter_are_looked_at(monkeypatch, points, num_
 
 
 def test_inducing_points_tell_nearly_the_same(points):
-    """Changes of the bound, where the function is smooth enough for so few points."""
+    """Gains approximate changes of the bound if few inducing points suffice."""
     values = {**VALUES, "noise": jnp.array(0.02), "lengthscale": 2.0 * VALUES["lengthscale"]}
     model = handlers.condition(AdditiveGP(edges(0.2), num_inducing=25), data=values)
     gains, changes = gains_and_changes(model, points)
@@ -168,7 +168,7 @@ def test_features_leave_little_of_smooth_correlations():
 
 
 def test_features_of_few_rows():
-    """Fewer than there are features, some of them alike, and padding."""
+    """Fewer rows than features, some of them equal, and padding."""
     correlations = jnp.ones((3, 3)).at[2].set(0.0).at[:, 2].set(0.0)
     rows = features(correlations)
     np.testing.assert_allclose(rows.T @ rows, correlations, atol=1e-6)

@@ -1,4 +1,4 @@
-"""What holds for every block of the registry."""
+"""Common properties of all registered blocks."""
 
 import inspect
 

@@ -69,7 +69,7 @@ def test_frequencies_of_graphs(
 def test_frequencies_of_graphs_whose_edges_are_not_all_looked_at_closely(
     monkeypatch, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
-    """As those of more than 20 parameters."""
+    """Refinement is limited, as for graphs of more than 20 parameters."""
     monkeypatch.setattr(edge_gains, "MAX_REFINED", 2)
     graphs, args = all_graphs(NUM_DIMS), data(8, NUM_DIMS)
     model = edge_model(*CASES["pairs"])

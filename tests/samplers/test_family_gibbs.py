@@ -76,7 +76,7 @@ FAMILIES = {
 }
 
 
-# Programs of few moves run quickly, in many chains; those of partitions compile slowly.
+# Programs with few moves run fast in many chains; programs of partitions compile slowly.
 ONE_MOVE = {block.support: partial(block, num_moves=1) for block in (EdgeGibbs, ActiveGibbs)}
 
 
@@ -130,7 +130,7 @@ def flattened(values, sites):
 
 
 def chosen(values, owned):
-    """The same, those of families that are not chosen set to -1."""
+    """The flattened values, with sites of families that are not chosen set to -1."""
     family = np.asarray(values["family"]).ravel()
     parts = [flattened(values, names) for names in owned.values()]
     masked = [

@@ -3,9 +3,9 @@
 A successive-conditional simulator is a Gibbs sampler of parameters *and observations*: the blocks
 under test move the parameters given y, one more block draws y given the parameters. Whatever the
 number of observations, its stationary distribution is the prior, from which independent draws are
-at hand. Chains start there and are independent, so the mean over a chain has a standard error that
-needs no estimate of autocorrelation: that of the means of all chains. Long runs
-of 100 chains see errors of a mean by 0.12 of its standard deviation, quick ones of 25 by 0.25.
+at hand. Chains start there and are independent, so the means of all chains give a standard error
+without an estimate of autocorrelation. Long runs of 100 chains see errors of a mean by 0.12 of its
+standard deviation, quick ones of 25 by 0.25.
 """
 
 from collections.abc import Callable

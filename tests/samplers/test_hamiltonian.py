@@ -104,8 +104,9 @@ def ball(X: Array, y: Array | None = None) -> None:
 
 
 def test_trajectories_end_on_the_other_side_and_at_other_distances() -> None:
-    """All of ten steps, a whole oscillation, it is 9,800 effective draws of numbers and 2,800 of
-    squares; all half an oscillation long 74,000 and 1,100.
+    """Effective draws of numbers and squares need trajectories of varying length.
+
+    A whole oscillation, ten steps, gives 9,800 and 2,800; half an oscillation 74,000 and 1,100.
     """
     draws = np.asarray(drawn(ball, 300, 500).get_samples(True)["a"])
     numbers, squares = (
@@ -122,7 +123,7 @@ def bent(X: Array, y: Array | None = None) -> None:
 
 
 def test_derivatives_tell_how_narrow_bent_ridges_are() -> None:
-    """Of 30,000 draws 1,000 are effective, with the covariance alone, which sees afar, 470."""
+    """There are 1,000 effective draws of 30,000, and 470 with the covariance alone."""
     along = np.asarray(drawn(bent, 300, 1500).get_samples(True)["along"])
     assert np.mean([effective_sample_size(along[..., k]) for k in range(4)]) > 700.0
 
@@ -158,7 +159,7 @@ def quartic(position: Array) -> Array:
 
 
 def test_a_trajectory_leads_back_if_it_is_turned_round() -> None:
-    """It is its own inverse, which makes the acceptance probability that of Metropolis."""
+    """The map is an involution, so the Metropolis acceptance probability applies."""
     start, momentum = jnp.array([0.3, -0.7]), jnp.array([0.5, 1.1])
 
     def end(start: Array, momentum: Array) -> tuple[Array, Array]:
@@ -258,7 +259,7 @@ def test_a_site_is_held_during_the_first_steps(num_warmup: int, num_held: int) -
     np.testing.assert_allclose(shares, 0.02, rtol=1e-12)
     assert num_held == 0 or (np.std(others, axis=0) > 0.0).all()
     assert state.is_held == {"free": False, "share": True, "wide": False}
-    of_share = 3  # the number after those of "free"
+    of_share = 3  # index of "share", after "free"
     np.testing.assert_array_equal(state.adapt_state.covariance[of_share], first[of_share])
     for _ in range(5):
         state = run(state)

@@ -232,7 +232,7 @@ recipes = st.builds(
     some_of(HYPER_PARAMETERS),
     st.sampled_from([None, *LIKELIHOODS]),
 )
-# What went wrong once, and one of everything else.
+# Combinations that failed once, and one of every other kind.
 RECIPES = [
     Recipe("pairs", ("other weights",)),
     Recipe("cliques", ("other weights", "own bound")),
@@ -322,7 +322,7 @@ def test_moves_have_the_density_of_any_model(recipe: Recipe, seed: int):
 
 
 def known(model, site: str, value, args) -> tuple[bool, bool]:
-    """Whether moves are incremental, and flips those of pairs; nothing is computed."""
+    """Whether moves are incremental, and whether flips change pairs only, by tracing."""
     found = []
 
     def build(value):

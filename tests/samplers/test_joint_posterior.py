@@ -1,7 +1,7 @@
 """The default sampler of each family where lengthscales are learned too, against enumeration.
 
-Lengthscales live on a set of two values, so that all pairs of a structure and a vector of them can
-be listed. Frequencies are those of the structures and, apart, of the lengthscales.
+Lengthscales take two values, so that all pairs of a structure and a vector of lengthscales can be
+listed. The tests compare frequencies of structures and, separately, of lengthscales.
 """
 
 from itertools import product

@@ -24,7 +24,7 @@ LOG_PRODUCTS = jnp.array([0.5, 2.0, -0.3])
 
 
 def ended(sizes: dict[str, int]) -> dict[str, np.ndarray]:
-    """Where chains end that scale the spreads of standard normal numbers, which begin alike."""
+    """Last states of chains that scale spreads of normal numbers, from nearly equal starts."""
     keys = jax.random.split(jax.random.key(0), NUM_CHAINS)
     orbits = [Spread((site,), freedom=size - 1) for site, size in sizes.items()]
 
@@ -83,9 +83,9 @@ PRODUCTS = {
 
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_factors_have_their_distribution_given_the_products(name: str) -> None:
-    """Of a factor with an exponential density, and of numbers with independent
-    gamma densities, the products stay: what is left is a density of the factor alone, known up to
-    a constant. Supports bound it too.
+    """Moves keep the products of a factor (exponential) and numbers (independent gamma).
+
+    This leaves a density of the factor alone, known up to a constant and bounded by the supports.
     """
     supports = PRODUCTS[name]
     transforms = tuple(biject_to(support) for support in supports)
@@ -127,7 +127,7 @@ def test_factors_have_their_distribution_given_the_products(name: str) -> None:
 
 
 def test_single_numbers_have_their_distribution() -> None:
-    """Of log odds, whose tails are long; another number is left alone."""
+    """The number has a logistic density with long tails; another number does not move."""
     orbit = Translation(("a",))
 
     def potential(values: dict[str, jax.Array]) -> jax.Array:
@@ -223,8 +223,10 @@ def test_numbers_become_alike_and_different_again() -> None:
 
 
 def test_a_chain_goes_along_a_ridge() -> None:
-    """Log products p are nearly known, so that the factor c has a density of the factor's prior
-    times that of three log numbers, p - log c, which are normal.
+    """Log products p are nearly known.
+
+    The density of the factor c is therefore its prior times the density of three normal log
+    numbers, p - log c.
     """
     start = {"a": jnp.array(1.1), "b": jnp.exp(LOG_PRODUCTS) / 1.1}
     kept = log_factors_of_a_chain(ridge, start)

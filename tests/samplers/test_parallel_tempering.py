@@ -214,9 +214,9 @@ def many_locations(y=None):
 
 def test_a_learned_ladder_has_its_target_of_swaps_everywhere():
     """At inverse temperature beta, ``d`` normal locations have a log likelihood of minus
-    Gamma(d / 2, beta), up to a constant. Of two such numbers that of ``beta_2 < beta_1`` is the
-    larger one with probability ``I_x(d / 2, d / 2)``, ``x = beta_1 / (beta_1 + beta_2)``, and pairs
-    are swapped with twice the probability that it is the smaller one.
+    Gamma(d / 2, beta), up to a constant. The number of ``beta_2 < beta_1`` exceeds the number of
+    ``beta_1`` with probability ``I_x(d / 2, d / 2)``, ``x = beta_1 / (beta_1 + beta_2)``. Pairs are
+    swapped with twice the probability that it is the smaller one.
     """
 
     def sampler(model):

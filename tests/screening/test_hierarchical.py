@@ -1,4 +1,4 @@
-"""Finding the parameters that matter: the statistics, the search, and what is kept."""
+"""Finding active parameters: the statistics, the search, and the stored results."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def gp_sample(num_dims: int, num_active: int, seed: int, noise: float) -> Proble
 
 
 def quadratic(num_dims: int, num_active: int, seed: int, noise: float) -> Problem:
-    """The paper's Quad: parameters that do not matter still have a tiny say."""
+    """The paper's function Quad, in which inactive parameters have a tiny influence."""
     rng = np.random.default_rng(seed)
     active = rng.choice(num_dims, num_active, replace=False)
     scale = np.full(num_dims, 0.01)
@@ -49,7 +49,7 @@ def quadratic(num_dims: int, num_active: int, seed: int, noise: float) -> Proble
 
 
 def found(make: Any, num_dims: int, seed: int, test: Any, **known: float) -> tuple[bool, int]:
-    """Whether exactly the two active parameters were found, and after how many evaluations."""
+    """Whether exactly the two active parameters were found, and the number of evaluations."""
     active, objective = make(num_dims, 2, seed, NOISE)
     hds = sb.HierarchicalDiagonalSampling(box(num_dims), test, seed=seed, **known)
     hds.run(objective)
@@ -62,7 +62,7 @@ KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": BANDWIDTH, "mean": 0.0
 @pytest.mark.nightly
 @pytest.mark.parametrize("test", ["GPT", "FDT"])
 def test_active_parameters_of_gp_samples_at_a_cost_that_grows_with_log_d(test: Any) -> None:
-    """The paper's setting: all recovered, GPT at about half the price of FDT."""
+    """In the paper's setting all are found, with GPT at about half the cost of FDT."""
     cost = {}
     for num_dims in (32, 100, 400):
         runs = [found(gp_sample, num_dims, seed, test, **KNOWN) for seed in range(4)]
@@ -101,7 +101,7 @@ def test_noise_and_scale_are_estimated() -> None:
 
 
 def test_ratio_of_differences_is_that_of_two_normal_densities() -> None:
-    """Eq. (2), where the variance is 2 (1 - exp(-9)) sigma_s^2 + 2 sigma^2 at three bandwidths."""
+    """Eq. (2) with the variance 2 (1 - exp(-9)) sigma_s^2 + 2 sigma^2 at three bandwidths."""
     differences = np.array([0.3, -1.4, 2.0])
     deviations = np.sqrt([2 * 0.2, 2 * 0.2 + 2 * 1.3 * (1 - np.exp(-9))])
     null, other = (norm.logpdf(differences, 0, deviation).sum() for deviation in deviations)
@@ -126,7 +126,7 @@ def covariances(z: np.ndarray, mean_variance: float = 0.0) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("mean_variance", [0.0, 50.0])
 def test_ratio_of_values_is_that_of_the_joint_densities(mean_variance: float) -> None:
-    """And so the sum of the conditional ratios of eq. (3)."""
+    """It therefore equals the sum of the conditional ratios of eq. (3)."""
     h = Hypotheses(1.3, 0.2, 0.1, 0.4, mean_variance)
     z, y = np.array([0.1, 0.15, 0.4, 0.9]), np.array([0.2, 0.7, -1.0, 1.5])
     null, other = (
@@ -288,7 +288,7 @@ MIXED = sb.Space(
 
 
 def test_discrete_parameters_take_the_nearest_level() -> None:
-    """Every point is legal, and integers and categories are found like real parameters."""
+    """All points are legal, and integers and categories are found like real parameters."""
 
     def objective(params: dict[str, Any]) -> float:
         return np.log(params["r3"]) + params["k5"] + 3.0 * (params["c2"] == "b")
@@ -354,7 +354,7 @@ def test_variances_of_coordinates_against_their_formula() -> None:
         changed = np.flatnonzero(trial.params != cws.background)
         assert changed.tolist() == [trial.number // 2 % 3]
         cws.tell(trial, None if trial.number == 3 else trial.number**2)
-    # Differences are those of trials (0, 1), (6, 7); (8, 9); (4, 5), (10, 11).
+    # Differences are between trials (0, 1), (6, 7); (8, 9); (4, 5), (10, 11).
     expected = [(1 + 13**2) / 4, 17**2 / 2, (9**2 + 21**2) / 4]
     np.testing.assert_allclose(cws.variances, expected)
     assert cws.active == ("x1",)
@@ -391,7 +391,7 @@ def test_an_optimizer_goes_on_with_every_evaluation() -> None:
 
 @pytest.mark.nightly
 def test_the_first_stage_of_an_optimizer_is_what_it_would_be_alone() -> None:
-    """Also beside points that it did not ask for; then its evidence is the model's prior."""
+    """This includes a run with other points; its evidence then becomes the model's prior."""
     alone = sb.HierarchicalDiagonalSampling(box(12), seed=1)
     truth, objective = gp_sample(12, 2, 1, 1e-3)
     alone.run(objective)

@@ -1,4 +1,4 @@
-"""Linear constraints: what they leave of the unit cube, and points that respect them."""
+"""Linear constraints: the allowed part of the unit cube, and points within it."""
 
 import pickle
 
@@ -35,7 +35,7 @@ def space() -> Space:
 
 
 def breaks(points: list[dict[str, float]]) -> np.ndarray:
-    """By how much each point breaks the constraint that it breaks the most, in their own units."""
+    """The largest violation of a constraint by each point, in the units of the constraint."""
     return np.array(
         [
             max(2 * p["a"] + p["b"] - 6, p["b"] - 4 * p["d"] + 3, -9.5 - p["b"] + 4 * p["d"])
@@ -45,7 +45,7 @@ def breaks(points: list[dict[str, float]]) -> np.ndarray:
 
 
 def random_region(seed: int) -> HalfSpaces:
-    """Two half spaces of four coordinates, and a fifth one that they have no say in."""
+    """Two half spaces in four coordinates, and a fifth unconstrained coordinate."""
     rng = np.random.default_rng(seed)
     names = [f"x{d}" for d in range(5)]
     weights = rng.normal(size=(2, 4))
@@ -88,7 +88,7 @@ def uniform(region: HalfSpaces, count: int, seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_points_are_uniform_over_what_is_left(seed: int) -> None:
-    """As points of the cube are that happen to be there, in coordinates and in inner products."""
+    """The reference is rejection sampling, compared in coordinates and in inner products."""
     region = random_region(seed)
     found = uniform(region, 1024)
     assert (worst(region, found) <= 1e-12).all()
@@ -103,7 +103,7 @@ def test_points_are_uniform_over_what_is_left(seed: int) -> None:
 
 
 def test_points_are_uniform_where_little_is_left() -> None:
-    """Among shares of eight, one of 40,320 parts of the cube, and in a thin band."""
+    """The examples are eight shares, 1 / 40,320 of the cube, and a thin band."""
     names = [f"x{d}" for d in range(8)]
     parameters = {name: (0.0, 1.0) for name in names}
     shares = Space(parameters, [_share(8)]).half_spaces
@@ -208,7 +208,7 @@ WEIGHTS = np.array([3.0, 1.0, 4.0, 1.0])
 
 
 def allocation(point: dict[str, float]) -> float:
-    """A loss whose least value among shares is ``-sqrt(WEIGHTS.sum())``; the level 2 is best."""
+    """A loss whose minimum over shares is ``-sqrt(WEIGHTS.sum())``; level 2 is best."""
     shares = np.array([point[f"x{d}"] for d in range(4)])
     assert shares.sum() <= 1.0
     return -float(np.sqrt(WEIGHTS * shares).sum()) + 0.1 * abs(point["k"] - 2)
@@ -238,7 +238,7 @@ def test_every_kind_of_criterion_keeps_constraints(criterion: str) -> None:
 
 
 def test_scipy_agrees_where_a_linear_function_is_least() -> None:
-    """The corner of the half spaces in the unit cube is that of the constraints in their units."""
+    """The minimum over half spaces in the unit cube equals the one over constraints."""
     region = space().half_spaces
     assert region is not None
     low, high = np.array([-1.0, 0.0, 2.0]), np.array([3.0, 10.0, 2.5])

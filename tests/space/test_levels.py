@@ -21,7 +21,7 @@ TERNARY, BINARY = np.array([0.0, 0.5, 1.0]), np.array([0.0, 1.0])
 
 
 def conditional() -> Levels:
-    """The second variable exists at the last two levels of the first, the third with the second."""
+    """The second variable exists at the first one's last two levels, the third if it does."""
     allowed = np.ones((4, 4, 3), bool)
     allowed[1, 0] = allowed[2, 0] = [False, True, True]
     allowed[2, 1] = [False, True, False]

@@ -1,4 +1,4 @@
-"""Parameters: exact round trips, nearest levels, and what tells one choice from another."""
+"""Parameters: exact round trips, nearest levels, and distinct choices."""
 
 import math
 
@@ -15,7 +15,7 @@ DISCRETE = st.one_of(row for kind, row in PARAMETERS.items() if kind is not Real
 
 
 def values(parameter):
-    """All legal values of a discrete parameter, without its own help."""
+    """All legal values of a discrete parameter, computed independently of it."""
     if isinstance(parameter, Integer):
         return list(range(parameter.low, parameter.high + 1, parameter.step))
     if isinstance(parameter, Real):
@@ -91,7 +91,7 @@ def test_coordinates_far_outside_go_to_the_bounds(real):
 
 
 def test_steps_are_decimal_numbers():
-    """Not 0.30000000000000004; a value that went through single precision is still that value."""
+    """Values are 0.3, not 0.30000000000000004, and match after single precision."""
     real = Real(0, 1, step=0.1)
     assert [real.from_unit(u) for u in real.levels] == [k / 10 for k in range(11)]
     assert real.to_unit(np.float32(0.3)) == real.levels[3]
@@ -163,7 +163,7 @@ def test_numpy_choices_come_back_as_python_values():
 
 
 def test_choices_that_are_lists_come_back_as_tuples():
-    """So that an objective which edits its point cannot edit the space."""
+    """An objective that edits its point can therefore not edit the space."""
     widths = Categorical([[64], [64, [32]]])
     assert widths.choices == ((64,), (64, (32,)))
     assert widths.from_unit(widths.to_unit([64, [32]])) == (64, (32,))

@@ -75,7 +75,7 @@ def test_legal_values_have_the_types_of_their_parameters():
 
 
 def test_fixed_values_are_in_every_point_and_take_no_coordinate():
-    """In the place where they were given; points may lack them, and arrays have none."""
+    """They keep their position; points may omit them, and arrays have none."""
     space = Space({"a": Fixed([1, 2]), "x": (0.0, 1.0), "b": Fixed(None), "k": Integer(1, 3)})
     assert (space.num_dims, space.names, space.columns) == (2, ("x", "k"), ("a", "x", "b", "k"))
     assert space.fixed == {"a": (1, 2), "b": None}
@@ -191,7 +191,7 @@ def test_a_bound_in_single_precision_is_still_the_bound():
 @quick
 @given(PARAMETERS[Real], st.floats(0.0, 0.9e-6))
 def test_round_off_is_forgiven_at_every_bound(parameter, slack):
-    """Relative to the width of the range, on its scale, and not ten times as much."""
+    """The tolerance is relative to the range, on its scale; ten times as much is an error."""
     for bound, sign in ((parameter.low, -1.0), (parameter.high, 1.0)):
         for excess, is_forgiven in ((slack, True), (1e-5, False)):
             if parameter.log:
@@ -462,7 +462,7 @@ def test_wrong_coordinates_are_refused(unit, message):
 
 
 def literal(message):
-    """A pattern for the message, in which only ` .* ` is not literal."""
+    """A pattern for the message that is literal except for ` .* `."""
     return " .* ".join(re.escape(part) for part in message.split(" .* "))
 
 

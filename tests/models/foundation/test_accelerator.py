@@ -1,4 +1,4 @@
-"""What is computed at once where there is an accelerator, here on a processor that poses as one."""
+"""Batched computation on an accelerator, here a processor that poses as one."""
 
 from unittest.mock import Mock
 
@@ -22,7 +22,7 @@ from structbo.models.foundation.accelerator import (
 
 @pytest.mark.parametrize("where", ["on_a_processor", "on_an_accelerator"])
 def test_draws_come_one_by_one_or_in_batches(where: str, request: pytest.FixtureRequest) -> None:
-    """An accelerator computes whole batches, and what is left over."""
+    """An accelerator computes whole batches and the remainder."""
     request.getfixturevalue(where)
 
     def norm(draw: dict[str, Array]) -> Array:
@@ -46,7 +46,7 @@ def test_chains_share_their_other_arguments() -> None:
 
 
 def test_chains_at_once_fit_into_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a device that does not say how much it has, as processors do not."""
+    """This device, like processors, does not report its memory."""
     monkeypatch.setattr(jax, "devices", lambda: [Mock(memory_stats=lambda: None)])
     for num_rows, num_dims in ((32, 2), (256, 20), (512, 200)):
         each = 8 * COPIES * num_dims * num_rows**2
@@ -58,7 +58,7 @@ def test_chains_at_once_fit_into_the_memory(monkeypatch: pytest.MonkeyPatch) -> 
 def test_of_a_batch_that_does_not_fit_equal_parts_go_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No part is left over, which would be compiled for itself."""
+    """There is no remainder, which would be compiled separately."""
     monkeypatch.setattr("structbo.models.foundation.accelerator.max_chains", lambda *_: 4)
     traced = []
 

@@ -1,4 +1,4 @@
-"""Calls in the background, and what becomes of them when the program ends."""
+"""Background calls, and how they end with the program."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ begun.wait()
 
 
 def test_a_program_that_ends_waits_for_the_call_that_runs_and_for_no_other() -> None:
-    """The interpreter is not torn down beneath a call; those not begun are dropped."""
+    """The interpreter does not shut down during a call; calls that have not begun are dropped."""
     ended = subprocess.run(
         [sys.executable, "-c", ENDS_EARLY], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Options of XLA that make programs compile sooner, where XLA has them."""
+"""XLA options that speed up compilation, if XLA has them."""
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +33,7 @@ def test_other_devices_have_no_options() -> None:
 
 @pytest.mark.usefixtures("on_a_processor")
 def test_the_installed_version_knows_some() -> None:
-    """Without any, compilation takes nearly twice as long: look for the new names."""
+    """Without them compilation takes nearly twice as long: on failure, look for new names."""
     assert "xla_backend_optimization_level" in compiler_options()
     assert compiler_options(False).items() <= OPTIONS.items()
     assert compiler_options().items() <= (OPTIONS | SERIAL).items()

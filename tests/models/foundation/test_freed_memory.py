@@ -1,4 +1,4 @@
-"""Memory that was freed and that the process still has."""
+"""Freed memory that the process still holds."""
 
 import ctypes
 import sys
@@ -11,7 +11,7 @@ NUM_BLOCKS, SIZE = 50_000, 1024
 
 
 def resident() -> int:
-    """Bytes of the process in memory."""
+    """Resident memory of the process, in bytes."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
@@ -23,7 +23,7 @@ def test_freed_memory_is_returned_to_the_system() -> None:
     blocks = [c.malloc(SIZE) for _ in range(NUM_BLOCKS)]
     for block in blocks:
         ctypes.memset(block, 1, SIZE)
-    # The last block keeps C from giving up the ones before it by itself.
+    # The last block keeps the C library from returning the blocks before it.
     for block in blocks[:-1]:
         c.free(block)
     before = resident()

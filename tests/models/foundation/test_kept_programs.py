@@ -1,4 +1,4 @@
-"""Compiled programs on disk: another process takes them from there, and nobody else can put any."""
+"""Compiled programs on disk: other processes load them, and other users cannot write any."""
 
 import json
 import logging
@@ -93,7 +93,7 @@ def programs(folder: Path) -> set[str]:
 
 
 def own_programs(folder: Path) -> dict[str, float]:
-    """Those of this package, and when they were written."""
+    """Programs of this package, and their modification times."""
     return {path.name: path.stat().st_mtime for path in folder.rglob("structbo-*")}
 
 
@@ -108,7 +108,7 @@ def test_the_second_process_compiles_nothing(tmp_path: Path):
 
 
 def test_linear_algebra_that_was_never_lowered_runs(tmp_path: Path):
-    """A loaded program calls LAPACK, which JAX finds only when it is made to."""
+    """A loaded program calls LAPACK, which JAX initializes only on request."""
     expected = output_of_a_process(FACTOR, tmp_path / "programs")
     kept = own_programs(tmp_path)
     assert json.loads(expected[0]) == [[2.0, 0.0], [0.0, 2.0]] and len(kept) == 1
@@ -129,7 +129,7 @@ def test_the_second_process_suggests_the_same_and_traces_no_program(tmp_path: Pa
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where this process keeps programs. JAX's own cache knows those of the last run of tests."""
+    """The folder of this process's programs, without JAX's cache of earlier test runs."""
     monkeypatch.setattr(kept_programs, "_folder", tmp_path)
     before = jax.config.jax_compilation_cache_dir
     jax.config.update("jax_compilation_cache_dir", None)
@@ -175,7 +175,7 @@ def test_another_program_of_the_same_parts_is_loaded(
     ids=["shape", "type", "static", "weak"],
 )
 def test_other_arguments_are_another_program(folder: Path, arguments: Any):
-    """Also those of a program that has loaded one."""
+    """This also holds after a program was loaded."""
     first = np.ones(3, "float32"), np.ones(3, "float32"), 2
     x, y, times = arguments
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""The one context of all computations leaves a process as it was."""
+"""The context of all computations restores the state of the process."""
 
 from collections.abc import Iterator
 from threading import Barrier, Event, Thread
@@ -16,7 +16,7 @@ def num_threads() -> set[int]:
 
 @pytest.fixture(autouse=True)
 def two_threads() -> Iterator[None]:
-    """As in a program that has set its number of threads itself, and uses single precision."""
+    """A process with two threads of linear algebra and single precision."""
     with threadpool_limits(2, "blas"), jax.enable_x64(False):
         with double_precision():
             pass  # gives up the control that a thread has of OpenBLAS
@@ -40,7 +40,7 @@ def test_an_error_inside_leaves_everything_as_it_was():
 
 
 def test_the_last_of_two_overlapping_computations_restores_the_threads():
-    """Both threads are alive throughout: threadpoolctl 3.8 takes control only from dead ones."""
+    """Both threads stay alive, as threadpoolctl 3.8 only takes control from dead threads."""
     both_inside, short_left, long_left = Barrier(2), Event(), Event()
     is_done, seen = Event(), []
 

@@ -1,4 +1,4 @@
-"""Programs that are compiled in the background, before they are called."""
+"""Programs compiled in the background, before their first call."""
 
 import logging
 import threading
@@ -25,13 +25,13 @@ def arguments(num_rows: int = 4) -> tuple[np.ndarray, jax.Array, int]:
 
 
 def types(tree: Any) -> Any:
-    """Shapes, types, and how strong they are, of arrays or of their descriptions."""
+    """Shapes, types and weak types of arrays or of their descriptions."""
     return jax.make_jaxpr(lambda leaves: leaves)(tree).in_avals
 
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was compiled in the background."""
+    """The functions compiled in the background."""
     noted = []
     compile_ = program._compile
 
@@ -78,7 +78,7 @@ def test_constants_come_first() -> None:
 
 @pytest.fixture
 def may_end() -> Iterator[threading.Event]:
-    """Compilations in the background, of the fixture `ended`, wait for it."""
+    """An event that background compilations of the fixture `ended` wait for."""
     event = threading.Event()
     yield event
     event.set()
@@ -86,7 +86,7 @@ def may_end() -> Iterator[threading.Event]:
 
 @pytest.fixture
 def ended(may_end: threading.Event, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What was compiled in the background, when it may."""
+    """The functions compiled in the background, once `may_end` is set."""
     ended = []
 
     def slow(lowered: jax.stages.Lowered, *_: Any) -> None:
@@ -123,7 +123,7 @@ def test_while_a_call_waits_other_threads_trace(may_end: threading.Event, ended:
 
 
 def test_threads_trace_one_after_the_other() -> None:
-    """The handlers of NumPyro belong to no thread."""
+    """NumPyro's handlers are global to all threads."""
     traced, at_once, barrier = [], [], threading.Barrier(3)
 
     def slow(x: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""What is expected of names that JAX and NumPyro do not promise to keep."""
+"""Expected behavior of private names of JAX and NumPyro."""
 
 import re
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_runs_of_models():
 
 
 def test_conditioning_of_blocks():
-    """What `Gibbs` does to a block: its wrapped model reads the values from the arguments."""
+    """`Gibbs` wraps the model of a block, so that it reads conditioned values from arguments."""
     kernel = numpyro.infer.Gibbs([(HMC(model), ["a"])])
     state = kernel.init(jax.random.key(0), 1, {"a": jnp.array(0.5)}, (1.0,), {})
     assert set(state.z) == {"a"}

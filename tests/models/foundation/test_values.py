@@ -1,4 +1,4 @@
-"""Models, structures and priors compare, hash, print and pickle by what they are made of."""
+"""Models, structures and priors compare, hash, print and pickle by content."""
 
 import copy
 import pickle
@@ -92,7 +92,7 @@ def several(num_dims: int, scale: float) -> Decomposition:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A structure of one's own that is a value: a frozen dataclass, arrays and all."""
+    """A user's structure that is a value: a frozen dataclass with arrays."""
 
     members: Array
 

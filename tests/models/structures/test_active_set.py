@@ -159,7 +159,7 @@ def points() -> tuple[jax.Array, jax.Array]:
 
 @pytest.mark.parametrize("options", [{}, {"relevance": dist.HalfNormal(1.0)}], ids=["", "relevant"])
 def test_nothing_active_is_a_constant_with_the_whole_variance(points, options):
-    """Its posterior in closed form: a normal mean with a normal prior."""
+    """The posterior in closed form is a normal mean with a normal prior."""
     X, y = points
 
     @jax.jit
@@ -253,7 +253,7 @@ def test_pairs_within_an_active_set():
 
 @pytest.mark.parametrize("components", [pairs, lambda Z, active: subset(active)])
 def test_changes_within_active_sets_give_what_recomputation_gives(components):
-    """Between all 4096 pairs of (edge matrix, active set) of three variables."""
+    """All 4096 pairs of (edge matrix, active set) of three variables are compared."""
     factors = jnp.array(np.random.default_rng(0).random((3, 2, 2)))
 
     def visit(state, sign, members, weight):
@@ -290,7 +290,7 @@ def test_structure_returns_the_components_of_its_active_set():
 
 
 def test_shrinkage_is_half_cauchy_in_inverse_squared_lengthscales():
-    """P(1 / l^2 < c tau) is (2 / pi) arctan(c), whatever tau is; and tau has its own scale."""
+    """P(1 / l^2 < c tau) is (2 / pi) arctan(c) for every tau."""
     model = AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned(0.2))
 
     @jax.jit

@@ -54,7 +54,7 @@ def test_log_prob_is_the_product_over_pairs(probs):
 
 
 def test_probabilities_sum_to_one_over_all_graphs():
-    """Also with impossible and certain edges, whose densities are zero and one."""
+    """Some edges are impossible or certain, with densities zero and one."""
     matrix = np.array([[0, 0.3, 0.0], [0.3, 0, 1.0], [0.0, 1.0, 0]])
     upper = np.zeros((8, 3, 3), int)
     upper[:, [0, 0, 1], [1, 2, 2]] = np.indices((2, 2, 2)).reshape(3, -1).T

@@ -1,4 +1,4 @@
-"""What holds for every structure of the registry."""
+"""Common properties of all registered structures."""
 
 from typing import NamedTuple
 
@@ -23,11 +23,11 @@ LIKE_ANOTHER = (
     "fully_dependent()",
     "projections(NearIdentity, main_effects())",
 )
-"""Their components are those of another row; what is their own has tests of its own."""
+"""Structures with the same components as another row; other tests cover their differences."""
 
 
 class Drawn(NamedTuple):
-    """Decompositions, values of the sites, log densities of all sites together, and bounds."""
+    """Decompositions, values of the sites, joint log densities, and bounds."""
 
     decompositions: Decomposition
     values: dict[str, jax.Array]
@@ -37,7 +37,7 @@ class Drawn(NamedTuple):
 
 
 class Used(NamedTuple):
-    """Gram matrices by changes from one draw to the next and by recomputation, and variances."""
+    """Gram matrices by updates between draws and by recomputation, and variances."""
 
     moved: jax.Array
     recomputed: jax.Array
@@ -53,7 +53,7 @@ class Used(NamedTuple):
     ],
 )
 def facts(request: pytest.FixtureRequest) -> tuple[Drawn, Used]:
-    """One program for each structure, as compilation takes the time."""
+    """One program per structure, because compilation dominates the time."""
     structure: Structure = STRUCTURES[request.param]()
     rng = np.random.default_rng(0)
     factors, X = rng.random((NUM_DIMS, 3, 3)), rng.random((4, NUM_DIMS))
@@ -111,13 +111,13 @@ def test_draws_vary_and_have_a_density(facts: tuple[Drawn, Used]):
 
 
 def test_changes_between_draws_give_what_recomputation_gives(facts: tuple[Drawn, Used]):
-    """Of Gram matrices, which add up over components; by its flip rule where there is one."""
+    """Gram matrices are sums over components; a structure with a flip rule uses it."""
     _, used = facts
     np.testing.assert_allclose(used.moved, used.recomputed, atol=1e-9)
 
 
 def test_components_share_the_variance(facts: tuple[Drawn, Used]):
-    """The prior variance is the outputscale everywhere, however many components there are."""
+    """The prior variance is the outputscale everywhere, for any number of components."""
     _, used = facts
     outputscales = np.broadcast_to(used.outputscales[:, None], used.variances.shape)
     np.testing.assert_allclose(used.variances, outputscales, rtol=1e-9)

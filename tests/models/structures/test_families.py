@@ -1,4 +1,4 @@
-"""Mixtures give the decomposition of the chosen family, whatever the others draw."""
+"""Mixtures give the decomposition of the chosen family, independently of the others."""
 
 from functools import partial
 from typing import NamedTuple
@@ -36,7 +36,7 @@ def components(members: np.ndarray, weights: np.ndarray) -> list[tuple[tuple[boo
 
 
 class Tables(NamedTuple):
-    """The components of decompositions, and whether these are inside their bounds."""
+    """Components of decompositions, and whether they satisfy the bounds."""
 
     members: jax.Array
     weights: jax.Array
@@ -50,7 +50,7 @@ class Tables(NamedTuple):
 @jax.jit
 @partial(jax.vmap, in_axes=(None, 0))
 def drawn(family: jax.Array, key: jax.Array) -> tuple[Tables, dict[str, jax.Array]]:
-    """What the mixture gives if this family is the chosen one, and the values of all sites."""
+    """The decompositions of the mixture with this family chosen, and the values of all sites."""
     structure = handlers.condition(mixture(FAMILIES), data={"family": family})
     with handlers.seed(rng_seed=key), handlers.trace() as trace:
         chosen = structure(4)
@@ -59,7 +59,7 @@ def drawn(family: jax.Array, key: jax.Array) -> tuple[Tables, dict[str, jax.Arra
 
 @pytest.mark.parametrize("family", range(len(FAMILIES)), ids=FAMILIES)
 def test_the_chosen_family_gives_the_components(family):
-    """Alone and in the mixture, from the same values of its sites."""
+    """The family alone and in the mixture agree for the same values of its sites."""
     name, alone = list(FAMILIES.items())[family]
     num_draws = 5
     chosen, values = drawn(family, jax.random.split(jax.random.key(0), num_draws))

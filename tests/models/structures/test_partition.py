@@ -58,7 +58,7 @@ def test_probabilities_sum_to_one_over_all_partitions(prior, num_dims, all_parti
 @pytest.mark.nightly
 @each_prior
 def test_frequencies(prior, all_partitions, total_variation):
-    """50,000 draws are 0.013 away from 52 equal probabilities on average."""
+    """The total variation of 50,000 draws from 52 equal probabilities is 0.013 on average."""
     everything, law = all_partitions(5), prior(5)
     draws = law.sample(jax.random.key(0), (500, 100))
     assert draws.shape == (500, 100, 5)
@@ -68,7 +68,7 @@ def test_frequencies(prior, all_partitions, total_variation):
 
 
 def test_known_numbers_of_partitions():
-    """Bell numbers, and involutions where blocks have at most two members."""
+    """Bell numbers, and numbers of involutions for blocks of at most two members."""
     zeros, singletons = np.zeros(10, int), np.arange(10)
     everything, pairs = UniformPartition(10), UniformPartition(10, max_size=2)
     np.testing.assert_allclose(np.exp(-log_prob(everything, zeros)), 115_975)

@@ -1,4 +1,4 @@
-"""Projections: the delta-ratio constraint, the prior that keeps it, and the box around the cube."""
+"""Projections: the delta-ratio constraint, the prior under it, and the box around the cube."""
 
 from functools import partial
 
@@ -31,7 +31,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.mark.parametrize("num_dims", [2, 3])
 def test_ratio_is_that_of_two_volumes(num_dims):
-    """The box against the convex hull of the projected corners, both measured."""
+    """Both volumes are measured: the box, and the convex hull of the projected corners."""
     W = RNG.normal(size=(num_dims, num_dims))
     corners = np.array(list(np.ndindex(*[2] * num_dims))) @ W
     box = np.prod(corners.max(0) - corners.min(0))
@@ -62,7 +62,7 @@ def test_support_ends_at_the_bound():
 
 
 def test_draws_lie_on_the_rays_of_the_paper():
-    """W_hat = (1 - alpha) W + alpha I for one alpha per draw, and none is farther than needed."""
+    """W_hat = (1 - alpha) W + alpha I with the smallest feasible alpha per draw."""
     prior = NearIdentity(3, 0.4, 0.1)
     W = prior.base_dist.sample(jax.random.key(0))
     (transform,) = prior.transforms
@@ -76,7 +76,7 @@ def densities(delta: float) -> dict[str, jax.Array]:
     (transform,) = prior.transforms
     x = prior.base_dist.sample(jax.random.key(3))
     steps = 1e-6 * jnp.eye(9).reshape(9, 3, 3)
-    # One call for all points: each of them is a program for the compiler.
+    # A single call for all points, because every call compiles a program.
     points = transform(jnp.concatenate([x[None], x + steps, x - steps]))
     y, forwards, backwards = points[0], points[1:10], points[10:]
     return {
@@ -92,7 +92,7 @@ def densities(delta: float) -> dict[str, jax.Array]:
 
 @pytest.mark.parametrize("delta", [0.1, 3.0, np.inf])
 def test_density_is_that_of_the_draws(delta):
-    """The change of volume against the determinant of a numerical Jacobian, and the way back."""
+    """The change of volume equals the determinant of a numerical Jacobian; the map inverts."""
     found = densities(delta)
     jacobian = (found["forwards"] - found["backwards"]) / 2e-6
     expected = np.linalg.slogdet(jacobian)[1]
@@ -117,7 +117,7 @@ def gradient_of_the_potential(num_dims: int, delta: float) -> tuple[jax.Array, j
 @pytest.mark.parametrize("delta", [0.05, np.inf])
 @pytest.mark.parametrize("num_dims", [pytest.param(1, marks=pytest.mark.nightly), 4])
 def test_gradient_on_the_unconstrained_space_is_that_of_a_normal(num_dims, delta):
-    """What Hamiltonian moves follow: all that the bound adds cancels."""
+    """The contributions of the bound cancel in the gradient of Hamiltonian moves."""
     x, gradient = gradient_of_the_potential(num_dims, delta)
     np.testing.assert_allclose(gradient, -(x - np.eye(num_dims)) / 0.09, atol=1e-8)
 
@@ -150,7 +150,7 @@ def test_outer_box_holds_the_cube_and_touches_it():
 
 
 def test_points_of_the_box_come_back():
-    """Exactly where they have a preimage in the cube, else clipped, and the loss is told."""
+    """Points with a preimage in the cube are exact; the loss of clipped ones is reported."""
     W = np.eye(4) + 0.2 * RNG.normal(size=(4, 4))
     box, x = OuterBox(W), RNG.random((20, 4))
     back, loss = box.from_unit(box.to_unit(x))

@@ -1,4 +1,4 @@
-"""Random trees: every labeled tree, as often as any other."""
+"""Random trees: all labeled trees are equally frequent."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from structbo.models import AdditiveGP, UniformTree, random_tree, spanning_tree
 @pytest.mark.nightly
 @pytest.mark.parametrize(("num_dims", "count"), [(1, 1), (2, 1), (3, 3), (4, 16), (5, 125)])
 def test_all_trees_are_as_frequent(num_dims, count):
-    """Chi-squared against equal frequencies, failing for one seed in ten thousand."""
+    """A chi-squared test of equal frequencies, which fails for one seed in ten thousand."""
     num_draws = 100 * count
     trees = np.asarray(UniformTree(num_dims).sample(jax.random.key(0), (num_draws,)))
     _, frequencies = np.unique(trees.reshape(num_draws, -1), axis=0, return_counts=True)
@@ -53,7 +53,7 @@ def test_support_is_the_trees(all_graphs):
 
 @pytest.mark.nightly
 def test_default_sampler_draws_fresh_trees():
-    """The data prefer one tree by far; all of them come nevertheless, equally often."""
+    """The data strongly prefer one tree, yet all trees are drawn equally often."""
     x = np.random.default_rng(0).random((12, 3))
     y = np.sin(6 * x[:, 0] * x[:, 1])
     model = AdditiveGP(random_tree())

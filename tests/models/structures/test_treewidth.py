@@ -50,7 +50,7 @@ def test_width_is_the_treewidth_where_that_is_at_most_two(all_graphs, num_dims: 
 
 
 def min_degree_width(graph: np.ndarray) -> int:
-    """The definition in words: sets of neighbors, the first vertex of least degree."""
+    """The definition with sets of neighbors: eliminates the first vertex of minimal degree."""
     near = {v: set(np.flatnonzero(row).tolist()) for v, row in enumerate(graph)}
     width = 0
     while near:
@@ -70,7 +70,7 @@ def test_width_of_larger_graphs(random_edges: Callable[..., np.ndarray], num_dim
         assert width == min_degree_width(graph)
         network = nx.from_numpy_array(graph)
         assert (width <= 1) == nx.is_forest(network)
-        # Another min-degree elimination, with other ties, agrees where both are exact.
+        # A min-degree elimination with other ties agrees if both are exact.
         assert (width <= 2) == (treewidth_min_degree(network)[0] <= 2)
 
 
@@ -112,13 +112,13 @@ def test_frequencies(probs, max_width: int, all_graphs, total_variation):
     assert draws.shape == (200, 200, NUM_DIMS, NUM_DIMS)
     assert draws.dtype == jnp.int32
     expected = np.asarray(jax.nn.softmax(prior.log_prob(graphs)))
-    # 40,000 independent draws over at most 63 graphs are 0.016 away on average at the most.
+    # The expected total variation of 40,000 independent draws over 63 graphs is at most 0.016.
     assert total_variation(draws, graphs, expected) < 0.02
 
 
 @pytest.mark.parametrize("max_width", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_severe_restriction_is_sampled_inside_the_support(max_width: int):
-    """None of the thousand tries fits: what remains is a maximal subgraph of a dense one."""
+    """All thousand tries fail, so the draw is a maximal subgraph of a dense graph."""
     num_dims = 15
     probs = np.full((num_dims, num_dims), 0.9)
     probs[[3, 7], [7, 3]] = 1.0
@@ -135,7 +135,7 @@ def test_severe_restriction_is_sampled_inside_the_support(max_width: int):
     assert np.isfinite(density).all()
     assert draws[:, 3, 7].all()
     assert len(np.unique(draws, axis=0)) == 5
-    # Maximal graphs of treewidth k inside a complete one have k D - k (k + 1) / 2 edges.
+    # Maximal graphs of treewidth k have k D - k (k + 1) / 2 edges.
     most = max_width * num_dims - max_width * (max_width + 1) // 2
     counts = draws.sum((1, 2)) // 2
     assert (counts <= most).all()
