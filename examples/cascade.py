@@ -26,7 +26,7 @@ _STAGES = list(_CASCADE.iter("stageThreshold"))
 
 SHIPPED = np.array([float(stage.text or "nan") for stage in _STAGES])
 NAMES = [f"stage_{i:02d}" for i in range(len(SHIPPED))]
-# A stage sums about as many votes as its threshold is large: their deviation grows as the root.
+# A stage sums about as many votes as its threshold, so their deviation grows with its root.
 REACH = 0.15 + 0.2 * np.sqrt(SHIPPED)
 BOUNDS = {
     name: (float(shipped - reach), float(shipped + reach))

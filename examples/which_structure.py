@@ -1,4 +1,4 @@
-"""Is there structure at all? The posterior over families of structures answers.
+"""Detection of structure by the posterior over families of structures.
 
     pip install -e ".[examples]" && python examples/which_structure.py
 

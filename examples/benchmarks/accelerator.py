@@ -3,10 +3,10 @@
     python examples/benchmarks/accelerator.py
     JAX_PLATFORMS=cpu python examples/benchmarks/accelerator.py
 
-Every case has a process of its own. "first" is with compilation: the first suggestion of all, and
-the first `fit`; then the median of four more suggestions, each after one more value, and a second
-`fit`. Effective draws are those of the edge with the fewest, by `fit`. Rows are added to
-results/accelerator.csv; those that are there are not measured again.
+Every case runs in a separate process. "first" includes compilation: the first suggestion and the
+first `fit`. The others are the median of four more suggestions, each after one more value, and a
+second `fit`. Effective draws are the minimum over edges, by `fit`. Rows are added to
+results/accelerator.csv; existing rows are not measured again.
 """
 
 import argparse
@@ -29,14 +29,14 @@ SUGGESTIONS = ["10,100", "20,200", "50,300", "50,1000", "200,500"]
 FITS = ["graph15-100,4", "graph15-100,64", "graph20-200,16"]
 """Data sets of `posterior.py`, and numbers of chains."""
 LENGTH = dict[str, int]()
-"""Of these; where it is empty, that of `fit`."""
+"""Options on the length of chains of `fit`; empty for the default."""
 NUM_ASKS = 6
-"""The first two are not warm."""
+"""Asks per case, of which the first two are not warm."""
 COLUMNS = ("first s", "s", "draws", "least ESS", "GB")
 
 
 def suggestions(num_dims: int, n: int) -> list[float]:
-    """Seconds of the first one and of a warm one."""
+    """Seconds of the first suggestion and of a warm one."""
     rng = np.random.default_rng(0)
 
     def objective(x: np.ndarray) -> float:
@@ -54,7 +54,7 @@ def suggestions(num_dims: int, n: int) -> list[float]:
 
 
 def fits(name: str, num_chains: int) -> list[float]:
-    """Seconds of the first and the second one, and how many draws this has, effective ones too."""
+    """Seconds of two calls of `fit`, and the second one's numbers of draws and effective draws."""
     warnings.simplefilter("ignore", sb.posterior.ConvergenceWarning)
     x, y, *_ = data_set(name)
     times = []

@@ -1,11 +1,11 @@
-"""What shorter gradient ascents, and ascents from fewer starts, lose of the acquisition.
+"""Loss of acquisition by shorter gradient ascents and by fewer starts.
 
     python examples/benchmarks/ascent.py --bench ../shared/bench
 
-At every proposal of a run, the same acquisition is maximized with each setting. Of all proposals of
-all runs: how far the log expected improvement is below the best that any of them found, the mean
-and the share of those that are below by more than a twentieth; and CPU seconds, compilation not
-counted. Functions are those of `paired.py`, without noise.
+At every proposal of a run, the same acquisition is maximized with each setting. The table has the
+difference of the log expected improvement to the best setting, over all proposals of all runs: its
+mean, and the share above one twentieth. It also has CPU seconds without compilation. Functions come
+from `paired.py`, without noise.
 """
 
 import os
@@ -29,13 +29,13 @@ from structbo.maximizers import GradientAscent, MultiStart, evaluate
 FAMILIES = ("star10", "graph15", "rotated10")
 NUM_INITIAL, BUDGET = 20, 80
 SETTINGS = [(11, 200), (11, 60), (11, 30), (11, 15), (6, 30), (3, 30)]
-"""How many starts, those moved along coordinates first, and iterations."""
+"""Number of starts, number of starts for coordinate ascent, and iterations."""
 COLUMNS = ("mean loss", "share above .05", "CPU s")
 
 
 @dataclass(frozen=True)
 class Compared(MultiStart):
-    """The default maximizer, which notes what each setting finds.
+    """The default maximizer, which records the result of each setting.
 
     Args:
         found: values and seconds, shape (settings, 2), of every proposal.

@@ -2,10 +2,10 @@
 
     python examples/benchmarks/batches.py --bench ../shared/bench
 
-Simple regret at equal numbers of evaluations, 100 with the 20 Sobol points that all share. Every
-run is written to results/batch_sizes.csv as it ends, and is skipped the next time; the table has
-medians over the seeds that are there. The distance is the median over batches of that between the
-two closest points of a batch, in the unit cube.
+Simple regret after 100 evaluations, including 20 common Sobol points. Every run is written to
+results/batch_sizes.csv as it ends, and is skipped the next time; the table has medians over
+existing seeds. The distance is between the two closest points of a batch, in the unit cube: the
+median over batches.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""How far maxima found on the union graph of several posterior draws can be from the best.
+"""Bounds on the error of maxima found on the union graph of several posterior draws.
 
     python examples/benchmarks/certificates.py
 
@@ -44,7 +44,7 @@ HEADER = (
 
 
 def posterior(prior: str, num_dims: int, num_data: int, seed: int) -> tuple[Draws, Data]:
-    """Draws given a function of a random graph, and what they are given."""
+    """Draws given a function of a random graph, and the data."""
     rng = np.random.default_rng([num_dims, seed])
     graph = nx.gnm_random_graph(num_dims, num_dims, seed=int(rng.integers(2**31)))
     truth = {
@@ -61,7 +61,7 @@ def posterior(prior: str, num_dims: int, num_data: int, seed: int) -> tuple[Draw
 
 @partial(jax.jit, static_argnums=0)
 def acquisitions(prior: str, draws: Draws, data: Data, key: Array) -> tuple[Array, dict]:
-    """Components of all draws, and what to maximize."""
+    """Components of all draws, and the acquisitions to maximize."""
     posteriors = condition(MODELS[prior], draws, data)
     which, keys = jnp.arange(NUM_DRAWS), jax.random.split(key, NUM_DRAWS)
     paths = jax.lax.map(lambda item: item[0].sample_path(item[1], NUM_FEATURES), (posteriors, keys))

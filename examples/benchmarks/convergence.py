@@ -1,11 +1,11 @@
-"""How far the chains of `fit` have converged, with its defaults, and what they cost.
+"""Convergence and cost of the chains of `fit`, with default settings.
 
     python examples/benchmarks/convergence.py [--data styblinski-100] [--seeds 0 1]
 
-The data sets are those of `posterior.py`. Of all edges: the largest R-hat, the least and the median
-number of effective draws; of the other sites the worst. The model is the default. One thread;
-compilation is not counted. Rows are added to results/convergence.csv; those that are there are not
-measured again.
+Data sets come from `posterior.py`, and the model is the default. Columns are the largest R-hat, and
+the minimum and median number of effective draws, over edges; and the worst of the other sites.
+Times are of one thread, without compilation. Rows are added to results/convergence.csv; existing
+rows are not measured again.
 """
 
 import os
@@ -33,7 +33,7 @@ NAMES = (
 EDGES = ("edges R-hat", "edges least ESS", "edges median ESS")
 COLUMNS = ("CPU s", "draws", *EDGES, "others R-hat", "others least ESS")
 LENGTH = dict[str, int]()
-"""Of the chains; where it is empty, that of `fit`."""
+"""Options on the length of chains of `fit`; empty for the default."""
 
 
 def measure(fit: Any, seed: int) -> list[float]:

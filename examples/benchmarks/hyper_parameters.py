@@ -2,9 +2,9 @@
 
     python examples/benchmarks/hyper_parameters.py [--cases 10,100 20,100] [--steps 150]
 
-The model is that of `suggest`. All kernels are beside the same moves of edges; each has as many
-steps of warm-up as draws, in four chains. One thread; compilation is not counted. The table is in
-results/hyper_parameters.csv.
+The model is the default model of `suggest`. All kernels are composed with the same moves of edges.
+Each runs four chains with equally many warm-up steps and draws. Times are of one thread, without
+compilation. The table is in results/hyper_parameters.csv.
 """
 
 import os
@@ -44,12 +44,12 @@ KERNELS: dict[str, Callable[..., Any]] = {
 
 
 def composed(kernel: Callable[..., Any], model: Any) -> Gibbs:
-    """A kernel for the hyper-parameters beside the default one for the edges."""
+    """A kernel for the hyper-parameters, composed with the default one for the edges."""
     return Gibbs([(InformedEdges(model), ["Z"]), (kernel(model), None)])
 
 
 def measure(kernel: Callable[..., Any], num_dims: int, n: int, num_steps: int) -> list[str]:
-    """The numbers of one row; of the lengthscales, those of the one that mixes worst."""
+    """The numbers of one row; for the lengthscales, the worst one."""
     x, y = observations(num_dims, n)
     fit = partial(
         sb.fit,

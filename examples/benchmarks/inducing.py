@@ -2,8 +2,8 @@
 
     python examples/benchmarks/inducing.py [--cases 10,1000,3 10,2000,2 10,5000,0]
 
-Half of the points are uniform, half lie around one point, as those of a search. Errors are those of
-the default number of inducing points at the draws of an exact chain:
+Half of the points are uniform, and half lie around one point, as in a search. Errors are for the
+default number of inducing points, at the draws of an exact chain:
 
 - ``mean_error``: root mean squared difference of the predictive means at 400 unseen points of both
   kinds, in units of the exact posterior deviation of the function;
@@ -11,7 +11,7 @@ the default number of inducing points at the draws of an exact chain:
 - ``edge_error``: the largest difference of the probability of an edge given all else, at even odds
   before, at the last draw.
 
-Seconds are the processor's, of one sweep of a chain. Without draws, by 0, there is no exact chain.
+Seconds are processor time of one sweep of a chain. With 0 draws there is no exact chain.
 """
 
 import argparse
@@ -39,7 +39,7 @@ COLUMNS = ["D", "n", "s", "exact_s", "mean_error", "exact_density", "density", "
 
 
 def observations(num_dims: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and standardized values, the last of which are not seen."""
+    """Points and standardized values, of which the last are held out."""
     rng = np.random.default_rng(0)
     size = n + NUM_NEW
     near = np.clip(0.5 + SPREAD * rng.normal(size=(size, num_dims)), 0.0, 1.0)
@@ -50,7 +50,7 @@ def observations(num_dims: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drawn(model: AdditiveGP, data: Data, number: int) -> tuple[dict[str, Any], float]:
-    """Draws of a chain, and the processor's seconds of a sweep."""
+    """Draws of a chain, and processor seconds of a sweep."""
     chain = Chain(model, number, seed=0)
     chain.advance(data)
     start = time.process_time()
@@ -68,7 +68,7 @@ def predicted(model: AdditiveGP, draws: dict[str, Any], data: Data, x: Any, y: A
 
 
 def edge_probabilities(model: AdditiveGP, draw: dict[str, Any], data: Data) -> np.ndarray:
-    """Of every edge given all else, at even odds before."""
+    """Probability of every edge given all other sites, with prior odds of one."""
 
     @jax.jit
     def log_likelihood(Z: np.ndarray, data: Data) -> jax.Array:

@@ -2,12 +2,12 @@
 
     python examples/benchmarks/kdpp.py
 
-The kernel is that of a batch: the identity plus 100 times a squared-exponential Gram matrix of
-random points of the unit square, of lengthscale 0.2. The chains run as long as their bounds ask for
-a total variation distance of 0.01; that of the Metropolis chain is extrapolated from 20,000 steps.
-Of 5000 items, nearly all of what greedy search and the Metropolis chain take is the time to check
-and copy 200 MB. Beside them are times of DPPy 0.3.3, recorded on another day: for the
-first exact draw from a kernel, and for a chain of 1000 steps.
+The kernel is as in a batch: the identity plus 100 times a squared-exponential Gram matrix of random
+points of the unit square, with lengthscale 0.2. The lengths of chains follow from their bounds for
+a total variation distance of 0.01; the time of the Metropolis chain is extrapolated from 20,000
+steps. With 5000 items, checking and copying 200 MB takes nearly all time of greedy search and the
+Metropolis chain. The table includes times of DPPy 0.3.3, recorded on another day: for the first
+exact draw from a kernel, and for a chain of 1000 steps.
 """
 
 import argparse

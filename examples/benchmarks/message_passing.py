@@ -4,8 +4,9 @@
 
 The functions are sums of Gaussian-process samples of lengthscale 0.2 (random Fourier features), one
 per edge. The gap, the largest of three functions, is in percent of the range: the best value known
-minus the mean over random points. The best value known is the better of the answer and that of a
-finer exact grid, or of other starts where there is none, after a local search by L-BFGS-B.
+minus the mean over random points. The best known value is the better one of the answer and a
+reference, after a local search by L-BFGS-B. The reference is a finer exact grid, or other starts if
+no exact grid fits.
 """
 
 import time

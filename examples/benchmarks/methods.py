@@ -1,4 +1,4 @@
-"""Methods that are compared side by side: they are told points with values to be maximized."""
+"""Methods to compare, which are told points with values to be maximized."""
 
 import sys
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Structbo:
-    """An optimizer that goes on from one ask to the next, for so many evaluations."""
+    """An optimizer that keeps its state between asks, for a given number of evaluations."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Structbo:
 
 
 class BoTorch:
-    """What its documentation calls the default, at every ask from the start."""
+    """BoTorch's documented default, fitted from scratch at every ask."""
 
     def __init__(self, num_dims: int, batch: str = "believer", seed: int = 0) -> None:
         import torch

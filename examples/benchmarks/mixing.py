@@ -1,10 +1,11 @@
-"""How well samplers of edges mix: effective draws of edge inclusions per second of processor time.
+"""Mixing of edge samplers: effective draws of edge inclusions per second of processor time.
 
     python examples/benchmarks/mixing.py [--seconds 10] [--cases 10,100 20,200 50,300]
 
 Every sampler has the same block for the continuous sites and the same time per chain, half of which
-is thrown away. Four chains start from draws of the prior. One thread; compilation is not counted.
-An edge moves if it is in some of the draws but not in all. The table is in results/mixing.csv.
+is discarded. Four chains start from draws of the prior. Times are of one thread, without
+compilation. An edge moves if it is in some of the draws but not in all. The table is in
+results/mixing.csv.
 """
 
 import os
@@ -51,7 +52,7 @@ def observations(num_dims: int, n: int) -> tuple[jax.Array, jax.Array]:
 
 
 def composed(block: Callable[..., Any], model: Any) -> Gibbs:
-    """A block for the edges, and that of the default sampler for the rest."""
+    """A block for the edges, with the default sampler's block for the other sites."""
     return Gibbs([(block(model), ["Z"]), (Hamiltonian(model), None)])
 
 

@@ -2,17 +2,16 @@
 
     python examples/benchmarks/paired.py --bench ../shared/bench --seeds 0 1 2 3 4 5 6 7 8 9
 
-or of two others of METHODS. Settings such as the criterion are chosen on seeds from 100 up; those
-below say what they are worth. With the true graph known there is no structure to learn.
+Options choose two other METHODS. Settings such as the criterion are chosen on seeds from 100 up;
+seeds below evaluate them. With the true graph known there is no structure to learn.
 
 Functions are draws from Gaussian processes that are sums over the edges of a graph, by
 ``GraphGP`` of the folder's ``problems.py``: a star, a grid, a random graph of 15 variables; and one
-whose directions are no axes. With the model known, not only the graph but also the kernel and the
-noise are those of the function. Both methods are told the same 20 Sobol points, with noise of 1 %
-of the range. Every run is a row of results/paired.csv; what is printed are medians, and the
-logarithm of the first method's regret over the second's of the same seed, with Wilcoxon's
-signed-rank test. ``GraphGP`` notes the optima that it finds in the folder, which must be one that
-can be written.
+with directions other than axes. With the model known, the graph, the kernel and the noise all match
+the function. Both methods are told the same 20 Sobol points, with noise of 1 % of the range. Every
+run is a row of results/paired.csv. The script prints medians, and the log ratio of the first
+method's regret to the second's for equal seeds, with Wilcoxon's signed-rank test. ``GraphGP``
+stores optima in the folder, which must be writable.
 """
 
 import os

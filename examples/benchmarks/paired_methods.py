@@ -13,13 +13,13 @@ from posterior_model import MODEL, THREE_QUARTERS
 from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52
 
 LENGTHSCALE = 0.2
-"""Of the kernels that graphs' functions are drawn with."""
+"""Lengthscale of the kernels of the functions on graphs."""
 ROUGH = AdditiveGP(kernel=matern52, residual=Residual())
 """The default model with a kernel of rougher functions."""
 
 
 def with_known_graph(problem: Any, seed: int) -> Structbo:
-    """The model of main effects and pairs, whose edges are certain."""
+    """The model of main effects and pairs with known edges."""
     graph = np.zeros((problem.D, problem.D))
     for i, j in problem.structure:
         graph[i, j] = graph[j, i] = 1.0
@@ -27,7 +27,7 @@ def with_known_graph(problem: Any, seed: int) -> Structbo:
 
 
 def with_known_model(problem: Any, seed: int) -> Structbo:
-    """The process that the function is drawn from, but for its variance and the noise."""
+    """The process that the function is drawn from, with unknown variance and noise."""
     members = np.zeros((len(problem.structure), problem.D), bool)
     for row, edge in zip(members, problem.structure, strict=True):
         row[list(edge)] = True
@@ -41,7 +41,7 @@ def with_known_model(problem: Any, seed: int) -> Structbo:
 
 
 def components(members: np.ndarray, num_dims: int) -> Any:
-    """A decomposition that is certain, without main effects."""
+    """A fixed decomposition without main effects."""
     weights = np.full(len(members), 1.0 / len(members))
     return Decomposition(jnp.asarray(members), jnp.asarray(weights), jnp.array(True))
 

@@ -1,10 +1,10 @@
-"""Where the time of a suggestion goes: which compiled programs take it, and what inside them.
+"""The time of a suggestion by compiled program, and by part of the largest programs.
 
     python examples/benchmarks/parts.py [--cases 10,100 20,200 50,300]
 
 Milliseconds of processor time per warm suggestion, each after one more value; the table is
-results/parts.csv. "in the chain" and "in the starts" are what the program takes less with half of
-those moves, doubled, or two of three starts, tripled.
+results/parts.csv. "in the chain" is twice the time saved with half of the moves; "in the starts" is
+three times the time saved with two of three starts.
 """
 
 import os
@@ -36,7 +36,7 @@ NAMES = {
     "search_starts": "starts",
     "_value_and_gradient": "gradient ascent",
 }
-"""What programs are called in the table."""
+"""Names of programs in the table."""
 COLUMNS = ("D", "n", "part", "calls", "ms")
 
 
@@ -57,11 +57,11 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
     "leapfrog steps, in the chain": ("sweep", {"sampler": sampler(InformedEdges, 5)}),
     "coordinate ascent, in the starts": ("search_starts", {"maximizer": MultiStart(2, 8)}),
 }
-"""Settings with less of something, and the program that has it."""
+"""Settings with fewer moves or starts, and the affected program."""
 
 
 def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter[str]]:
-    """Calls and milliseconds of programs per suggestion, and of all of it, "total"."""
+    """Calls and milliseconds per suggestion of each program, and in "total"."""
     calls, times, call = Counter[str](), Counter[str](), Program.__call__
 
     def timed(program: Any, *args: Any, **kwargs: Any) -> Any:
@@ -79,7 +79,7 @@ def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter
     optimizer = sb.Optimizer(sb.Space.box([[0, 1]] * num_dims), "maximize", **settings)
     for point in rng.random((n - NUM_ASKS, num_dims)):
         optimizer.tell(point, objective(point))
-    with optimizer.expecting(n + 1):  # nothing is compiled for later ones meanwhile
+    with optimizer.expecting(n + 1):  # no compilation for later asks
         optimizer.tell(trial := optimizer.ask(), objective(trial.params))
         with patch.object(Program, "__call__", timed):
             for _ in range(NUM_ASKS):
@@ -95,7 +95,7 @@ def rows_of(num_dims: int, n: int) -> list[tuple[str, float, float]]:
     calls, times = spent(num_dims, n)
     rows = [(name, calls[key] / NUM_ASKS, times[key]) for key, name in NAMES.items()]
     rows.append(("Python and the rest", 1.0, times["total"] - sum(row[2] for row in rows)))
-    share = {"search_starts": 3.0}  # one of three points moved along coordinates is left out
+    share = {"search_starts": 3.0}  # one of three points is left out
     for name, (key, settings) in SETTINGS.items():
         less = spent(num_dims, n, **settings)[1][key]
         rows.append((name, calls[key] / NUM_ASKS, share.get(key, 2.0) * (times[key] - less)))

@@ -2,8 +2,8 @@
 
     python examples/benchmarks/pictures.py [--bench ../shared/bench]
 
-What is drawn was measured by `regret.py`, `real.py` and `scale.py`, whose tables are in results/.
-The folder of the bench has the peers' runs that regret is drawn beside.
+The tables in results/ come from `regret.py`, `real.py` and `scale.py`. The folder of the bench has
+the peers' runs for the plot of regret.
 """
 
 import argparse
@@ -23,7 +23,7 @@ SIZES = (250, 500, 1000, 2000, 5000)
 
 
 def lines(axes: Axes, counts: Sequence[int], curves: Mapping[str, np.ndarray], title: str) -> None:
-    """Median regret after numbers of evaluations, the default drawn bold."""
+    """Median regret over evaluations, with the default in bold."""
     for name, values in curves.items():
         width = 2.5 if name == DEFAULT else 1.0
         axes.plot(counts, values, marker=".", linewidth=width, label=name)
@@ -31,7 +31,7 @@ def lines(axes: Axes, counts: Sequence[int], curves: Mapping[str, np.ndarray], t
 
 
 def of_regret(folder: Path, bench: Path) -> Figure:
-    """Median regret on the shared functions, beside the peers'."""
+    """Median regret on the shared functions, compared with peers."""
     runs = Runs(folder / "regret.csv", ("problem", "model", "seed"), [*map(str, regret.COUNTS)])
     figure = Figure(figsize=(13.0, 5.5), layout="constrained")
     for axes, problem in zip(figure.subplots(2, 4).flat, regret.PROBLEMS, strict=False):
@@ -42,7 +42,7 @@ def of_regret(folder: Path, bench: Path) -> Figure:
 
 
 def of_tasks(folder: Path) -> Figure:
-    """Mean ranks on the real tasks, on which settings were chosen and on the others."""
+    """Mean ranks on the real tasks, separately for development tasks and the others."""
     runs = Runs(folder / "real.csv", ("task", "sampler", "seed"), [*map(str, real.COUNTS)])
     samplers = [DEFAULT, "gp", "tpe", "botorch"]
     figure = Figure(figsize=(8.0, 3.0), layout="constrained")

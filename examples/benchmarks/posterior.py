@@ -1,13 +1,13 @@
-"""How near the draws of a sampler come to the posterior, per second of processor time.
+"""Errors of a sampler's draws against the posterior, per second of processor time.
 
     python examples/benchmarks/posterior.py [--data star-100] [--chains 4]
 
-Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, after one observation
-was added to those that its chain knows. It is compared with the long runs of
-`posterior_reference.py`: the error of edge probabilities, that of the quantiles of the other sites
-in units of their spread, and the log predictive density of unseen values that is lost. One thread;
-compilation is not counted. Rows are added to results/posterior/posterior.csv as they are measured;
-those that are there are not measured again. There is a picture of every data set.
+Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, after one more
+observation. The references are the long runs of `posterior_reference.py`. Errors are of edge
+probabilities, of quantiles of other sites (in units of their spread), and of the log predictive
+density of held-out values. Times are of one thread, without compilation. Rows are added to
+results/posterior/posterior.csv; existing rows are not measured again. There is a picture of every
+data set.
 """
 
 import os
@@ -44,7 +44,7 @@ KEYS, ERRORS = ("data", "sampler", "start", "draws"), ("edges", "sites", "densit
 
 
 def visited(model: Any) -> Gibbs:
-    """Edges one by one in place of informed moves."""
+    """A sampler with edges updated one by one, without informed moves."""
     return Gibbs([(EdgeGibbs(model), ["Z"]), (Hamiltonian(model), None)])
 
 
@@ -71,7 +71,7 @@ def timed(chain: Chain, data: Data) -> tuple[Any, float]:
 
 
 def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dict[str, list[float]]:
-    """Seconds and errors, the means over chains: of cold starts, and of warm ones."""
+    """Mean seconds and errors over chains, of cold and of warm starts."""
     found, reference = data_set(name), json.loads((FOLDER / f"{name}.json").read_text())
     whole, before = (Data.padded(found.x[:m], found.y[:m]) for m in (None, -1))
     results: dict[str, list[list[float]]] = {start: [] for start in STARTS}

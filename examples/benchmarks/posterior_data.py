@@ -1,4 +1,4 @@
-"""Data sets whose posteriors are known from long runs, for comparing samplers."""
+"""Data sets with posteriors known from long runs, to compare samplers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 
 
 class DataSet(NamedTuple):
-    """Points of the unit cube and standardized values, and some more of both to predict."""
+    """Points of the unit cube and standardized values, and test points with values."""
 
     x: np.ndarray
     y: np.ndarray
@@ -39,7 +39,7 @@ def waves(num_dims: int, pairs: list[tuple[int, int]], seed: int) -> Function:
 
 
 def random_pairs(num_dims: int, seed: int) -> list[tuple[int, int]]:
-    """As many pairs as there are variables."""
+    """Random pairs, as many as variables."""
     every = np.transpose(np.triu_indices(num_dims, 1))
     chosen = np.random.default_rng(seed).choice(len(every), num_dims, replace=False)
     return [(int(i), int(j)) for i, j in every[chosen]]
@@ -100,7 +100,7 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
 
 
 def sobol_points(num_dims: int) -> np.ndarray:
-    """Points of the unit cube that all data sets of so many variables begin with."""
+    """First points, in the unit cube, of all data sets with this number of variables."""
     return np.asarray(qmc.Sobol(num_dims, seed=0).random(NUM_POINTS))
 
 

@@ -1,4 +1,4 @@
-"""What is compared of two posteriors of the default model: edges, other sites, predictions."""
+"""Errors between two posteriors of the default model: edges, other sites, predictions."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ MAX_DENSITY_DRAWS = 400
 
 
 def summary(draws: Draws, data: DataSet) -> dict[str, Any]:
-    """What is compared: shares of edges, quantiles of logarithms, and how well it predicts.
+    """Compared quantities: shares of edges, quantiles of logarithms, and predictive density.
 
     Args:
         draws: of the default model, the draws along the first axis.
-        data: what they are given.
+        data: the observations that they are conditioned on.
     """
     rows = np.triu_indices(data.x.shape[1], 1)
     thinned = slice(None, None, -(-len(draws["Z"]) // MAX_DENSITY_DRAWS))
@@ -56,7 +56,7 @@ def _predicted(model: Any, draws: Draws, data: Data, x: Any) -> Any:
 
 
 def errors(draws: Any, data: DataSet, reference: dict[str, Any]) -> list[float]:
-    """How far draws are from the long run: edges, sites, and the density that is lost."""
+    """Errors of draws against the long run: edges, other sites, and predictive density."""
     own = summary(draws, data)
     edges = np.abs(np.subtract(own["edges"], reference["edges"])).mean()
     sites = []

@@ -2,9 +2,9 @@
 
     python examples/benchmarks/posterior_reference.py [--data star-50 grid-50]
 
-Four chains per data set, of twice as many steps again and again, until R-hat is below 1.01 for
-every edge, or the time is up: then nothing is written. A file of results/posterior/ also says how
-many draws every edge is worth at least.
+Four chains per data set double their steps until R-hat is below 1.01 for every edge; a file is only
+written if this succeeds in time. A file in results/posterior/ also has the minimum number of
+effective draws over edges.
 """
 
 import argparse
@@ -35,7 +35,7 @@ MAX_R_HAT = 1.01
 
 
 def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
-    """Runs chains for a data set, the first ones of a length, and writes its file if they agree."""
+    """Runs chains for a data set, from an initial length, and writes its file if they agree."""
     data, begin, r_hat = data_set(name), time.process_time(), np.inf
     while r_hat > MAX_R_HAT and time.process_time() - begin < seconds:
         posterior = sb.fit(
@@ -61,7 +61,7 @@ def make(name: str, length: int, seconds: float, is_tempered: bool) -> None:
 
 
 def rounded(found: Any) -> Any:
-    """Numbers with four digits after the point, in lists and dicts of any depth."""
+    """Numbers with four decimals, in lists and dicts of any depth."""
     if isinstance(found, dict):
         return {name: rounded(value) for name, value in found.items()}
     return [rounded(v) for v in found] if isinstance(found, list) else round(found, 4)

@@ -1,4 +1,4 @@
-"""Random functions whose structure is known, one for every family and seed."""
+"""Random functions with known structures, one per family and seed."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class Rotated:
 
 
 def problem_of(family: str, seed: int) -> Any:
-    """The function of a family that a seed stands for; at its optimum it has the value `f_opt`."""
+    """The function of a family with a seed; its value at the optimum is `f_opt`."""
     if family == "rotated10":
         return Rotated(seed)
     from problems import GraphGP

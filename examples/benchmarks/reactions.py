@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import structbo as sb
 
 NUMBERS = ("concentration", "temperature", "time", "equivalents")
-"""The parameters that are numbers; all others are categories."""
+"""The numeric parameters; all others are categorical."""
 
 
 class Problem(NamedTuple):
-    """A function of points to maximize, its maximum, and the deviation of the noise."""
+    """A function to maximize, its maximum, and the standard deviation of the noise."""
 
     space: sb.Space
     value: Callable[[dict[str, Any]], float]
@@ -30,7 +30,7 @@ class Problem(NamedTuple):
 
 
 def table(path: Path) -> Problem:
-    """A complete factorial experiment: every point has been evaluated, once."""
+    """A complete factorial experiment, in which every point was evaluated once."""
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     names = [name for name in rows[0] if name != "yield"]

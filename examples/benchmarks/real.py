@@ -1,11 +1,11 @@
-"""Real tuning tasks: the best value of structbo's default beside Optuna's samplers and BoTorch's.
+"""Real tuning tasks: the best value of structbo, Optuna's samplers and BoTorch's default.
 
     pip install -e ".[optuna]" botorch lightgbm scikit-learn scikit-image "opencv-python-headless<5"
     python examples/benchmarks/real.py --data ../shared/data
 
 Each folder of the data has a ``task.py``. Every run starts from the same 20 Sobol points. It is
-written to results/real.csv as it ends, and is skipped the next time. Settings are to be chosen on
-the tasks in DEVELOPMENT; those in REPORTING say what they are worth.
+written to results/real.csv as it ends, and is skipped the next time. Settings may be chosen on the
+tasks in DEVELOPMENT; the tasks in REPORTING evaluate them.
 """
 
 from itertools import product
@@ -33,7 +33,7 @@ def initial_points(task: Task, seed: int) -> np.ndarray:
 
 
 def run_botorch(task: Task, seed: int) -> np.ndarray:
-    """The best value of BoTorch's default after each evaluation; what is no number is rounded."""
+    """The best value of BoTorch's default after each evaluation, with rounded parameters."""
     running, values = BoTorch(len(task.kinds), seed=seed), []
     points = list(initial_points(task, seed))
     for n in range(max(COUNTS)):
@@ -60,7 +60,7 @@ def run(task: Task, sampler: optuna.samplers.BaseSampler, seed: int) -> np.ndarr
 def ranks(
     runs: Runs, tasks: tuple[str, ...], samplers: list[str], column: int
 ) -> dict[str, tuple[float, int]]:
-    """Mean rank of every sampler over tasks and seeds that all of them ran, 1 being the best."""
+    """Mean rank of every sampler over tasks and seeds run by all; 1 is best."""
     values = {key: row[column] for key, row in runs.rows.items()}
     cases = [(task, seed) for task, _, seed in values if task in tasks]
     complete = [

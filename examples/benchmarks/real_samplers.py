@@ -1,4 +1,4 @@
-"""The samplers of Optuna that `real.py` compares on real tasks, once they are told first points."""
+"""The Optuna samplers that `real.py` compares on real tasks, given first points."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +15,7 @@ Maker = Callable[[Task, int], optuna.samplers.BaseSampler]
 
 
 def of_model(model: AdditiveGP) -> Maker:
-    """Samplers of a model, in which a task's categorical dimensions are categorical."""
+    """Samplers with a model that has the task's categorical dimensions."""
     return lambda task, seed: StructboSampler(
         seed=seed, model=replace(model, categorical=task.categorical)
     )

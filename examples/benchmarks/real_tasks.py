@@ -35,9 +35,9 @@ class Task(NamedTuple):
     """A function of D numbers: logarithms to base 10, integers, indices of categories, or others.
 
     Args:
-        kinds: "log", "lin", "int" or "cat", of every parameter.
-        bounds: the range of the numbers, shape (D, 2).
-        objective: from the numbers, shape (D,), to the value, which is maximized.
+        kinds: kind of every parameter, "log", "lin", "int" or "cat".
+        bounds: ranges of the numbers, shape (D, 2).
+        objective: function from the numbers, shape (D,), to the value to maximize.
     """
 
     kinds: list[str]
@@ -46,7 +46,7 @@ class Task(NamedTuple):
 
     @classmethod
     def load(cls, data: Path, name: str) -> "Task":
-        """The task of that name, from its folder in the data."""
+        """The task with this name, from its folder in the data."""
         if name in TUNING:
             task = _module(data / "hpo").Tune(*TUNING[name])
             return cls(task.kinds, task.bounds, task.objective)
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
-        """Those of Optuna, by name."""
+        """Optuna's distributions, by name."""
         return {
             f"p{d:02d}": _distribution(kind, low, high)
             for d, (kind, (low, high)) in enumerate(zip(self.kinds, self.bounds, strict=True))
@@ -65,7 +65,7 @@ class Task(NamedTuple):
 
     @property
     def categorical(self) -> tuple[int, ...]:
-        """Indices of the categories."""
+        """Indices of the categorical parameters."""
         return tuple(d for d, kind in enumerate(self.kinds) if kind == "cat")
 
     def params(self, unit: np.ndarray) -> dict[str, Any]:

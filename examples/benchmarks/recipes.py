@@ -1,12 +1,12 @@
-"""Simple regret of published methods, as the recipes of structbo put them together.
+"""Simple regret of published methods, as implemented in `structbo.recipes`.
 
     python examples/benchmarks/recipes.py --bench ../shared/bench
 
 The folder holds ``problems.py`` (functions to maximize over the unit cube). All start from the same
 20 Sobol points and see the same noise. Every run is written to results/recipes.csv as it ends, and
-is skipped the next time; the table has medians over the seeds that are there. Settings are the
-recipes' own but for those below: groups of pairs, screening by at most 40 evaluations, batches of
-5, and a search over partitions after every fifth observation, which takes seconds.
+is skipped the next time; the table has medians over existing seeds. Settings are the recipes'
+defaults except for groups of pairs, screening with at most 40 evaluations, batches of 5, and a
+search over partitions, which takes seconds, after every fifth observation.
 """
 
 import sys

@@ -1,11 +1,11 @@
-"""Simple regret of structbo's default beside recorded peers, with the same seeds and noise.
+"""Simple regret of structbo's default and of recorded peers, with the same seeds and noise.
 
     python examples/benchmarks/regret.py --bench ../shared/bench
 
 The folder holds ``problems.py`` (functions to maximize over the unit cube) and
-``results.jsonl`` (runs of other libraries). Every run starts from the same 20 Sobol points
-and sees the same noise as theirs did. It is written to results/regret.csv as it ends, and is
-skipped the next time.
+``results.jsonl`` (runs of other libraries). Every run has the same 20 Sobol points and the same
+noise as the peers' runs. It is written to results/regret.csv as it ends, and is skipped the next
+time.
 """
 
 import json
@@ -37,7 +37,7 @@ MODELS = {
     "independent": MODEL,
     "three_quarters": THREE_QUARTERS,
 }
-"""The default; less its residual; with priors of lengthscales that it once had."""
+"""The default, without its residual, and with other priors of lengthscales."""
 PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
 
 

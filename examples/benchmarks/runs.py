@@ -1,4 +1,4 @@
-"""A table of benchmark runs that grows by one row at a time and outlives interruptions."""
+"""A table of benchmark runs, written row by row so that interrupted benchmarks resume."""
 
 import argparse
 import csv
@@ -21,11 +21,11 @@ def parser(
     """The command line of the benchmarks on shared problems.
 
     Args:
-        description: of the benchmark.
-        table: name of the file in results/ that its runs are written to.
-        problems: those of the benchmark, by name.
-        choices: the problems that can be asked for; by default any.
-        folder: what the folder of the problems is called.
+        description: description of the benchmark.
+        table: name of the file of its runs in results/.
+        problems: names of the problems of the benchmark.
+        choices: names of allowed problems; by default any.
+        folder: name of the option for the folder of the problems.
     """
     made = argparse.ArgumentParser(description=description)
     made.add_argument(f"--{folder}", type=Path, default=Path("../shared") / folder)
@@ -36,12 +36,12 @@ def parser(
 
 
 class Runs:
-    """The rows of a csv file: cells that say which run it was, the seed last, then its numbers.
+    """The rows of a CSV file: cells that identify a run, with the seed last, then its numbers.
 
     Args:
-        path: the file; created if there is none.
+        path: the file, which is created if missing.
         keys: names of the first columns.
-        values: names of the others.
+        values: names of the other columns.
     """
 
     def __init__(self, path: Path, keys: Sequence[str], values: Sequence[str]) -> None:
@@ -54,7 +54,7 @@ class Runs:
                 self.rows[tuple(row[: len(keys)])] = [float(cell) for cell in row[len(keys) :]]
 
     def __contains__(self, key: Sequence[object]) -> bool:
-        """Has this run been made?"""
+        """Whether the table has this run."""
         return tuple(map(str, key)) in self.rows
 
     def add(self, key: Sequence[object], values: Sequence[float]) -> None:
@@ -65,7 +65,7 @@ class Runs:
         print(*key, *cells, flush=True)
 
     def of_seeds(self, *key: object) -> np.ndarray:
-        """The numbers of all runs whose first cells these are, shape (seeds, values)."""
+        """The numbers of all runs with these first cells, shape (seeds, values)."""
         start = tuple(map(str, key))
         return np.array([row for k, row in self.rows.items() if k[:-1] == start])
 

@@ -1,8 +1,8 @@
-"""Time of edge moves and of the evidence's gradient, in units of one Cholesky of the same size.
+"""Time of edge moves and of the gradient of the evidence, relative to one Cholesky factorization.
 
     python examples/benchmarks/samplers.py
 
-One thread; best of several repeats; ratios are taken inside one run.
+Times are of one thread, the best of several repeats; ratios are within one run.
 """
 
 import os
@@ -68,7 +68,7 @@ def problem(num_dims: int, n: int) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def flips(num_dims: int, n: int, components: Any) -> None:
-    """Time per edge that EdgeGibbs visits, and of what all flips would change."""
+    """Time per edge that EdgeGibbs visits, and of the gains of all flips."""
     x, y, graph = problem(num_dims, n)
     values = {"lengthscale": jnp.full(num_dims, 0.5), "outputscale": 1.0, "noise": 0.01}
     model = handlers.condition(AdditiveGP(edges(None, components)), values)

@@ -2,10 +2,10 @@
 
     python examples/benchmarks/scale.py [--cases 50,100 50,300]
 
-Every case has a process of its own and an empty cache of programs. Its first suggestion compiles
-and runs the Markov chain in; the next ones each follow one more value. Seconds are of the clock.
-The table is written to results/scale.csv as it grows. Printed last are the exponents by which times
-and memory grow from one case to the next.
+Every case runs in a separate process with an empty cache of programs. Its first suggestion compiles
+and runs the Markov chain in; each later one follows one more value. Seconds are wall time. The
+table is written to results/scale.csv row by row. At the end, the script prints the exponents with
+which times and memory grow between cases.
 """
 
 import argparse
@@ -47,7 +47,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def measured(case: str) -> list[float]:
-    """Seconds of the first suggestion with the import, of one of the next, and peak memory."""
+    """Seconds of the first suggestion including the import, and of a later one, and peak memory."""
     command = [sys.executable, "-c", CASE, case]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     first, *warm, memory = map(float, output.split())
@@ -55,7 +55,7 @@ def measured(case: str) -> list[float]:
 
 
 def exponents(cases: list[list[float]]) -> list[str]:
-    """How times and memory grow, where only one of the two numbers grows."""
+    """Growth exponents of times and memory, between cases that differ in one of the two numbers."""
     lines = []
     for before, after in pairwise(cases):
         changed = [i for i in (0, 1) if before[i] != after[i]]

@@ -2,12 +2,12 @@
 
     python examples/benchmarks/suggest.py [--peer botorch] [--one-core]
 
-Warm are medians of five asks, each after one more value; in processor seconds. They are the last
-of a run, so that nothing is compiled for later ones meanwhile. A peer is timed after structbo in
-every case, from the same points: BoTorch's default model, fitted anew at every ask, and its
-expected improvement, with ten restarts and 512 raw samples. XLA's threads wait for each other by
-spinning, which is processor time, too; on one core, as where as many runs as cores go on at once,
-they do not. The first calls have all cores.
+Warm times are medians of five asks, each after one more value, in processor seconds. They are the
+last asks of a run, without compilation for later ones. A peer is timed after structbo in every
+case, on the same points: BoTorch's default model, refitted at every ask, and its expected
+improvement, with ten restarts and 512 raw samples. XLA's threads spin while they wait for each
+other, which counts as processor time; on one core they do not, as with one run per core. First
+calls use all cores.
 """
 
 import os
@@ -30,9 +30,9 @@ CASES = [
     (20, 200, 10, "believer"),
     (20, 200, 10, "dpp_sample"),
 ]
-"""Parameters, evaluations, points asked for at once, and how."""
+"""Parameters, evaluations, points per ask, and batch strategy."""
 NUM_ASKS = 6
-"""Of every case; the first one is not warm."""
+"""Asks per case, of which the first is not warm."""
 
 FIRST_CALL = """
 import sys, time
@@ -73,7 +73,7 @@ def first_call(*folder: str) -> float:
     """Seconds from starting Python's imports to the first suggestion at D = 10, n = 100.
 
     Args:
-        folder: where compiled programs are kept; none to compile all.
+        folder: folder of compiled programs; empty to compile all.
     """
     command = [sys.executable, "-c", FIRST_CALL, *folder]
     output = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -1,9 +1,9 @@
-"""Evaluates the real task among the data sets of `posterior.py`: a support vector machine's tuning.
+"""Evaluates the real task of `posterior.py`, the tuning of a support vector machine.
 
     pip install scikit-learn
     python examples/benchmarks/svr_values.py --data ../shared/data
 
-The values at the Sobol points go to results/posterior/svr.csv, from which they are read since.
+The values at the Sobol points are written to results/posterior/svr.csv, which `posterior.py` reads.
 """
 
 import argparse

@@ -4,9 +4,9 @@
 
 The folder has complete factorial experiments as CSV files with a column "yield", such as
 arylation.csv (Shields et al. 2021) and suzuki.csv (Perera et al. 2018). A third problem is the
-made-up reaction of reactions.py. The first week is quasi-random, the same for all strategies. Every
-run is written to results/weeks.csv as it ends, and is skipped the next time. The table has medians
-of the regret after each week, and means over later weeks per batch: copies, which share all
+made-up reaction of reactions.py. The first week is quasi-random and the same for all strategies.
+Every run is written to results/weeks.csv as it ends, and is skipped the next time. The table has
+medians of the regret after each week, and means over later weeks per batch: copies, which share all
 categories with an earlier point of the batch and differ by less than 6 % of the range in all
 numbers, and combinations of categories that no earlier week had.
 """
@@ -30,7 +30,7 @@ VALUES = (*(f"week {week}" for week in range(NUM_WEEKS + 1)), "copies", "new", "
 
 
 def copies(problem: Problem, points: Sequence[dict[str, Any]]) -> int:
-    """How many points are near an earlier one of the batch, and have the same categories."""
+    """The number of points near an earlier point of the batch with the same categories."""
     space = problem.space
     unit = space.to_unit(points)[:, [name in NUMBERS for name in space.names]]
     kinds = [[point[name] for name in problem.categories] for point in points]

@@ -1,7 +1,7 @@
-"""Functions of which few parameters matter, those of Chen, Castro and Krause (2012).
+"""Functions with few active parameters, from Chen, Castro and Krause (2012).
 
-All are made from random numbers, the number of parameters, and the positions of those that matter.
-The paper rescales all functions to [-1, 1] and does not say how. Here `branin` and `beale` have a
+All take a random generator, the number of parameters, and the positions of the active ones. The
+paper rescales all functions to [-1, 1] and does not say how. Here `branin` and `beale` have a
 deviation of about one; parabolas are as printed, with values of hundreds, which makes them easy for
 all methods. With a deviation of one they are hard: GPT then finds both parameters of d = 2 in 2 of
 2 runs, all of d = 6, or of d = 4 with mixing, in none.
@@ -23,7 +23,7 @@ def gp_sample(rng: np.random.Generator, num_dims: int, active: np.ndarray) -> Fu
 
 
 def quad(rng: np.random.Generator, num_dims: int, active: np.ndarray, mix: float = 0.0) -> Function:
-    """A parabola to which parameters that do not matter add very little."""
+    """A parabola in which inactive parameters have a tiny influence."""
     scale, best = np.full(num_dims, 0.01), rng.uniform(-1, 1, num_dims)
     scale[active] = 10.0
 

@@ -2,11 +2,11 @@
 
     python examples/studies/active_variables.py --seeds 20
 
-First samples of a Gaussian process for growing D (their figure 2), then functions hidden among 200
-parameters (their table 1). Coordinate-wise sampling (CWS) is told how many parameters matter and
-stops at the first number of differences that finds them, as theirs did, or at 2000 evaluations.
-With a star, all that is known to the paper's tests is estimated. Those in results/ come from
-`--seeds 10`.
+The first part has samples of a Gaussian process for growing D (their figure 2), the second has
+functions of a few among 200 parameters (their table 1). Coordinate-wise sampling (CWS) knows how
+many parameters matter and stops at the first number of differences that finds them, as in the
+paper, or at 2000 evaluations. A star marks tests with estimated hyper-parameters, which the paper
+assumes known. The results in results/ come from `--seeds 10`.
 """
 
 import argparse

@@ -1,8 +1,8 @@
 """Finite sets of candidates with values: the problems of batches.py.
 
 Branin-Hoo (Lizotte 2008), a mixture of cosines (Anderson, Moore and Cohn 2000) and Hartmann-6
-(Lizotte 2008) at quasi-random points; the rings of the snails of the Abalone data (UCI), of which a
-random part is used.
+(Lizotte 2008) at quasi-random points; and a random part of the Abalone data (UCI), with rings of
+snails as values.
 """
 
 from pathlib import Path

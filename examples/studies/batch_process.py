@@ -1,4 +1,4 @@
-"""The process of batches.py: fully dependent, squared exponential, of maximum likelihood."""
+"""The process of batches.py: fully dependent, squared exponential, maximum likelihood."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ NOISE = 1e-4
 
 
 def process(logs: jax.Array, data: Data) -> MarginalGP:
-    """A fully dependent process: logs of the lengthscales, of the variance and of the noise."""
+    """A fully dependent process, from logs of lengthscales, variance and noise."""
     v, whole = jnp.exp(logs), Decomposition.of(jnp.ones((1, len(logs) - 2), bool))
     covariance = AdditiveCovariance(whole, v[:-2], v[-2], None, None, None, squared_exponential)
     return MarginalGP(covariance, jnp.asarray(data.x), NOISE + v[-1], jnp.asarray(data.mask))

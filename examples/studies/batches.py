@@ -2,11 +2,11 @@
 
     python examples/studies/batches.py --abalone ../shared/data/abalone/abalone.data
 
-Methods are the seven of the paper, and random batches. Candidates are those of batch_problems.py.
+Methods are the seven of the paper, and random batches. Candidates come from batch_problems.py.
 Kernel parameters maximize the marginal likelihood of 100 of their values. Values are standardized
 and observed with deviation 0.01. All methods start from the same random point; DPP samples are
-within 0.01 of the process, EST estimates the maximum by ESTn. Written: a CSV file and a picture of
-the median regret of the candidate that looks best. What the table holds already is not repeated.
+within 0.01 of the process, and EST estimates the maximum by ESTn. The script writes a CSV file and
+a picture of the median regret of the candidate with the best mean. Existing runs are not repeated.
 
 On average over batches DPP samples beat greedy maximization (PE) and local penalization on Branin
 and Hartmann-6, as in the paper. Unlike there, BUCB and B-EST are mostly ahead of PE, and B-EST best

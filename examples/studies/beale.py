@@ -3,10 +3,10 @@
     python examples/studies/beale.py --seeds 0 1 2
 
 Two of 50 parameters matter, almost only near two corners. Hierarchical Diagonal Sampling with known
-kernel parameters, as in Chen, Castro and Krause (2012), decides too early. As the first stage of an
-`Optimizer`, its evidence becomes a prior, which later observations can overrule. Printed are the
-parameters that the screening found, the probabilities of activity before and after the second
-stage, and the best noiseless value, of at most 10.7.
+kernel parameters, as in Chen, Castro and Krause (2012), decides too early. An `Optimizer` with this
+first stage uses its evidence as a prior, which later observations can overrule. The script prints
+the parameters found by the screening, the probabilities of activity before and after the second
+stage, and the best noiseless value, which is at most 10.7.
 """
 
 import argparse

@@ -1,12 +1,12 @@
-"""Are the samplers right? Simulation-based calibration of every block and every composition.
+"""Correctness of the samplers: simulation-based calibration of every block and composition.
 
     pip install -e ".[plots]" && python examples/studies/calibration.py
 
 The method is in `ranks.py`. Blocks are tested alone, with all other sites known, and composed by
-`default_sampler`, with none known. Writes a row for every quantity, with the counts of its ranks,
-and a figure of their departures from uniform ones. Rows of other cases and seeds are kept. In
-results/ the two quantities that look worst (p < 0.003, of 71) are repeated with other seeds. None
-of the repetitions is below 0.1, so these two are chance.
+`default_sampler`, with all sites unknown. The script writes a row for every quantity, with the
+counts of its ranks, and a figure of their deviations from uniform ranks. Rows of other cases and
+seeds are kept. In results/ the two worst quantities (p < 0.003, of 71) are repeated with other
+seeds. All repetitions have p > 0.1, so these two are chance.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def case(
     num_dims: int = 4,
     **priors: Any,
 ) -> Case:
-    """One block for all that is not known, or the default sampler."""
+    """A single block for all unknown sites, or the default sampler."""
     gp = sm.AdditiveGP(structure, **UNKNOWN | priors)
     model = gp if known is None else handlers.condition(gp, data=known)
     alone = None if block is None else Gibbs([(block(model), None)])

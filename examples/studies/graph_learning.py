@@ -1,13 +1,14 @@
-"""How fast is the graph learned? Correct connections and separations against the number of data.
+"""The speed of graph learning: correct connections and separations over observations.
 
     pip install -e ".[plots]" && python examples/studies/graph_learning.py
 
 Functions are drawn from Gaussian processes over the star and the grid of Rolland et al. 2018,
-observed at random points (theirs: at those of an optimization). As in their figures 5 and 6, CC is
-the share of true edges that a graph has, CS that of the others that it lacks, averaged over draws.
-"Overlap" is any graph, edges with probability 1/2 as theirs, "no overlap" partitions (Wang et al.
-2017); zero observations are the prior. Both agree: overlap tends to the truth (CC 0.99 and 0.94
-after 200), no overlap saturates (CC 0.46 and 0.47).
+observed at random points (in the paper, at points of an optimization). Their figures 5 and 6 show
+CC, the share of true edges in a graph, and CS, the share of other pairs that are not joined,
+averaged over draws. "Overlap" allows any graph, with edge probability 1/2 as in the paper; "no
+overlap" allows partitions (Wang et al. 2017). Zero observations give the prior. The results agree
+with the paper: overlap tends to the truth (CC 0.99 and 0.94 after 200), no overlap saturates (CC
+0.46 and 0.47).
 """
 
 import argparse
@@ -60,7 +61,7 @@ def observations(graph: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prior(model: sm.AdditiveGP, num_dims: int) -> dict[str, jax.Array]:
-    """A thousand structures."""
+    """A thousand structures from the prior."""
 
     def one(key: jax.Array) -> dict[str, jax.Array]:
         trace = handlers.trace(handlers.seed(model.structure, key)).get_trace(num_dims)

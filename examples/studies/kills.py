@@ -1,11 +1,11 @@
-"""A run that is killed at random moments has the trials of one that was not.
+"""A run that is killed at random moments has the same trials as an uninterrupted one.
 
     python examples/studies/kills.py --runs 10 --kills 5 --n-trials 30
 
-A process minimizes with a storage and is killed by SIGKILL at a random moment, while it asks, while
-it evaluates, or while it tells; another goes on. At the end, every value that was told must be
-there, and the complete trials must be those of a run without storage that nobody killed: the same
-points, bit by bit, and the same values. Printed is how many trials each kill left.
+A process minimizes with a storage and is killed by SIGKILL at a random moment, while it asks,
+evaluates or tells; another process continues. At the end, every told value must be in the storage.
+The complete trials must equal, bit by bit, the trials of an uninterrupted run without storage. The
+script prints the number of trials after each kill.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def logged(log: Path) -> list[str]:
 
 
 def run(storage: str, log: Path, n_trials: int, settings: dict[str, Any]) -> None:
-    """Runs to the end; each value is in the log once it was told."""
+    """Runs to the end, and logs each value after it was told."""
 
     def append(_: sb.Optimizer, trial: sb.Trial) -> None:
         with log.open("a") as file:
@@ -83,7 +83,7 @@ def main() -> None:
     options = parser.parse_args()
     n_trials, settings = options.n_trials, {"num_initial": options.num_initial, "seed": 0}
     chance = random.Random(options.seed)
-    # Processes are forked from one that has imported everything and does nothing else.
+    # Processes are forked from a server that has imported all modules.
     context = multiprocessing.get_context("forkserver")
     with tempfile.TemporaryDirectory() as folder:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{folder}/programs")

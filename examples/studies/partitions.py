@@ -1,15 +1,16 @@
-"""Does a chain over partitions find the true one? Gardner et al. 2017, section 6.1, repeated.
+"""Recovery of the true partition by chains: Gardner et al. 2017, section 6.1, repeated.
 
     python examples/studies/partitions.py
 
 Functions are drawn from additive processes of random partitions of ten dimensions and observed at
 50 points of a scrambled Halton sequence. Three methods look for the partition: ours (partitions and
 hyper-parameters drawn together), the chain of the paper (hyper-parameters maximized for every
-proposal), and a bag of random partitions. One model of the latter two costs 20 to 90 likelihoods
-for its maximization; one step of ours about 40, but for as many different partitions. The paper's
-chain visits the truth in 8 of 10 runs, at a length it does not tell, and its bag never comes within
-30 % of the true log likelihood. Here it is visited in 8 of 10 runs by our draws, in 2 by the chain
-of the paper, in none by the bag, which ends 23 % away on average. The results are in results/.
+proposal), and a bag of random partitions. A model of the paper's chain or of the bag costs 20 to 90
+likelihoods for its maximization; one step of our chain costs about 40, for as many different
+partitions. In the paper, the chain visits the truth in 8 of 10 runs, at an unknown length, and the
+bag never comes within 30 % of the true log likelihood. Here our draws visit the truth in 8 of 10
+runs, the chain of the paper in 2, and the bag never; it ends 23 % away on average. The results are
+in results/.
 """
 
 import argparse
@@ -46,9 +47,9 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points, observations, and the labels of the partition that they come from."""
+    """Points, observations, and the labels of the true partition."""
     X = qmc.Halton(NUM_DIMS, seed=seed).random(NUM_POINTS)
-    # Not the seed of the methods: with that the first model of the bag would be the truth.
+    # The methods have another seed: with this one, the first model of the bag would be the truth.
     key_labels, key_y = jax.random.split(jax.random.key(1000 + seed))
     labels = UniformPartition(NUM_DIMS).sample(key_labels)
     model = handlers.substitute(MODEL, TRUTH | {"labels": labels})
@@ -58,7 +59,7 @@ def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def run(seed: int) -> list[dict]:
     """One row per method, with the distance of the best model so far from the truth.
 
-    It is the maximized log likelihood below that of the truth, relative to the latter.
+    The distance is the deficit of the maximized log likelihood, relative to the true partition's.
     """
     X, y, truth = problem(seed)
     posterior = sb.fit(MODEL, X, y, **LENGTH, seed=seed, show_progress_bar=False)

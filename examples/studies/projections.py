@@ -2,10 +2,10 @@
 
     python examples/studies/projections.py
 
-Two functions of D / 2 projections each, whose matrix is the identity and uniform noise. Held-out
-log densities and errors of the additive model (delta = 0), the restricted one (delta = 0.1) and
-free projection pursuit (delta = infinity), all maximized as the paper does; and of draws from the
-posterior under the same constraint, which every draw must meet. Of D = 50, results/ has a part.
+Two functions have D / 2 projections each, whose matrix is the identity plus uniform noise. The
+table has held-out log densities and errors of the additive model (delta = 0), the restricted one
+(delta = 0.1) and free projection pursuit (delta = infinity), all maximized as in the paper. It also
+has draws from the posterior, each under the same constraint. The results for D = 50 are incomplete.
 """
 
 import argparse
@@ -38,7 +38,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def function(num_dims: int, rng: np.random.Generator):
-    """The paper leaves the three modes open: here they are uniform in the unit cube."""
+    """The paper does not specify the three modes: here they are uniform in the unit cube."""
     size = num_dims // 2
     A = np.eye(num_dims) + rng.uniform(-0.25, 0.25, (num_dims, num_dims))
     modes, log_shares = rng.random((3, size)), np.log([0.1, 0.1, 0.8])
@@ -52,7 +52,7 @@ def function(num_dims: int, rng: np.random.Generator):
 
 
 def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
-    """Mean log density of new observations, as normals with the posterior's moments, and error."""
+    """Mean log density and error of new observations, predicted as normals."""
     mean, variance = posterior.predict(x)
     variance = variance + posterior.draws["noise"].mean()
     log_density = -0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance).mean()

@@ -1,9 +1,10 @@
 """Simulation-based calibration: ranks of true parameters among a sampler's draws.
 
-Parameters are drawn from the prior and observations given them; a chain that sees the observations
-only is run, and the truth is ranked among its draws. Where model and sampler agree, the ranks are
-uniform, for every function of parameters and observations (Talts et al. 2018, "Validating Bayesian
-inference algorithms with simulation-based calibration"). `calibration.py` runs it on all samplers.
+Parameters are drawn from the prior, and observations given the parameters. A chain runs given the
+observations, and the true parameters are ranked among its draws. If model and sampler agree, ranks
+are uniform for every function of parameters and observations (Talts et al. 2018, "Validating
+Bayesian inference algorithms with simulation-based calibration"). `calibration.py` runs it on all
+samplers.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ NUM_POINTS, NUM_WARMUP, NUM_DRAWS, THINNING = 8, 60, 31, 8
 def ranks(
     model: Callable[..., Any], kernel: Gibbs, num_dims: int, num_replications: int, seed: int = 0
 ) -> dict[str, np.ndarray]:
-    """Ranks of true quantities among posterior draws, those of ties drawn at random.
+    """Ranks of true quantities among posterior draws, with ties broken at random.
 
     The quantities are the first element of every continuous site (W[0, 1] of a matrix), the log
     density of everything, and three that every structure has: whether the first two dimensions
@@ -35,12 +36,12 @@ def ranks(
         model: a NumPyro model, ``model(X, y=None)``.
         kernel: the sampler of all its latent sites.
         num_dims: the number of columns of X, which is fixed.
-        num_replications: how many data sets to simulate.
-        seed: for all random choices.
+        num_replications: number of data sets to simulate.
+        seed: seed of all random choices.
 
     Returns:
-        By the name of the quantity, integers from 0 to `NUM_DRAWS`, one per data set. Quantities
-        that are always the same are left out.
+        By the name of the quantity, integers from 0 to `NUM_DRAWS`, one per data set. Constant
+        quantities are omitted.
     """
     points = jnp.asarray(np.random.default_rng(5).random((NUM_POINTS, num_dims)))
 
@@ -75,7 +76,7 @@ def ranks(
         state = kernel.init(key_chain, NUM_WARMUP, None, (points, y), {})
         state = jax.lax.fori_loop(0, NUM_WARMUP, sweep, state)
         _, draws = jax.lax.scan(draw, state, length=NUM_DRAWS)
-        # All by the same compiled code, so that equal values are equal to the last bit.
+        # The same compiled code computes all, so that equal values are equal to the last bit.
         every = jax.tree.map(lambda one, many: jnp.concatenate([one[None], many]), truth, draws)
         found = jax.lax.map(lambda values: quantities(y, values), every)
 

@@ -1,4 +1,4 @@
-"""Are ranks uniform? Two tests, and the band in which their distribution function should stay.
+"""Two tests of uniform ranks, and a simultaneous band of their distribution function.
 
 `calibration.py` keeps counts of ranks in a table; this file tests and draws them.
 """
@@ -13,20 +13,20 @@ from ranks import NUM_DRAWS
 from scipy.stats import binom, chi2
 
 NUM_BINS = 8
-"""Divides the number of ranks, which is one more than that of draws."""
+"""Number of bins, a divisor of the number of ranks (one more than the number of draws)."""
 NUM_SIMULATIONS = 20_000
 
 
 def p_values(found: np.ndarray) -> tuple[float, float]:
-    """How often ranks that are uniform look worse than these.
+    """P-values of ranks under uniformity.
 
     Args:
         found: ranks, shape (replications,).
 
     Returns:
-        By the chi-square test of `NUM_BINS` bins, and by the departure of the empirical
-        distribution function where it is the least probable (Saeilynoja, Buerkner and Vehtari
-        2022, "Graphical test for discrete uniformity").
+        P-values of the chi-square test with `NUM_BINS` bins, and of the least probable deviation of
+        the empirical distribution function (Saeilynoja, Buerkner and Vehtari 2022, "Graphical test
+        for discrete uniformity").
     """
     counts = np.bincount(found, minlength=NUM_DRAWS + 1)
     expected = len(found) / NUM_BINS
@@ -36,7 +36,7 @@ def p_values(found: np.ndarray) -> tuple[float, float]:
 
 
 def summary(found: np.ndarray) -> dict[str, str]:
-    """The entries of the table: both p-values, and how often each rank was found."""
+    """The entries of the table: both p-values, and the counts of ranks."""
     p_chi_square, p_ecdf = (f"{p:.4f}" for p in p_values(found))
     counts = " ".join(map(str, np.bincount(found, minlength=NUM_DRAWS + 1)))
     numbers = {"replications": str(len(found)), "p_chi_square": p_chi_square, "p_ecdf": p_ecdf}
@@ -44,7 +44,7 @@ def summary(found: np.ndarray) -> dict[str, str]:
 
 
 def picture(rows: list[dict[str, str]]) -> Figure:
-    """Empirical minus uniform distribution functions, in bands that hold 95 % of such.
+    """Empirical minus uniform distribution functions, in simultaneous bands of 95 %.
 
     The first seed of a case has thick lines; the band of more replications is darker.
 
@@ -77,7 +77,7 @@ def picture(rows: list[dict[str, str]]) -> Figure:
 
 
 def ecdf_band(num_replications: int, coverage: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Between what bounds all of the empirical distribution function stays, shape (ranks,)."""
+    """Simultaneous bounds of the empirical distribution function, shape (ranks,)."""
     tail = np.quantile(_simulated(num_replications), 1 - coverage) / 2
     sides = (binom.ppf(side, num_replications, _levels()) for side in (tail, 1 - tail))
     low, high = (side / num_replications for side in sides)
