@@ -104,7 +104,7 @@ class KernelGroup:
         lengthscale: Float[Array, " D"],
         members: Bool[Array, " D"],
     ) -> Float[Array, "n m"]:
-        """Product of the correlations over those of the dimensions that are members."""
+        """Product of the correlations over the kernel's dimensions that are members."""
 
         def gram(dim: Int[Array, ""], parameters: Any) -> Float[Array, "n m"]:
             return self._gram(x[:, dim], other[:, dim], lengthscale[dim], parameters)

@@ -108,7 +108,7 @@ def _yeo_johnson(y: Any, power: ArrayLike) -> Any:
 
 
 def _unraised(raised: Any, power: ArrayLike) -> Any:
-    """The inverse of `_yeo_johnson`; minus infinity for what no value becomes."""
+    """The inverse of `_yeo_johnson`; minus infinity outside of its range."""
     xp, exponent = _namespace(raised, power), _exponent(raised, power)
     is_log = exponent == 0.0
     raised_log = xp.log1p(xp.maximum(exponent * xp.abs(raised), -1.0))
@@ -123,5 +123,5 @@ def _slope(y: Any, power: ArrayLike) -> Any:
 
 
 def _exponent(y: Any, power: ArrayLike) -> Any:
-    """The exponent of one plus the size of a value, which depends on the value's sign."""
+    """The exponent of one plus the absolute value, which depends on the sign."""
     return _namespace(y, power).where(y < 0.0, 2.0 - power, power)

@@ -15,9 +15,9 @@ from tqdm.auto import tqdm
 from structbo.data import Direction, Trial, unit_points
 from structbo.integrations import open_storage
 from structbo.models.foundation.arguments import checked_count
-from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result
+from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.stopping import StopSearch
 from structbo.proposal import is_new
 from structbo.runs.evaluations import Evaluations, has_failed, name_of

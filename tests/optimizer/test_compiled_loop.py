@@ -28,13 +28,13 @@ NOISE = dist.LogNormal(-3.3, 1.0)
 
 
 def given(seed: int) -> Keywords:
-    """Fresh but equal ones, but for the seed; their graphs differ from draw to draw."""
+    """New settings that are equal except for the seed, with graphs that differ between draws."""
     model = AdditiveGP(noise=NOISE, residual=Residual(), categorical=SPACE.categorical)
     return {"model": model, "inference": given_graphs, "num_initial": NUM_INITIAL, "seed": seed}
 
 
 def sampled(seed: int) -> Keywords:
-    """As a user has them, with a Markov chain and trees."""
+    """Settings of a user, with a Markov chain and trees."""
     model = AdditiveGP(random_tree(), noise=NOISE, categorical=SPACE.categorical)
     return {"model": model, "criterion": "ucb", "num_initial": NUM_INITIAL, "seed": seed}
 
