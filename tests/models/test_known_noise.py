@@ -120,7 +120,7 @@ def test_models_that_do_not_use_it_are_named(model: Any):
     [
         (KNOWN[:5], r"sem must have one value per value of y, \(6,\), got \(5,\)"),
         (0.5, r"sem must have one value per value of y"),
-        (-KNOWN, r"sem must be standard errors.*got sem\[1\] = -0.5"),
+        (-KNOWN, r"sem must hold finite standard errors.*got sem\[1\] = -0.5"),
         (np.full(6, np.inf), r"got sem\[0\] = inf"),
         (["a"] * 6, "sem must be numbers"),
     ],
