@@ -261,7 +261,7 @@ def test_points_that_others_enqueued_are_asked_for(kept: dict[str, Any]) -> None
         ({"space": {"a": (0.0, 1.0)}}, r"space must have the parameters of study 'run'.*\['a'\]"),
         ({"space": {"a": (0.0, 0.1), "b": (0.1, 1.0)}}, "space must have the parameters"),
         ({"space": SPACE.parameters[:0]}, "spec must hold at least one parameter"),
-        ({"screening": structbo.HierarchicalDiagonalSampling(SPACE, budget=9)}, "a storage cannot hold a screening"),
+        ({"screening": structbo.HierarchicalDiagonalSampling(SPACE, budget=9)}, "cannot hold"),
         ({"optimizer": Optimizer(SPACE), "space": None}, "leave out either it or storage"),
         ({"storage": None}, "study_name and load_if_exists need a storage"),
     ],

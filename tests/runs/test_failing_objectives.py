@@ -85,7 +85,7 @@ def test_values_that_are_not_finite_are_failures(value: Any) -> None:
 @pytest.mark.parametrize("objective", [lambda p: None, lambda p: math.nan, lambda p: 1 / 0])
 def test_a_run_stops_when_all_initial_points_fail(objective: Callable[[Any], Any]) -> None:
     """One value is enough to continue; a continued run may fail equally often again."""
-    with pytest.raises(RuntimeError, match="all 3 initial points failed. Check the objective") as caught:
+    with pytest.raises(RuntimeError, match="all 3 initial points failed") as caught:
         minimize(objective, BOX, 9, num_initial=3, catch=ZeroDivisionError)
     optimizer: Optimizer = caught.value.optimizer
     assert [t.state for t in optimizer.trials] == ["failed"] * 3
