@@ -1,4 +1,4 @@
-"""What we believe about a function: kernels, structure priors and Gaussian processes."""
+"""Models of functions: kernels, structure priors and Gaussian processes."""
 
 from structbo.models.additive import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance

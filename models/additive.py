@@ -47,7 +47,7 @@ steps are tiny.
 """
 
 
-# Both are made when they are first needed: they start JAX's backend.
+# Both are created at first use, because they start JAX's backend.
 @cache
 def _at_least_one() -> dist.Distribution:
     return dist.Pareto(1.0, 1.0)
@@ -60,14 +60,14 @@ def _above_least_noise() -> dist.Distribution:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Residual(Value):
-    """Priors of one more component over all dimensions, for what the structure does not explain.
+    """Priors of an additional component over all dimensions, for variation beyond the structure.
 
     It should be smoother than the structured components. In many dimensions a product of kernels
     with short lengthscales is almost white noise, which would hide the components.
 
     Args:
-        rho: its share of the variance, in [0, 1].
-        kappa: the factor by which its lengthscales exceed the shared ones, by default Pareto(1, 1).
+        rho: prior of the residual's share of the variance, in [0, 1].
+        kappa: prior of the ratio of its lengthscales to the shared ones, by default Pareto(1, 1).
     """
 
     rho: dist.Distribution = dist.Uniform(0.0, 1.0)
@@ -83,9 +83,10 @@ class AdditiveGP(Value):
     sites are ``relevance`` (D,), ``rho``, ``kappa`` and the parameters of kernels. The observed
     site is ``y``. The model needs 64-bit floats.
 
-    It is a value: models of equal parts are equal, and share compiled programs. A function of your
-    own, as structure or prior, equals itself alone; define it once, at the top of a module, and
-    models with it also share programs and pickle. `functools.partial` counts by its parts.
+    Models compare by content: models with equal parts are equal, and share compiled programs. A
+    user's function, as structure or prior, only equals itself; if it is defined at the top of a
+    module, models with it also share programs and can be pickled. `functools.partial` compares by
+    its parts.
 
     Args:
         structure: a function from the number of dimensions to a random `Decomposition`.
@@ -98,19 +99,19 @@ class AdditiveGP(Value):
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
         residual: priors of the residual component, or None for none.
-        categorical: indices of categorical dimensions. All their levels are equally correlated
-            unless they have a kernel of their own, such as `LevelCorrelations`.
-        num_inducing: how many of the observed points, the first ones, are inducing points: then the
-            likelihood is a lower bound of the exact one, whose cost is linear in the number of
-            observations. By default there are 512 if there are more than 1,024 observations; with
-            as many as observations, the likelihood is exact.
+        categorical: indices of categorical dimensions. All their levels are equally correlated,
+            unless ``kernels`` has another kernel, such as `LevelCorrelations`.
+        num_inducing: number of inducing points, the first observed points. The likelihood is then a
+            lower bound of the exact one, at a cost linear in the number of observations. The
+            default is 512 above 1,024 observations. With as many inducing points as observations,
+            the likelihood is exact.
 
     Raises:
         TypeError: if the structure is not a function of one argument; when the model runs, if it
             returns anything but a `Decomposition`.
-        ValueError: when the model runs, if its decomposition is not one of D dimensions or is
+        ValueError: when the model runs, if its decomposition does not have D dimensions or is
             inconsistent.
-        TypeError, ValueError: if a kernel is none, or is for a dimension that the points lack.
+        TypeError, ValueError: if a kernel is invalid, or its dimension does not exist.
 
     References:
         Rolland et al. 2018, sections 2, 4 and 5.
@@ -162,8 +163,8 @@ class AdditiveGP(Value):
             X: points of the unit cube, shape (n, D).
             y: standardized observations, shape (n,); None draws them.
             mask: which rows are data and not padding, bool, shape (n,). Default: all.
-            known_noise: variances that are known of single observations, shape (n,), which add to
-                the noise. Default: none.
+            known_noise: known noise variances of the observations, shape (n,), which add to the
+                noise. Default: none.
 
         Returns:
             The observations, shape (n,).
@@ -227,7 +228,7 @@ class AdditiveGP(Value):
     def _dims_by_kernel(
         self, num_dims: int
     ) -> tuple[dict[Kernel, tuple[int, ...]], tuple[int, ...]]:
-        """The dimensions of every kernel but the shared stationary one; the categorical ones."""
+        """The dimensions of every kernel but the shared one, and the categorical dimensions."""
         own = self.kernels or {}
         if any(dim >= num_dims for dim in own):
             raise ValueError(

@@ -42,16 +42,16 @@ class AdditiveCovariance:
     is divided among the components in proportion to their weights.
 
     Args:
-        decomposition: the components, and the projection that they act on, if there is one.
+        decomposition: the components, and the projection that they act on, if any.
         lengthscale: one per dimension, shape (D,).
         outputscale: total prior variance, a scalar.
         relevance: relative variance of each dimension, shape (D,); a component's weight is
             multiplied by the mean over its members, a constant's by one. None means ones.
         rho: the residual's share of the variance, in [0, 1]; None for no residual.
         kappa: the residual's lengthscale stretch; None for no residual.
-        kernel: the one-dimensional correlation function, of all dimensions but those in groups.
+        kernel: the one-dimensional correlation function of all dimensions outside of kernel groups.
         categorical: indices of the categorical dimensions.
-        kernel_groups: dimensions that have a kernel of their own; there must be no projection then.
+        kernel_groups: dimensions with other kernels; not with a projection.
     """
 
     decomposition: Decomposition
@@ -77,7 +77,7 @@ class AdditiveCovariance:
 
     @property
     def shared_variance(self) -> Array:
-        """Variance of all components together: all but the residual's share."""
+        """Variance of all components together, without the residual's share."""
         return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
 
     @property
@@ -94,7 +94,7 @@ class AdditiveCovariance:
         return self.shared_variance * self.shares
 
     def project(self, x: Array) -> Array:
-        """Coordinates that components are functions of, (n, P), for points of the cube (n, D)."""
+        """Arguments of the components, (n, P), at points of the cube (n, D)."""
         projection = self.decomposition.projection
         return x if projection is None else x @ projection
 
@@ -105,11 +105,11 @@ class AdditiveCovariance:
 
     @property
     def own_dims(self) -> tuple[int, ...]:
-        """The dimensions that have a kernel of their own, in the order of their groups."""
+        """The dimensions of kernel groups, in the order of the groups."""
         return tuple(dim for group in self.kernel_groups for dim in group.dims)
 
     def shared_lengthscale(self, lengthscale: Array) -> Array:
-        """Lengthscales for the shared kernel, infinite for dimensions with their own kernel."""
+        """Lengthscales for the shared kernel, infinite for dimensions of kernel groups."""
         if not self.kernel_groups:
             return lengthscale
         return lengthscale.at[jnp.array(self.own_dims)].set(jnp.inf)
@@ -168,8 +168,8 @@ class AdditiveCovariance:
         Args:
             x: points of the unit cube, shape (n, D).
             other: points of the unit cube, shape (m, D).
-            mask: which of the other points count, bool, shape (m,): covariances with others may be
-                zero, which takes less time. Default: all.
+            mask: which of the other points are data, bool, shape (m,). Covariances with padding may
+                be set to zero, which saves time. Default: all.
 
         Returns:
             Shape (n, m).
@@ -193,7 +193,7 @@ class AdditiveCovariance:
     def on_lines(self, x: Array, dim: Array, other: Array) -> Array:
         """Covariance of the function between points on lines along one dimension and others.
 
-        Along a line only one factor of every component changes, so the others are computed once.
+        Only one factor of every component changes along a line, so the others are computed once.
 
         Args:
             x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).

@@ -1,8 +1,8 @@
 """Decompositions: the low-dimensional components of the additive model.
 
-A structure is a random decomposition. Whatever it samples - edges, a partition, an active set - it
-returns the class below, which lists the components and knows *which of them change* between two
-values: that is what makes a structure move cheap.
+A structure is a random decomposition. It may sample edges, a partition or an active set, and
+returns a `Decomposition`, which lists the components and knows *which of them change* between two
+values. This makes structure moves cheap.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 
 Carry = TypeVar("Carry")
 Visit = Callable[[Carry, Array, Array, Array], Carry]
-"""Maps (carry, sign, members, weight) to carry: one component is added (1) or removed (-1)."""
+"""Maps (carry, sign, members, weight) to carry, for a component added (1) or removed (-1)."""
 Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 """Folds a visit over the components that change when edge (i, j) of an edge matrix is flipped."""
 
@@ -35,15 +35,15 @@ Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
 class FlipRule:
     """How the components that follow from an edge matrix change when one edge is flipped.
 
-    It holds only for the table that was made together with it, which it therefore keeps. If members
-    or weights were replaced afterwards, the rule does not apply, and the tables are compared.
+    The rule only applies to the table that it was created with, which it keeps. If members or
+    weights are replaced, the tables are compared instead.
 
     Args:
         flip: folds a visit over the components that change.
         edges: the edge matrix, bool, shape (D, D). An entry on its diagonal is a component of one
             dimension.
-        members: of the components, bool, shape (C, D).
-        weights: of the components, shape (C,).
+        members: members of the components, bool, shape (C, D).
+        weights: weights of the components, shape (C,).
         is_complete: whether the table has a row for every component; None if it always has.
     """
 
@@ -68,16 +68,16 @@ class Decomposition:
             are padding. If no row has members, the first row is a constant (the product over no
             dimensions), so that the prior variance stays the same.
         weights: relative prior variances, shape (C,); any numbers for padding.
-        valid: whether the structure is inside its own bounds; the likelihood is zero where it is
-            not. A bound of yours on any decomposition is ``replace(decomposition, valid=...)``.
+        valid: whether the structure is inside its bounds; otherwise the likelihood is zero.
+            ``replace(decomposition, valid=...)`` adds a custom bound to any decomposition.
         max_size: the largest number of members of a component; the likelihood is zero beyond it.
-        has_main_effects: whether components of single dimensions stay, whatever the edges.
+        has_main_effects: whether components of single dimensions exist for all edges.
         projection: directions, shape (P, D), if the D dimensions of the components are projections
             ``z = W^T x`` of P parameters.
-        is_complete: whether the table has a row for every component; None if it always has. The
-            likelihood is zero where it has not.
+        is_complete: whether the table has a row for every component, otherwise the likelihood is
+            zero; None if it always has.
         flip_rule: how the components change when one edge is flipped, if they follow from an edge
-            matrix. It speeds moves up, and is ignored where members or weights are not its own.
+            matrix. It speeds up moves, and is ignored if members or weights were replaced.
 
     Example:
         >>> Decomposition.of(jnp.array([[1, 1, 0], [0, 0, 1]], bool)).weights.tolist()
@@ -95,10 +95,9 @@ class Decomposition:
 
     @classmethod
     def of(cls, members: Array) -> "Decomposition":
-        """The components with these members, their variances in proportion to their sizes.
+        """The components with these members, with variances in proportion to their sizes.
 
-        With these weights the share of a component is ``d_c / sum_j d_j`` (Rolland et al. 2018,
-        section 5).
+        The share of a component is ``d_c / sum_j d_j`` (Rolland et al. 2018, section 5).
 
         Raises:
             ValueError: if members is not a matrix.
@@ -123,17 +122,17 @@ class Decomposition:
 
     @property
     def rows(self) -> Array:
-        """All rows, those that are components first, shape (C,)."""
+        """All rows, components first, shape (C,)."""
         return true_first(self.is_component)
 
     @property
     def count(self) -> Array:
-        """How many components there are."""
+        """The number of components."""
         return self.is_component.sum()
 
     @property
     def valid_flip_rule(self) -> FlipRule | None:
-        """The flip rule, if the table is the one that it was made with."""
+        """The flip rule, if it applies to the table."""
         rule = self.flip_rule
         if rule is None:
             return None
@@ -142,7 +141,7 @@ class Decomposition:
         return rule if all(a is b for a, b in zip(own, table, strict=True)) else None
 
     def only(self, rows: Array) -> "Decomposition":
-        """Some rows of the table, which hold all components, without its flip rule.
+        """The decomposition with some rows, which include all components, without a flip rule.
 
         Args:
             rows: which rows, in this order, shape (R,); -1 for padding.
@@ -187,7 +186,7 @@ class Decomposition:
 
 
 Structure = Callable[[int], Decomposition]
-"""A NumPyro sub-program: from the number of dimensions to a random decomposition."""
+"""A NumPyro sub-program that maps the number of dimensions to a random decomposition."""
 
 
 def cliques(
@@ -237,8 +236,8 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
 
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
-        active: which dimensions matter, 0/1, shape (D,); main effects and edges of the others are
-            left out. Default: all.
+        active: active dimensions, 0/1, shape (D,); main effects and edges of the others are
+            omitted. Default: all.
 
     Returns:
         A decomposition with components of one and two members; a constant if no dimension is
@@ -290,9 +289,10 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
 
 
 def true_first(condition: Array) -> Array:
-    """The indices of a vector, those where a condition holds first, else in order.
+    """The indices of a vector, with the ones that satisfy a condition first.
 
-    Unlike `jax.numpy.nonzero`, with its cumulative sums, one operation, which compiles quickly.
+    Unlike `jax.numpy.nonzero`, with its cumulative sums, this is a single operation, which compiles
+    fast.
 
     Args:
         condition: bool, shape (n,).
@@ -310,7 +310,7 @@ def true_first(condition: Array) -> Array:
 def is_component(members: Array) -> Array:
     """Which rows of a table, bool (C, D), are components and not padding, shape (C,).
 
-    Those with members, or the first where no row has any.
+    Components are the rows with members, or the first row if no row has members.
     """
     has_members = members.any(1)
     return has_members.at[0].set(has_members[0] | ~has_members.any())
@@ -330,7 +330,7 @@ def _flip_pairs(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Ca
 def _flip_active_pairs(
     edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry
 ) -> Carry:
-    """The constant is there only where no other component is."""
+    """The constant exists only if no other component does."""
     carry = _flip_pairs(edges, i, j, visit, carry)
     others = edges.at[jnp.array([i, j]), jnp.array([j, i])].set(False)
     nothing = jnp.zeros(edges.shape[0], bool)
@@ -371,14 +371,15 @@ def _fold_table_changes(
     old: Decomposition, new: Decomposition, visit: Visit[Carry], init: Carry
 ) -> Carry:
     def equal(one: Decomposition, other: Decomposition) -> Array:
-        # One matrix product counts what all pairs share: for a hundred rows faster than comparing.
+        # One matrix product counts common members of all pairs, faster than comparing a hundred
+        # rows.
         shared = one.members.astype(jnp.float32) @ other.members.astype(jnp.float32).T
         sizes = (one.members.sum(1)[:, None], other.members.sum(1)[None])
         same = (shared == sizes[0]) & (shared == sizes[1])
         return same & (one.weights[:, None] == other.weights[None])
 
     def only_in(one: Decomposition, other: Decomposition) -> Array:
-        """Components of one that it has more often than the other."""
+        """Components that one table has more often than the other."""
         copies_before = jnp.tril(equal(one, one), -1).sum(1)
         return one.is_component & (copies_before >= (equal(one, other) & other.is_component).sum(1))
 
@@ -396,7 +397,7 @@ def _fold_table_changes(
 
 
 def _size(members: Array) -> Array:
-    """How many members each component has; one for a constant."""
+    """The number of members of each component; one for a constant."""
     size = members.sum(1).astype(float)
     return size.at[0].max(1.0)
 

@@ -23,19 +23,19 @@ from structbo.models.outer_box import OuterBox
 class ConditionedGP:
     """Posterior of an additive Gaussian process and of each of its components.
 
-    With inducing points, the observations that it is conditioned on are `PseudoObservations`: n is
-    their number, and x are the inducing points, which are the first of the observed points.
+    With inducing points, it is conditioned on `PseudoObservations`: n is their number, and x are
+    the inducing points, the first observed points.
 
     Args:
         covariance: the prior covariance function.
         x: observed points, shape (n, D).
         mask: which rows are data, bool, shape (n,).
         noise: noise variance of a new observation, a scalar.
-        noise_factor: standard deviations of the noise of the observations, a scalar or (n,); where
-            it is correlated, the lower factor of its covariance, shape (n, n).
+        noise_factor: standard deviations of the observation noise, a scalar or (n,); for correlated
+            noise the lower factor of its covariance, shape (n, n).
         whitener: inverse of the lower factor of the covariance of the observations, shape (n, n).
             Products with it take half as long as solutions with the factor.
-        alpha: that covariance's inverse times the observations, shape (n,).
+        alpha: the inverse of this covariance times the observations, shape (n,).
 
     References:
         Rolland et al. 2018, eq. (4).
@@ -50,19 +50,19 @@ class ConditionedGP:
     alpha: Array
 
     def covariance_with_data(self, x: Array) -> Array:
-        """Prior covariance of the function at points, (m, D), with that at the data: (m, n)."""
+        """Prior covariance between the function at points (m, D) and at the data, shape (m, n)."""
         return self._to_data(self.covariance(x, self.x, self.mask))
 
     def _to_data(self, gram: Array) -> Array:
-        """Covariances with the observations, those with padding set to zero."""
+        """Covariances with the observations, with zeros for padding."""
         return jnp.where(self.mask, gram, 0.0)
 
     def _explained(self, one: Array, other: Array) -> Array:
-        """Covariance that the data explain, from covariances with the data (m, n) and (k, n)."""
+        """Covariance explained by the data, from covariances with the data (m, n) and (k, n)."""
         return (self.whitener @ one.T).T @ (self.whitener @ other.T)
 
     def moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
-        """Mean and variance of linear functionals of the function, as its values or averages.
+        """Mean and variance of linear functionals of the function, such as values or averages.
 
         Args:
             to_data: prior covariances with the function at the observed points, shape (m, n).
@@ -121,8 +121,8 @@ class ConditionedGP:
     def in_outer_box(self) -> "ConditionedGP":
         """The same process as a function of the box around the projected cube, scaled to a cube.
 
-        Its components lie along the axes, as message passing wants them; `OuterBox` maps its points
-        to points of the parameters. Without a projection, the process itself.
+        Its components lie along the axes, as message passing requires; `OuterBox` maps its points
+        to the parameters. Without a projection, this is the process itself.
 
         References:
             Li et al. 2016, section 4.1.
@@ -141,13 +141,13 @@ class ConditionedGP:
     def sample_path(self, key: Array, num_features: int = 1024) -> "SamplePath":
         """Draws one function from the posterior, component by component.
 
-        Prior components are drawn with random Fourier features, times random functions of the
-        dimensions that have a kernel of their own, and corrected by Matheron's rule:
-        ``f_c(.) + k_c(., X) K^-1 (y - f(X) - noise)``.
+        Prior components are drawn with random Fourier features, multiplied by random functions of
+        the dimensions in kernel groups, and corrected by Matheron's rule: ``f_c(.) + k_c(., X) K^-1
+        (y - f(X) - noise)``.
 
         Args:
             key: a JAX random key.
-            num_features: features per component; the prior is exact as it grows.
+            num_features: features per component; the prior becomes exact as it grows.
 
         Returns:
             A function of points whose components add up to it exactly.
@@ -193,13 +193,13 @@ class SamplePath(NamedTuple):
     """One function drawn from the posterior of an additive Gaussian process.
 
     Args:
-        posterior: the posterior that it is drawn from.
-        frequencies: shared by all components, shape (F, D).
+        posterior: the posterior of the function.
+        frequencies: frequencies shared by all components, shape (F, D).
         residual_frequencies: frequencies of the residual, shape (F, D).
-        phases: shape (C + 1, F), the residual's last.
-        weights: shape (C + 1, F), the residual's last.
-        own_functions: by kernel group, weights of F functions of each of its dimensions, shared by
-            all components, shape (E, B, F).
+        phases: phases of the components, the residual's last, shape (C + 1, F).
+        weights: weights of the components, the residual's last, shape (C + 1, F).
+        own_functions: for each kernel group, weights of F functions per dimension, shared by all
+            components, shape (E, B, F).
         update: the weights of the covariances with the data, shape (n,).
     """
 
@@ -212,7 +212,7 @@ class SamplePath(NamedTuple):
     update: Array
 
     def _own(self, x: Array, members: Array, stretch: Array | float = 1.0) -> Array:
-        """Products over those members that have a kernel of their own: shape (m, F)."""
+        """Products over the members in kernel groups, shape (m, F)."""
         covariance = self.posterior.covariance
         lengthscale = stretch * covariance.lengthscale
         product = jnp.ones((len(x), self.weights.shape[1]))
@@ -221,13 +221,13 @@ class SamplePath(NamedTuple):
         return product
 
     def waves(self, dims: Array, coordinates: Array) -> Array:
-        """Random functions of single dimensions, complex; their covariance is the correlation.
+        """Complex random functions of single dimensions, whose covariance is the correlation.
 
-        Products over the members of a component, times its weights and phases, make its prior.
+        A prior component is their product over its members, with weights and phases.
 
         Args:
-            dims: of which dimensions, shape (s,).
-            coordinates: coordinates in each of them, shape (s, G).
+            dims: the dimensions, shape (s,).
+            coordinates: coordinates in each dimension, shape (s, G).
 
         Returns:
             Shape (s, G, F).
@@ -242,7 +242,7 @@ class SamplePath(NamedTuple):
             x = jnp.broadcast_to(coordinates[:, None], (len(coordinates), covariance.num_dims))
             return self._own(x, jnp.arange(covariance.num_dims) == dim)
 
-        # One after the other: batches of factorizations can wait for each other forever, see
+        # Sequential, because batches of factorizations can deadlock, see
         # `structbo.models.outer_box.each_matrix`.
         return waves * jax.lax.map(own, (dims, coordinates))
 
@@ -279,7 +279,7 @@ class SamplePath(NamedTuple):
         return jnp.sqrt(covariance.outputscale * covariance.rho) * (prior @ self.weights[-1])
 
     def prior(self, x: Array) -> Array:
-        """The part that was drawn from the prior, at points, shape (m, D): shape (m,)."""
+        """The part drawn from the prior, at points, shape (m, D): shape (m,)."""
         decomposition = self.posterior.covariance.decomposition
         rows = decomposition.rows
 

@@ -1,11 +1,11 @@
-"""Gram matrices of additive product kernels, touching only the components that exist.
+"""Gram matrices of additive product kernels, which skip padding.
 
-Components are looped over with a trip count that is known at run time only, so padding costs
-nothing. Such loops have no automatic reverse derivative; it is written out here:
-``d gram / d log k_d`` is the sum of ``w_c K_c`` over the components c that contain d.
+Loops over components have a trip count known only at run time, so padding is free. JAX cannot
+reverse-differentiate such loops, so derivatives are explicit: ``d gram / d log k_d`` is the sum of
+``w_c K_c`` over the components c that contain d.
 
-The correlations of dimensions that have a kernel of their own are given. They may be zero or
-negative, so derivatives are by them and not by their logarithms.
+Correlations of dimensions in kernel groups are inputs. They may be zero or negative, so derivatives
+are with respect to them, not their logarithms.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,9 @@ from structbo.models.kernels.factors import Distances, correlation_factors, tota
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 
 TILE = 64
-"""Edge of the tiles of a large Gram matrix; all factors of one tile fit in a processor's cache."""
+"""Size of the tiles of a large Gram matrix, so that all factors of one tile fit in cache."""
 MAX_WHOLE = 128**2
-"""Gram matrices of no more elements are computed at once: faster than to compute tiles twice."""
+"""Largest number of elements of a Gram matrix computed without tiles, which are computed twice."""
 Points = tuple[Array, Array, Array]
 """Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
 Weights = tuple[Array, Array]
@@ -41,7 +41,7 @@ def component_product(factors: Array | Callable[[Array], Array], members: Array)
 
     Args:
         factors: one-dimensional correlations, shape (D, n, m), or a function from a dimension to
-            its own, (n, m).
+            its correlations, (n, m).
         members: the component, bool, shape (D,); without members the product is one.
 
     Returns:
@@ -65,9 +65,9 @@ def component_product(factors: Array | Callable[[Array], Array], members: Array)
 
 
 class ComponentTable(NamedTuple):
-    """A padded table of components, those with several members apart from the main effects.
+    """A padded table of components, with main effects separate from the others.
 
-    Members are not counted: XLA would make a table of numbers of the truth values, which is eight
+    Members are not counted, because XLA would convert the booleans to a table of numbers, eight
     times as large.
 
     Args:
@@ -77,8 +77,8 @@ class ComponentTable(NamedTuple):
         is_main: which rows have this member only, bool, shape (C,).
         joint: all rows, pairs first, then the others with several members or of a constant, shape
             (C,).
-        num_pairs: how many pairs there are.
-        num_joint: how many rows there are with several members or of a constant.
+        num_pairs: the number of pairs.
+        num_joint: the number of rows with several members or of a constant.
     """
 
     members: Array
@@ -112,7 +112,7 @@ class ComponentTable(NamedTuple):
 @partial(register_dataclass, data_fields=["factors"], meta_fields=["dims"])
 @dataclass(frozen=True)
 class OwnFactors:
-    """Correlations in the E dimensions that have a kernel of their own.
+    """Correlations in the E dimensions of kernel groups.
 
     The lengthscales of the shared kernel must be infinite there.
 
@@ -144,10 +144,10 @@ def additive_gram(
         kernel: the one-dimensional correlation function.
         categorical: indices of the categorical dimensions.
         points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
-        weights: variances of the main effects, shape (D,), and of all components, shape (C,), of
-            which those with one member are not used.
+        weights: variances of the main effects, shape (D,), and of all components, shape (C,);
+            entries of main effects in the latter array are ignored.
         components: the components.
-        own: correlations in dimensions that have another kernel; None if there are none.
+        own: correlations in dimensions with other kernels, or None.
 
     Returns:
         ``sum_c w_c prod_{d in c} k_d``, shape (n, m).
@@ -192,11 +192,11 @@ def _additive_backward(
     distances = Distances(categorical, *points)
 
     def visit(of_dim: Callable[[Stationary, Array, Array], Sums]) -> tuple[Array, Sums]:
-        """Derivatives by the table of weights, and sums over what comes of each component.
+        """Derivatives with respect to the table of weights, and sums over components.
 
         Args:
-            of_dim: from a dimension and derivatives by its log correlations to what is to be
-                added up; linear.
+            of_dim: a linear map from a dimension and derivatives by its log correlations to
+                summands.
         """
 
         def to_member(dim: Array, c: Array, by_log: Array, sums: Sums) -> Sums:
@@ -208,7 +208,7 @@ def _additive_backward(
             first, second = components.first[c], components.second[c]
             by_log = cotangent * factors[first] * factors[second]
 
-            # In a loop, since a compiled product that takes its operand's place is not vectorized.
+            # A loop, because XLA does not vectorize a product that overwrites its operand.
             def step(m: Array, sums: Sums) -> Sums:
                 return to_member(jnp.where(m == 0, first, second), c, by_log, sums)
 
@@ -235,8 +235,8 @@ def _additive_backward(
         state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
         return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
 
-    # Two visits: only one of them is compiled where derivatives by points are not asked for, but
-    # sums that a loop carries along are always computed.
+    # Two visits: if derivatives by points are not needed, only one is compiled, whereas sums
+    # carried in one loop would always be computed.
     by_weight, by_lengthscale = visit(distances.by_lengthscale)
     by_x, by_other = visit(distances.by_points)[1]
     by_points = (by_x.T, by_other.T, by_lengthscale)
@@ -255,7 +255,7 @@ def _sums_of_others(
     table: Array,
     components: ComponentTable,
 ) -> Array:
-    """For some dimensions, the sums of ``w_c K_c / k_d`` over the components c that contain d."""
+    """Sums of ``w_c K_c / k_d`` over the components c that contain d, for some dimensions d."""
 
     def of_dim(dim: Array) -> Array:
         def joint(k: Array, sum_: Array) -> Array:
@@ -278,7 +278,7 @@ additive_gram.defvjp(_additive_forward, _additive_backward)
 
 
 def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
-    """Product over all dimensions; those whose lengthscale is infinite do not matter.
+    """Product over all dimensions; a dimension with an infinite lengthscale contributes one.
 
     Args:
         kernel: the one-dimensional correlation function.
@@ -315,7 +315,7 @@ def _product_by_dims(kernel: Stationary, categorical: tuple[int, ...], points: P
     amplitude, decay = jax.lax.fori_loop(
         0, len(lengthscale), step, (jnp.ones(shape), jnp.zeros(shape))
     )
-    # No correlation exceeds one, so the amplitude overflows only where the product underflows.
+    # No correlation exceeds one, so the amplitude only overflows if the product underflows.
     is_tiny = decay > -jnp.log(jnp.finfo(decay.dtype).tiny)
     return jnp.where(is_tiny, 0.0, amplitude * jnp.exp(-decay))
 
@@ -346,15 +346,15 @@ def by_tiles(
 ) -> Array:
     """Evaluates a large Gram matrix tile by tile, so that its factors stay in cache.
 
-    Derivatives compute a tile again, which is faster than to read its factors back from memory.
-    If both sets of points are the same array, one half of the symmetric matrix is computed.
+    Derivatives recompute tiles, which is faster than reading their factors from memory. If both
+    sets of points are the same array, one half of the symmetric matrix is computed.
 
     Args:
         gram: maps points (a, D) and (b, D) to a matrix (a, b).
         x: points, shape (n, D).
         other: points, shape (m, D).
-        mask: which of the other points count, bool, shape (m,); tiles without any are zero. By
-            default all count.
+        mask: which of the other points are data, bool, shape (m,); tiles of padding alone are zero.
+            Default: all.
 
     Returns:
         ``gram(x, other)``, shape (n, m).
@@ -392,7 +392,7 @@ def by_tiles(
 
 
 def _tiled(points: Array) -> Array:
-    """Points (n, D) in equal tiles, padded and with points last: shape (tiles, D, tile)."""
+    """Points (n, D) in equal padded tiles, with points on the last axis: shape (tiles, D, tile)."""
     count = -(-len(points) // TILE)
     size = -(-len(points) // count)
     padded = jnp.pad(points, ((0, count * size - len(points)), (0, 0)), mode="edge")

@@ -1,4 +1,4 @@
-"""Maximal cliques and elimination widths of small graphs, by JAX without leaving the device.
+"""Maximal cliques and elimination widths of small graphs, traceable by JAX.
 
 Sets of vertices are boolean vectors. Enumeration is a fold: the caller's function sees one clique
 at a time, and cliques are not stored.
@@ -95,15 +95,14 @@ def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
 
 @jax.jit
 def elimination_width(edges: Array) -> Array:
-    """The width of the triangulation that min-degree elimination gives.
+    """The width of the triangulation from min-degree elimination.
 
-    Each step eliminates a vertex of least degree, the first of several, and joins its neighbors.
+    Each step eliminates a vertex of minimal degree, the first of several, and joins its neighbors.
     The width is the largest degree of a vertex when it is eliminated. It is never below the
-    treewidth, and it is at most 2 exactly where the treewidth is at most 2, then equal to it: such
-    a graph has a vertex of degree at most 2, and to eliminate that one contracts an edge, which
-    cannot raise the treewidth. So the width is 0 without edges and at most 1 for forests. If the
-    width is 3 or more, the treewidth can be smaller, though never below 3, and the width can depend
-    on the order of the vertices.
+    treewidth. If the treewidth is at most 2, the width equals it: such a graph has a vertex of
+    degree at most 2, whose elimination contracts an edge, which cannot raise the treewidth. So the
+    width is 0 without edges and at most 1 for forests. If the width is 3 or more, the treewidth can
+    be smaller, but is at least 3, and the width can depend on the order of the vertices.
 
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
@@ -120,7 +119,7 @@ def elimination_width(edges: Array) -> Array:
         2
     """
     num_dims = edges.shape[0]
-    # Eight vertices to a byte: several times faster than boolean matrices.
+    # Eight vertices per byte, several times faster than boolean matrices.
     one = jnp.asarray(np.packbits(np.eye(num_dims, dtype=bool), axis=1))
 
     def eliminate(_: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

@@ -1,11 +1,10 @@
 """Inducing points: a lower bound of the log marginal likelihood whose cost is linear in n.
 
-The function is summarized by its values at M of the n observed points. Everything follows from the
-covariances of all observed points with these, a *rectangular Gram matrix* of shape (n, M), whose
+The function is summarized by its values at M of the n observed points. The only input is the
+*rectangular Gram matrix* of shape (n, M), the covariances of all observed points with these; its
 first M rows are the inducing points themselves. Costs are O(n M^2), for any covariance function.
-
-The values carry a little noise of their own, `NUGGET`. It keeps their covariance, which smooth
-kernels make singular, far enough from that, and a bound is a bound for any such summary.
+The values carry a little noise, `NUGGET`, which keeps their covariance away from singularity for
+smooth kernels; the bound stays a bound.
 
 References:
     Titsias 2009, "Variational learning of inducing variables in sparse Gaussian processes".
@@ -23,19 +22,18 @@ from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lowe
 NUGGET = 1e-4
 """Noise variance of the summarized values, relative to the noise variance of the observations.
 
-It lowers the bound by half as much for each inducing point, or little more."""
+It lowers the bound by about half as much per inducing point."""
 FLOOR = 1e-9
-"""The least variance of that noise, relative to the function's: enough for a factorization."""
+"""Minimum variance of this noise, relative to the function's, which a factorization needs."""
 UNSEEN = 1e-8
-"""Precision that pseudo-observations add where there are no data, relative to the prior
-precision."""
+"""Precision of pseudo-observations without data, relative to the prior precision."""
 
 
 class Observed(NamedTuple):
-    """Observations in units of their noise, and what links them to the inducing points.
+    """Observations in units of their noise, and their covariances with the inducing points.
 
     Args:
-        inner: covariance of the inducing values, their own noise included, shape (M, M).
+        inner: covariance of the inducing values, including their noise, shape (M, M).
         cross: their covariance with the observations, shape (M, n), zero for padding.
         y: the observations, shape (n,), zero for padding.
     """
@@ -59,15 +57,15 @@ class Observed(NamedTuple):
 
 
 class Whitened(NamedTuple):
-    """The posterior of the inducing values, which are whitened by the factor of their covariance.
+    """The posterior of the inducing values, whitened by the factor of their covariance.
 
     Args:
         cholesky: lower factor of their prior covariance, shape (M, M).
         cross: their covariance with the observations after whitening, shape (M, n).
-        precision: of their posterior, shape (M, M).
+        precision: precision of their posterior, shape (M, M).
         cholesky_precision: its lower factor, shape (M, M).
-        mean: of their posterior, shape (M,).
-        residual: what the means leave of the observations, shape (n,).
+        mean: mean of their posterior, shape (M,).
+        residual: the observations minus their predictive means, shape (n,).
     """
 
     cholesky: Array
@@ -96,15 +94,15 @@ def collapsed_bound(
     that the inducing points explain and ``N`` is the noise.
 
     Args:
-        gram: covariance of the function at the observed points, the first M of which are the
-            inducing points, with that at the inducing points, shape (n, M).
+        gram: covariance of the function between the observed points and the inducing points, which
+            are the first M observed points, shape (n, M).
         y: observations, shape (n,).
         mask: which rows are data and not padding, bool, shape (n,).
-        noise_variances: of the observations, shape (n,) or a scalar.
-        prior_variance: of the function at every point, a scalar.
+        noise_variances: noise variances of the observations, shape (n,) or a scalar.
+        prior_variance: prior variance of the function at every point, a scalar.
 
     Returns:
-        A scalar; minus infinity where it is not finite.
+        A scalar; minus infinity if it is not finite.
 
     References:
         Titsias 2009, eq. (9).
@@ -119,7 +117,7 @@ def collapsed_bound(
 
 @jax.custom_vjp
 def _unit_noise_bound(inner: Array, cross: Array, y: Array) -> Array:
-    """The bound but for its constants, of observations in units of their noise."""
+    """The bound without constants, for observations in units of their noise."""
     return _bound_forward(inner, cross, y)[0]
 
 
@@ -129,7 +127,7 @@ def _bound_forward(
     white = Whitened.of(Observed(inner, cross, y))
     log_determinant = 2.0 * jnp.log(jnp.diagonal(white.cholesky_precision)).sum()
     explained = jnp.trace(white.precision) - len(inner)
-    # The quadratic form of y is its product with what the posterior means leave of it.
+    # The quadratic form of y is its product with the residuals of the posterior means.
     value = -0.5 * (white.residual @ y + log_determinant - explained)
     return value, (cross, y, white)
 
@@ -158,14 +156,14 @@ _unit_noise_bound.defvjp(_bound_forward, _bound_backward)
 
 
 class PseudoObservations(NamedTuple):
-    """Observations at the inducing points that make of the prior the variational posterior.
+    """Observations at the inducing points that turn the prior into the variational posterior.
 
-    With them, all formulas for an exact posterior hold: of the function, of every component, and of
-    functions that are drawn. Their noise is correlated.
+    With them, all formulas of an exact posterior apply: to the function, to every component, and to
+    drawn functions. Their noise is correlated.
 
     Args:
         cholesky: lower factor of their covariance, shape (M, M).
-        alpha: that covariance's inverse times the pseudo-observations, shape (M,).
+        alpha: the inverse of this covariance times the pseudo-observations, shape (M,).
         noise_factor: lower factor of the covariance of their noise, shape (M, M).
     """
 
@@ -211,7 +209,7 @@ def leave_one_out(
     Arguments as in `collapsed_bound`.
 
     Returns:
-        Two arrays of shape (n,), any numbers for padding.
+        Two arrays of shape (n,), with arbitrary values for padding.
     """
     white = Whitened.of(Observed.of(gram, y, mask, noise_variances, prior_variance))
     leverage = jnp.square(solve_lower(white.cholesky_precision, white.cross)).sum(0)
@@ -228,11 +226,11 @@ def sample_given_inducing(
     noise_variances: Array,
     prior_variance: Array,
 ) -> Array:
-    """Draws observations that depend on each other through the inducing points alone.
+    """Draws observations that are independent given the inducing values.
 
     Args:
         key: a JAX random key.
-        shape: of the draws, (..., n).
+        shape: shape of the draws, (..., n).
         gram, mask, noise_variances, prior_variance: as in `collapsed_bound`.
 
     References:

@@ -1,4 +1,4 @@
-"""The likelihood: a NumPyro distribution, and the one site of a model that has it."""
+"""The likelihood, a NumPyro distribution, and the site of a model that has it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -27,30 +27,30 @@ from structbo.models.marginal import (
 )
 
 MAX_EXACT = 1024
-"""With more rows than this, padding counted, the likelihood has inducing points."""
+"""The largest number of rows, including padding, without inducing points."""
 NUM_INDUCING = 512
-"""How many it then has."""
+"""The number of inducing points above `MAX_EXACT` rows."""
 
 BELIEVED_NOISE, LEAST_NOISE = 1e-4, 1e-10
-"""Variance at a point where the function counts as known, relative to the noise of an observation,
-and at least, relative to the prior variance: enough for a factorization."""
+"""Variance at a point where the function counts as known, relative to the observation noise; and
+its minimum, relative to the prior variance, which a factorization needs."""
 
 Model = Callable[..., Any]
 """A NumPyro model, ``model(X, y=None, mask=None)``.
 
-Where standard errors of observations are told it is called with ``known_noise``, too, variances of
-shape (n,) for its `MarginalGP`.
+With standard errors, it is also called with ``known_noise``, variances of shape (n,) for its
+`MarginalGP`.
 """
 
 
 class MarginalGP(dist.Distribution):
-    """Observations of an additive Gaussian process with normal noise, the function integrated out.
+    """Observations with normal noise of an additive Gaussian process, which is marginalized.
 
-    The distribution carries the covariance function, so that a sampler can evaluate a structure
-    move and the posterior can be taken from a traced model without knowing any site by name.
+    The distribution carries the covariance function, so that samplers can evaluate structure moves,
+    and posteriors can be computed from a traced model, without knowing names of sites.
 
-    With more than 1,024 rows its density is a lower bound of the exact one, by inducing points:
-    the first 512 rows. `structbo.data.Data` puts rows first that represent all others.
+    Above 1,024 rows its density is a lower bound of the exact one, with the first 512 rows as
+    inducing points. `structbo.data.Data` puts representative rows first.
 
     Args:
         covariance: the covariance function.
@@ -58,10 +58,10 @@ class MarginalGP(dist.Distribution):
         noise: noise variance, a scalar.
         mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
             `data_mask`, since `mask` is a method of every NumPyro distribution.
-        known_noise: variances that are known of single observations, such as squared standard
-            errors of means, shape (n,). They add to the noise. Default: none.
-        num_inducing: how many rows are inducing points, by default as above; with all of them or
-            more, the density is exact. Kept as None where it is exact.
+        known_noise: known noise variances of the observations, such as squared standard errors of
+            means, shape (n,). They add to the noise. Default: none.
+        num_inducing: number of inducing rows, by default as above; the density is exact if it is
+            the number of rows or more, and the attribute is then None.
     """
 
     support = constraints.real_vector
@@ -89,21 +89,21 @@ class MarginalGP(dist.Distribution):
 
     @property
     def noise_variances(self) -> Array:
-        """That of every observation, shape (n,), or a scalar if it is the same of all."""
+        """The noise variance of every observation, shape (n,), or a scalar if all are equal."""
         return self.noise if self.known_noise is None else self.noise + self.known_noise
 
     @property
     def centers(self) -> Array:
-        """The points whose covariances with all observed points tell the density.
+        """The points whose covariances with all observed points determine the density.
 
-        All observed points, (n, D), or the inducing points among them, (M, D).
+        These are all observed points, (n, D), or the inducing points, (M, D).
         """
         return self.x if self.num_inducing is None else self.x[: self.num_inducing]
 
     def with_noise(self, gram: Array) -> Array:
         """A Gram matrix of all observed points, (n, n), with the noise added to its diagonal.
 
-        One with inducing points, (n, M), is left as it is: its noise is counted in the density.
+        A matrix with inducing points, (n, M), does not change: the density adds its noise.
         """
         if self.num_inducing is not None:
             return gram
@@ -111,9 +111,9 @@ class MarginalGP(dist.Distribution):
 
     @property
     def gram(self) -> Array:
-        """The covariance of the observations with those at the centers, `with_noise`.
+        """The covariance of the observations with the values at the centers, `with_noise`.
 
-        Shape (n, n), or (n, M); any numbers for padding.
+        Shape (n, n) or (n, M), with arbitrary values for padding.
         """
         centers = self.centers
         return self.with_noise(self.covariance(self.x, centers, self.data_mask[: len(centers)]))
@@ -142,7 +142,7 @@ class MarginalGP(dist.Distribution):
         return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
     def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
-        """Draws observations; all but inducing points are independent given these."""
+        """Draws observations; with inducing points, the others are independent given these."""
         shape = (*sample_shape, self.x.shape[0])
         if self.num_inducing is not None:
             drawn = sample_given_inducing(key, shape, self.gram, self.data_mask, *self._variances)
@@ -154,8 +154,8 @@ class MarginalGP(dist.Distribution):
     def condition(self, y: Array) -> ConditionedGP:
         """The posterior given the observations, shape (n,).
 
-        At a point whose observation is NaN, the function counts as known: it is its posterior mean
-        given the rows before. No mean changes, and the variance there falls to almost zero.
+        At a point with observation NaN, the function counts as known to be its posterior mean given
+        the rows before. Means do not change, and the variance there drops to almost zero.
         """
         mask, is_believed = self.data_mask, jnp.isnan(y)
         least = jnp.maximum(BELIEVED_NOISE * self.noise, LEAST_NOISE * self.covariance.outputscale)
@@ -200,12 +200,12 @@ class MarginalGP(dist.Distribution):
         )
 
     def leave_one_out(self, y: Array) -> tuple[Array, Array]:
-        """Mean and variance of ``p(y_i | y_-i)``, of every observation given all others.
+        """Mean and variance of ``p(y_i | y_-i)``, for every observation given all others.
 
-        With inducing points an observation that is left out keeps its own, if it has one.
+        A held-out observation at an inducing point keeps this inducing point.
 
         Args:
-            y: the observations, shape (n,), with padding of any value.
+            y: the observations, shape (n,), with arbitrary padding.
 
         Returns:
             Two arrays of shape (n,).
@@ -225,7 +225,7 @@ def inducing_rows(num_rows: int, wanted: int | None = None) -> int | None:
 
     Args:
         num_rows: rows of data and of padding.
-        wanted: how many were asked for; None leaves it to the number of rows.
+        wanted: requested number; None for the default of the number of rows.
 
     Example:
         >>> inducing_rows(1024), inducing_rows(1536), inducing_rows(1536, 1536)
@@ -237,16 +237,16 @@ def inducing_rows(num_rows: int, wanted: int | None = None) -> int | None:
 
 
 def gp_sites(trace: Mapping[str, Any]) -> list[str]:
-    """The names of all sites of a trace that are a `MarginalGP`."""
+    """The names of all `MarginalGP` sites of a trace."""
     is_gp = {n: isinstance(s["fn"], MarginalGP) for n, s in trace.items() if s["type"] == "sample"}
     return [name for name in is_gp if is_gp[name]]
 
 
 def likelihood_site(trace: Mapping[str, Any]) -> str:
-    """The name of the site that is a `MarginalGP`.
+    """The name of the `MarginalGP` site.
 
     Args:
-        trace: of the model, with or without observations.
+        trace: trace of the model, with or without observations.
 
     Raises:
         ValueError: if there is no such site, or there are several.

@@ -1,8 +1,8 @@
 """The masked log marginal likelihood of a Gaussian process, with its gradient in closed form.
 
-Data sets are padded to a few sizes so that a growing run compiles a few times only. A padded row is
-an independent standard normal observed at zero: it adds nothing to the quadratic form, nothing to
-the determinant, and is left out of the constant.
+Data sets are padded to a few sizes, so that a growing run compiles only a few times. A padded row
+is an independent standard normal observed at zero: it changes neither the quadratic form nor the
+determinant, and is excluded from the constant.
 """
 
 import jax
@@ -12,22 +12,22 @@ from jax.lax import linalg
 
 LOG_2PI = 1.8378770664093453
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
-"""Relative to the mean of the diagonal; tried in turn until the factorization succeeds."""
+"""Jitters, relative to the mean of the diagonal, tried in turn until the factorization succeeds."""
 SMALL = 64
-"""Triangular matrices of this size and less are not divided further."""
+"""Largest size of triangular matrices that are not divided further."""
 
 
 def masked(covariance: Array, mask: Array) -> Array:
-    """The covariance with the rows and columns of padding taken from the identity matrix."""
+    """The covariance with rows and columns of padding replaced by the identity matrix."""
     both = mask[:, None] & mask[None, :]
     return jnp.where(both, covariance, jnp.eye(covariance.shape[0], dtype=covariance.dtype))
 
 
 def safe_cholesky(covariance: Array) -> Array:
-    """Lower Cholesky factor with the least jitter that makes it finite.
+    """Lower Cholesky factor, with the smallest jitter that makes it finite.
 
     Args:
-        covariance: symmetric positive semi-definite, shape (n, n).
+        covariance: symmetric positive semi-definite matrix, shape (n, n).
 
     Returns:
         Shape (n, n). Not finite only if the input is not, or is far from positive semi-definite.
@@ -41,7 +41,7 @@ def _succeeded(cholesky: Array) -> Array:
 
 
 def _with_jitter(covariance: Array, first: Array) -> Array:
-    """Attempts with growing jitter, unless the first without has succeeded."""
+    """Attempts with growing jitter, unless the attempt without jitter succeeds."""
     scale = jnp.trace(covariance) / covariance.shape[0]
     jitters = jnp.array(JITTERS, covariance.dtype) * scale
     identity = jnp.eye(covariance.shape[0], dtype=covariance.dtype)
@@ -72,7 +72,8 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     """Log density of observations under a zero-mean normal.
 
     Args:
-        covariance: of the observations, noise included, shape (n, n); padding is ignored.
+        covariance: covariance of the observations, including noise, shape (n, n); padding is
+            ignored.
         y: observations, shape (n,).
         mask: which rows are data and not padding, bool, shape (n,).
 
@@ -83,8 +84,8 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     """
     covariance = masked(covariance, mask)
     first = linalg.cholesky(covariance, symmetrize_input=False)
-    # Like `safe_cholesky`, but the branches return a number: a matrix would be copied, which takes
-    # as long as its factorization.
+    # Like `safe_cholesky`, but the branches return a number: copying a matrix takes as long as
+    # factorizing it.
     value = _log_density(first, y, mask)[0]
     return jax.lax.cond(
         _succeeded(first),
@@ -103,7 +104,7 @@ def solved(covariance: Array, y: Array, mask: Array) -> tuple[Array, Array, Arra
 
 
 def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
-    """The log density, and the observations whitened."""
+    """The log density and the whitened observations."""
     whitened = solve_lower(cholesky, jnp.where(mask, y, 0.0))
     value = (
         -0.5 * whitened @ whitened
@@ -151,7 +152,7 @@ def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
 
 
 def inverse_factor(lower: Array) -> Array:
-    """Inverse of a lower triangular matrix, by halves: products that skip the zeros."""
+    """Inverse of a lower triangular matrix, by halves, with products that skip zeros."""
     n = lower.shape[0]
     if n <= SMALL:
         return solve_lower(lower, jnp.eye(n, dtype=lower.dtype))

@@ -12,7 +12,7 @@ def outer_box_ratio(W: Array) -> Array:
     """Volume ratio of the smallest box around the projected unit cube to the projected cube.
 
     Args:
-        W: square, shape (D, D).
+        W: square matrix, shape (D, D).
 
     Returns:
         ``prod_d |w_d|_1 / |det W|`` with w_d the columns of W, a scalar of at least 1.
@@ -46,7 +46,7 @@ class OuterBox(NamedTuple):
 
     @property
     def low(self) -> Array:
-        """The least value of every projection, shape (P,)."""
+        """The smallest value of every projection, shape (P,)."""
         return jnp.minimum(self.W, 0.0).sum(0)
 
     @property
@@ -78,7 +78,7 @@ class OuterBox(NamedTuple):
 
 
 def each_matrix(function: Callable[[Array], Array], matrices: Array) -> Array:
-    """A function of every matrix of a batch, shape (..., D, D), one after the other.
+    """A function mapped sequentially over a batch of matrices, shape (..., D, D).
 
     Before JAX 0.11 a batched factorization on a CPU occupies a thread of XLA's pool while it waits
     for parts computed by the same pool. If such factorizations occupy all threads, they deadlock.

@@ -52,7 +52,7 @@ class AlikeLogNormal(dist.Distribution):
         return jnp.exp(self.loc + jnp.sqrt(share) * common + jnp.sqrt(1.0 - share) * own)
 
     def log_prob(self, value: ArrayLike) -> Array:
-        """The log density of numbers (..., D): shape (...). No matrix is factorized."""
+        """The log density of numbers (..., D), shape (...), without matrix factorizations."""
         logarithms = jnp.log(value)
         away = logarithms - self.loc
         count, own = self.event_shape[0], 1.0 - self.similarity
@@ -135,12 +135,12 @@ def dimension_scaled(
 
 
 class LogNormalAbove(dist.TransformedDistribution):
-    """A log-normal number above a least one.
+    """A log-normal number plus a minimum.
 
     Args:
-        loc: the mean of the logarithm of what is above.
+        loc: the mean of the logarithm of the excess.
         scale: its standard deviation.
-        least: the least number.
+        least: the minimum.
 
     Example:
         >>> round(float(LogNormalAbove(0.0, 1.0, 2.0).icdf(0.5)), 3)
@@ -158,7 +158,7 @@ class LogNormalAbove(dist.TransformedDistribution):
 
     @property
     def support(self) -> constraints.Constraint:
-        # That of the transform would be traced, and could not be compared with values that are not.
+        # The support of the transform would be traced, and not comparable with concrete values.
         return constraints.greater_than(self.least)
 
 

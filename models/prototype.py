@@ -1,4 +1,4 @@
-"""One run of a model whose values are known, to see which sites it has."""
+"""One run of a model with concrete values, to find its sites."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from structbo.models.foundation.upstream import latent_sample_sites, prototype_t
 from structbo.models.likelihood import Model
 
 SEED = 2**31 - 1
-"""For values that do not count: not 0, which is the default for those that do."""
+"""Seed of arbitrary values; not 0, the default seed of real runs."""
 
 
 @remembered
 def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
     """Runs a model on two points, with draws from the priors of its latent sites.
 
-    One compiled program makes the draws. The run itself is not traced: what a structure samples
-    and returns is checked by value, and the supports of discrete sites can be listed. An equal
-    model has the same trace, which must not be changed.
+    One compiled program makes the draws. The run itself is not traced, so that values of a
+    structure can be checked, and supports of discrete sites enumerated. Equal models share the
+    trace, which must not be changed.
 
     Args:
         model: a NumPyro model, ``model(X, y=None)``.

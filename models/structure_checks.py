@@ -34,7 +34,7 @@ VALUE_IS_TRACED = (
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
-"""What JAX raises where Python asks for the value of an array that is not known yet."""
+"""Errors of JAX if Python needs the value of a traced array."""
 WHAT_TO_RETURN = (
     "A structure returns a Decomposition: pairs(Z) or cliques(Z) of an edge matrix, blocks(labels) "
     "of a partition, subset(active) of an active set, or Decomposition.of(members) of any "
@@ -43,7 +43,7 @@ WHAT_TO_RETURN = (
 
 
 def check_structure(structure: object) -> None:
-    """Checks that something can be called as a structure.
+    """Checks that an object can be called as a structure.
 
     Raises:
         TypeError: if it is not a function of one argument.
@@ -54,7 +54,7 @@ def check_structure(structure: object) -> None:
             inspect.signature(structure).bind(2)  # type: ignore[arg-type]
         except TypeError:
             takes_one = False
-        except ValueError:  # a function without a signature that Python knows
+        except ValueError:  # a callable without a signature
             pass
     if not takes_one:
         raise TypeError(
@@ -102,7 +102,7 @@ def run_structure(
 
 
 class _NoSites(Messenger):
-    """Refuses sites whose names are taken; no handler outside has changed the names yet."""
+    """Rejects sites with taken names, before outer handlers change the names."""
 
     def __init__(self, taken: Collection[str]) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class _NoSites(Messenger):
 
 
 def _checked(returned: Decomposition, num_dims: int) -> Decomposition:
-    """The decomposition with arrays of JAX; messages go on after "returned"."""
+    """The decomposition with JAX arrays; messages continue after "returned"."""
     members, weights, valid = map(jnp.asarray, (returned.members, returned.weights, returned.valid))
     if members.ndim != 2 or members.dtype != bool or len(members) == 0:
         raise ValueError(
@@ -185,7 +185,7 @@ def _name(structure: Callable[..., Any]) -> str:
 
 
 def _described(value: object) -> str:
-    """A few words that describe a value."""
+    """A short description of a value."""
     if value is None:
         return "None; is a return statement missing?"
     if isinstance(value, jax.Array | np.ndarray):

@@ -1,4 +1,4 @@
-"""Supports of all sites of structures: samplers find the sites that they move by these classes."""
+"""Supports of the sites of structures, by which samplers find the sites that they move."""
 
 import jax.numpy as jnp
 from jax import Array
@@ -34,7 +34,7 @@ class Adjacency(StructureSupport):
 
 
 adjacency = Adjacency()
-"""The support of edge matrices; samplers find their sites by it."""
+"""The support of edge matrices."""
 
 
 class ActiveSet(StructureSupport):
@@ -48,11 +48,11 @@ class ActiveSet(StructureSupport):
 
 
 active_set = ActiveSet()
-"""The support of active sets; samplers find their sites by it."""
+"""The support of active sets."""
 
 
 class Partition(StructureSupport):
-    """Canonical labels: the first is 0, each is at most one more than all before it."""
+    """Canonical labels: the first is 0, each is at most one above the maximum before it."""
 
     event_dim = 1
 
@@ -67,7 +67,7 @@ class Partition(StructureSupport):
 
 
 partition = Partition()
-"""The support of partitions; samplers find their sites by it."""
+"""The support of partitions."""
 
 
 def canonical(labels: ArrayLike) -> Array:
@@ -112,11 +112,11 @@ class SpanningTree(StructureSupport):
 
 
 spanning_tree = SpanningTree()
-"""The support of random trees; `PriorDraws` finds its sites by it."""
+"""The support of random trees."""
 
 
 class Family(constraints.Constraint):
-    """Numbers of the families of a mixture: 0 to K - 1."""
+    """Indices of the families of a mixture, 0 to K - 1."""
 
     is_discrete = True
     event_dim = 0
@@ -136,7 +136,7 @@ class Family(constraints.Constraint):
 
 
 class NearIdentityMatrix(constraints.Constraint):
-    """Square matrices around the identity whose `outer_box_ratio` is at most 1 + delta."""
+    """Square matrices around the identity with an `outer_box_ratio` of at most 1 + delta."""
 
     event_dim = 2
 

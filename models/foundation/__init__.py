@@ -1,3 +1,3 @@
-"""What all floors stand on: precision, arguments, values, compiled programs, the device."""
+"""Foundations of all packages: precision, arguments, values, compiled programs, the device."""
 
 __all__: list[str] = []

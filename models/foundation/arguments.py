@@ -1,4 +1,4 @@
-"""Checks of arguments, with messages that name the argument and what was given."""
+"""Checks of arguments, with messages that name the argument and the given value."""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -16,17 +16,17 @@ MAX_SEED = 2**63 - 1
 
 
 def is_concrete(value: ArrayLike) -> bool:
-    """Whether the numbers are known, and not traced."""
+    """Whether the numbers are concrete, not traced."""
     return not isinstance(value, Tracer)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether it is a whole number, of Python or NumPy, and not a truth value."""
+    """Whether a value is an integer of Python or NumPy, not a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def checked_count(name: str, value: object, *, least: int = 1) -> int:
-    """An integer that is not too small.
+    """An integer, checked to be at least ``least``.
 
     Raises:
         ValueError: if it is anything else.
@@ -72,10 +72,10 @@ def checked_seed(seed: object) -> int:
 
 
 def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(float).max) -> None:
-    """Checks numbers where they are known, and not random and traced.
+    """Checks that numbers are positive, unless they are traced.
 
     Raises:
-        ValueError: if one of them is not positive, or larger than the largest that is allowed.
+        ValueError: if one of them is not positive, or above the maximum.
     """
     if not is_concrete(value):
         return
@@ -89,11 +89,11 @@ def check_positive(name: str, value: ArrayLike, *, largest: float = np.finfo(flo
 
 
 def checked_edges(edges: ArrayLike) -> Array:
-    """An edge matrix as an array of truth values.
+    """An edge matrix as a boolean array.
 
     Raises:
-        ValueError: if it is not a square matrix, or (where its values are known) not one of zeros
-            and ones that is symmetric with an empty diagonal.
+        ValueError: if it is not a square matrix, or (unless traced) not a symmetric 0/1 matrix with
+            a zero diagonal.
     """
     matrix = jnp.asarray(edges)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -122,7 +122,7 @@ def check_vector(name: str, value: Array, size: int | None = None) -> None:
 
 
 def check_name(name: str, value: object, known: Collection[str]) -> None:
-    """Checks that something is one of some names.
+    """Checks that a name is one of several.
 
     Raises:
         ValueError: if it is not.
@@ -134,7 +134,7 @@ def check_name(name: str, value: object, known: Collection[str]) -> None:
 def checked_choice(
     name: str, value: Any, known: Mapping[str, Choice], is_instance: bool, example: str
 ) -> Choice:
-    """The entry of a name, or the value itself if it is an instance of the same kind.
+    """The entry with a name, or the value itself if it is an instance of the same kind.
 
     Raises:
         ValueError: if the name is unknown.

@@ -1,4 +1,4 @@
-"""Work in the background that does not outlive the program."""
+"""Background work that ends with the program."""
 
 import atexit
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from typing import Any
 
 
 class Background:
-    """Runs calls one after the other in a thread.
+    """Runs calls sequentially in a thread.
 
-    When the program ends, it waits for the call that runs, and drops those that have not begun. An
-    executor of `concurrent.futures` would run them all first.
+    When the program ends, it waits for the running call and drops calls that have not begun. An
+    executor of `concurrent.futures` would run all of them first.
 
     Args:
-        name: of the thread.
+        name: name of the thread.
 
     Example:
         >>> Background("adds").submit(sum, [1, 2]).result()
@@ -31,7 +31,7 @@ class Background:
         atexit.register(self._end)
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Runs a function after those that were submitted before."""
+        """Runs a function after all functions submitted before."""
         future: Future[Any] = Future()
         self._calls.put((future, partial(function, *args)))
         return future

@@ -14,13 +14,13 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 NUM_KEPT = 32
-"""For how many values a function keeps its results or programs: those used last."""
+"""Number of values for which a function keeps results or programs, the most recently used ones."""
 
 
 def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Remembers the last results of a function, by the content of its positional arguments.
 
-    Unlike in `functools.lru_cache`, models, partial functions and arrays count by their content.
+    Unlike in `functools.lru_cache`, models, partial functions and arrays compare by content.
 
     Example:
         >>> import numpyro.distributions as dist
@@ -45,11 +45,11 @@ def remembered(function: Callable[Parameters, Result]) -> Callable[Parameters, R
 
 
 class Compiled(Generic[Parameters, Result]):
-    """A function with a program for every value of its first arguments, the last of which it keeps.
+    """A function with one program per value of its first arguments, of which it keeps the last.
 
     Args:
-        function: of positional arguments.
-        num_constants: how many of the first ones are not traced.
+        function: a function of positional arguments.
+        num_constants: number of first arguments that are not traced.
     """
 
     def __init__(self, function: Callable[Parameters, Result], num_constants: int) -> None:
@@ -76,7 +76,7 @@ def compiled(
 ) -> Callable[[Callable[Parameters, Result]], Compiled[Parameters, Result]]:
     """Compiles a function, once for every value of its first arguments and shapes of the others.
 
-    Constants are compared by `content`: a fresh but equal model shares the programs of the first.
+    Constants compare by `content`: a new but equal model shares the programs of the first one.
 
     Args:
         constants: names of the first arguments, which are not traced, such as the model.
@@ -106,9 +106,9 @@ def compiled(
 
 
 def return_freed_memory() -> None:
-    """Hands memory that is free, but still the process's, back to the system, where C can.
+    """Returns freed memory of the process to the system, if the C library can.
 
-    To compile takes hundreds of megabytes, which glibc keeps for the next time.
+    Compilation takes hundreds of megabytes, which glibc keeps for later use.
     """
     if sys.platform == "linux" and hasattr(c := ctypes.CDLL(None), "malloc_trim"):
         c.malloc_trim(0)

@@ -1,9 +1,8 @@
 """Compiled programs on disk, for the next process.
 
-JAX's persistent cache spares a process what XLA does, but not what comes before it: Python traces
-every program to find out that it is known. Programs of this package are therefore kept a second
-time, under names that are known without tracing: the contents of their parts. Each combination of
-installed versions has its own folder.
+JAX's persistent cache saves the work of XLA, but Python still traces every program to find it in
+the cache. Programs of this package are therefore stored a second time, under names that do not need
+tracing: the contents of their parts. Each combination of installed versions has its own folder.
 """
 
 import hashlib
@@ -32,27 +31,27 @@ from structbo.models.foundation.values import ByContent, Value, content
 
 PRIVATE = 0o700
 PACKAGES = ("structbo", "structbo.models", "structbo.samplers")
-"""Packages whose sources programs are made from."""
+"""Packages whose sources determine programs."""
 INSTALLED = {"structbo", "jax", "jaxlib", "numpyro", "numpy", *sys.stdlib_module_names}
-"""Packages whose functions are known by their names and versions. Yours may change at any time."""
+"""Packages whose functions are identified by name and version; user code may change at any time."""
 _logger = logging.getLogger(__name__)
 _folder: Path | None = None
 
 
 def keep_programs(folder: str | os.PathLike[str] = "~/.cache/structbo") -> None:
-    """Keeps what JAX compiles from now on in a folder, and reads from there what it has.
+    """Stores the programs that JAX compiles in a folder, and loads them from there.
 
     The folder is JAX's persistent cache, for the programs of all libraries. Programs of this
-    package are stored beside it and are not traced again, unless they use functions of yours. JAX
-    runs whatever lies in the folder: nobody else may have access to it. Older versions leave their
-    programs there; the folder may be deleted at any time.
+    package are stored beside it and are not traced again, unless they use your own functions. JAX
+    runs any program in the folder, so nobody else may have access to it. Programs of older versions
+    stay; the folder can be deleted at any time.
 
     Args:
-        folder: where to; made if it does not exist.
+        folder: path of the folder, which is created if missing.
 
     Raises:
         NotADirectoryError: if it is a file.
-        PermissionError: if it belongs to somebody else, or others may read or write it.
+        PermissionError: if it belongs to another user, or others may read or write it.
 
     Example:
         >>> keep_programs("/etc/passwd/programs")
@@ -83,7 +82,7 @@ def _check_private(path: Path) -> None:
 
 
 class _Hits(threading.local):
-    """How many programs a thread has read from JAX's cache."""
+    """The number of programs that a thread has read from JAX's cache."""
 
     number = 0
 
@@ -96,11 +95,11 @@ jax.monitoring.register_event_listener(_hits_of_thread.count)
 
 
 class KeptProgram(NamedTuple):
-    """A program that a process before this one compiled.
+    """A program compiled by an earlier process.
 
     Args:
         result: the shapes and types of its result.
-        load: makes it callable, which takes some tenths of a second.
+        load: makes it callable, within a few tenths of a second.
     """
 
     result: Any
@@ -108,7 +107,7 @@ class KeptProgram(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> "KeptProgram | None":
-        """The one that a file holds; None if there is none, or none that can be read."""
+        """The program in a file; None if the file is missing or unreadable."""
         try:
             with path.open("rb") as file:
                 trees, leaves = pickle.load(file)
@@ -143,14 +142,14 @@ def _discard(path: Path) -> None:
 
 @cache
 def _find_linear_algebra() -> None:
-    """Makes JAX look for LAPACK. It does so when it lowers a call, but not when it loads one."""
+    """Makes JAX find LAPACK, which it does on lowering a call, but not on loading one."""
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 
 def write_program(path: Path, lowered: jax.stages.Lowered) -> None:
-    """Compiles a program and keeps it in a file, which appears when it is complete.
+    """Compiles a program and stores it in a file, which appears when it is complete.
 
-    What JAX's own cache holds is left there: what has been read from it cannot be written again.
+    Programs in JAX's cache stay there: a program read from the cache cannot be written again.
 
     Args:
         path: the file.
@@ -169,16 +168,16 @@ def write_program(path: Path, lowered: jax.stages.Lowered) -> None:
 
 
 def file_of_program(name: str, *parts: Any) -> Path | None:
-    """The file in which a program is kept.
+    """The file of a stored program.
 
     Args:
-        name: of the function, with its module.
-        parts: all else that the program depends on, but for what is installed, settings of JAX and
-            the processor, which count anyway.
+        name: name of the function, with its module.
+        parts: everything else that the program depends on, except for installed packages, settings
+            of JAX and the processor, which are always included.
 
     Returns:
-        The file, which need not exist; None if programs are not kept, or a part is not known by
-        its content, as a function of your own.
+        The file, which need not exist; None if programs are not stored, or a part has no name in
+        other processes, such as a user's function.
     """
     if _folder is None or not _is_installed(name):
         return None
@@ -192,18 +191,18 @@ def file_of_program(name: str, *parts: Any) -> Path | None:
 
 
 class Unnamed(ValueError):
-    """Something that another process could not know to be the same."""
+    """An object that another process cannot identify."""
 
 
 def name_of(value: Any) -> Any:
-    """What stands for a value in all processes: tuples of strings, bytes and integers.
+    """The name of a value in all processes: tuples of strings, bytes and integers.
 
     Args:
-        value: what `content` knows, and trees of JAX.
+        value: any value that `content` supports, and JAX pytree definitions.
 
     Raises:
-        Unnamed: if it holds a function or class that is not of an installed package, or anything
-            that is equal to itself alone.
+        Unnamed: if it holds a function or class outside of the installed packages, or an object
+            that only equals itself.
 
     Example:
         >>> name_of([1.5, np.arange(2)])  # doctest: +ELLIPSIS
@@ -263,7 +262,7 @@ def _sources() -> Iterator[Path]:
 
 
 def _processor() -> tuple[str, str]:
-    """The kind of processor, and what it can do where the system says so."""
+    """The kind of processor, and its features if the system reports them."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Double precision, and one thread of linear algebra, for as long as something is computed.
+"""Double precision and one thread of linear algebra during computations.
 
-JAX's switch is one per thread. The number of threads of a linear algebra library is one for the
-whole process, so the computations that want it low are counted, and the last of them restores it.
+JAX's switch is per thread. The number of threads of a linear algebra library is per process, so
+running computations are counted, and the last one to end restores it.
 """
 
 import pickle
@@ -20,10 +20,9 @@ from threadpoolctl import ThreadpoolController
 class _OneThread:
     """Limits linear algebra to one thread while any computation is inside.
 
-    Threads of such a library wait for each other longer than they compute with matrices of the
-    sizes that occur here. The libraries are looked for once: a search takes tens of milliseconds
-    and grows with the number of compiled programs, and it may wait forever for a thread that loads
-    another library.
+    For matrices of the sizes here, threads of these libraries wait for each other longer than they
+    compute. The libraries are searched for once: a search takes tens of milliseconds, grows with
+    the number of compiled programs, and can deadlock with a thread that loads a library.
     """
 
     def __init__(self) -> None:
@@ -48,7 +47,7 @@ class _OneThread:
 
     @staticmethod
     def _give_up_control() -> None:
-        """Lets other threads set OpenBLAS, as threadpoolctl 3.8 lets only one at a time."""
+        """Lets other threads control OpenBLAS, which threadpoolctl 3.8 allows to one at a time."""
         controller = threadpoolctl.OpenBLASController
         if hasattr(controller, "clear_controlling_thread"):
             controller.clear_controlling_thread()
@@ -84,7 +83,7 @@ def is_double() -> bool:
 class KeepsPrecision:
     """A base class whose instances keep 64-bit floats when they are unpickled.
 
-    JAX halves the arrays that are unpickled while its switch is off.
+    JAX converts unpickled arrays to single precision while its switch is off.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,11 +1,10 @@
-"""Functions that JAX compiles, ahead of their calls where these can be foreseen.
+"""Functions that JAX compiles, ahead of their calls if possible.
 
-To trace a function takes Python, whose handlers of NumPyro belong to no thread. What XLA does with
-the result takes several times as long and needs no Python: it runs in a thread in the background,
-while other programs are traced, or an objective is evaluated. A second thread would take more
-memory, and gains no time on few processors, since XLA runs threads itself.
-
-A program that is kept on disk, see `keep_programs`, takes neither: it is loaded in that thread.
+Tracing a function takes Python, and NumPyro's handlers are global to all threads. Compilation by
+XLA takes several times longer without Python: it runs in a background thread while other programs
+are traced or an objective is evaluated. A second thread would take more memory and save no time on
+few processors, since XLA itself uses threads. A program on disk, see `keep_programs`, needs
+neither: the background thread loads it.
 """
 
 from collections.abc import Callable
@@ -33,28 +32,33 @@ OPTIONS: Options = {
     "xla_backend_optimization_level": 1,
     "xla_cpu_prefer_vector_width": 512,
 }
-"""How programs for processors are compiled. The first two save a third to a half of the time: JAX
-0.12 does not know the first one. With the third, processors that have vectors of 512 bits use them:
-a gradient takes a tenth less."""
+"""XLA options of programs for processors.
+
+The first two save a third to a half of the compilation time; JAX 0.12 does not have the first one.
+The third makes processors use 512-bit vectors, if available: a gradient takes a tenth less time.
+"""
 SERIAL: Options = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
-"""How those are for matrices of few rows. Divided among two cores, their operations take a fifth to
-a third more processor time, and are not done sooner."""
+"""Additional options for matrices with few rows.
+
+Split among two cores, their operations take a fifth to a third more processor time, without a gain
+in wall time.
+"""
 MAX_SERIAL_ROWS = 512
-"""For more rows than these, two cores take a fifth less time than one."""
+"""With more rows, two cores take a fifth less time than one."""
 
 
 _tracing = RLock()
-"""One thread at a time traces: the handlers of NumPyro belong to none."""
+"""Only one thread traces at a time, because NumPyro's handlers are global."""
 
 
 class Kind(NamedTuple):
     """The structure, shapes and types of arguments; equal kinds share a program.
 
     Args:
-        tree: their structure.
-        shapes: of their leaves.
-        types: of their leaves.
-        static: those that are not traced.
+        tree: the pytree structure.
+        shapes: shapes of the leaves.
+        types: types of the leaves.
+        static: arguments that are not traced.
     """
 
     tree: Any
@@ -64,7 +68,7 @@ class Kind(NamedTuple):
 
     @property
     def is_serial(self) -> bool:
-        """Whether no matrix of real numbers is so long that several cores are of use."""
+        """Whether all matrices of real numbers are too small for several cores."""
         matrices = zip(self.shapes, self.types, strict=True)
         long = [kind for shape, kind in matrices if len(shape) == 2 and shape[0] > MAX_SERIAL_ROWS]
         return not any([jnp.issubdtype(kind, jnp.floating) for kind in long])
@@ -73,15 +77,15 @@ class Kind(NamedTuple):
 class Program(Generic[Parameters, Result]):
     """A function that is compiled once for all arguments of the same shapes and types.
 
-    Arrays of its result have strong types, whatever they were made of, so that what takes them is
-    compiled once as well. Only what is called outside of other compiled functions can be a program.
+    Arrays of its result have strong types, so that functions of the result compile once too. Only
+    functions called outside of other compiled functions can be programs.
 
     Args:
-        function: traceable by JAX.
+        function: a function that JAX can trace.
         constants: its first arguments.
-        static: positions of arguments after these that are not traced.
-        made_of: of a function inside another one, all that it depends on besides its arguments and
-            the sources of this package; None if that is not known, and it cannot be kept on disk.
+        static: positions of later arguments that are not traced.
+        made_of: for a nested function, everything that it depends on besides its arguments and the
+            sources of this package; None if unknown, in which case it cannot be stored on disk.
 
     Example:
         >>> double = Program(lambda x: 2.0 * x)
@@ -138,11 +142,11 @@ class Program(Generic[Parameters, Result]):
         """Compiles the function in the background; the first call waits until it is done.
 
         Args:
-            args: what the function is to be called with, or zeros of these shapes and types.
+            args: the arguments of the call, or zeros of the same shapes and types.
 
         Returns:
-            Zeros in the shapes of its result, from which other programs can be prepared; of random
-            keys the shapes alone.
+            Zeros in the shapes of its result, from which other programs can be prepared; abstract
+            shapes for random keys.
         """
         kind = self._kind(args, kwargs)
         if kind not in self._results:
@@ -170,7 +174,7 @@ class Program(Generic[Parameters, Result]):
         return Kind(tree, shapes, types, tuple([args[i] for i in self._static]))
 
     def _file(self, kind: Kind) -> Path | None:
-        """Where the program of such arguments is kept; None if it is not."""
+        """The file of the program for such arguments, or None."""
         if self._made_of is None:
             return None
         named = kind._replace(types=tuple(map(str, kind.types)))
@@ -178,7 +182,7 @@ class Program(Generic[Parameters, Result]):
         return file_of_program(self._name, *parts, compiler_options(kind.is_serial))
 
     def _load(self, kind: Kind, kept: KeptProgram, is_double: bool) -> None:
-        """Loads a program; where that fails, the call compiles it."""
+        """Loads a program; if this fails, the call compiles it."""
         with jax.enable_x64(is_double):
             program = kept.load()
 
@@ -190,12 +194,12 @@ class Program(Generic[Parameters, Result]):
         self._loaded[kind] = run
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
-        """The shapes and types of the result; nothing is compiled."""
+        """The shapes and types of the result, without compilation."""
         return self._jitted[True].eval_shape(*args, **kwargs)
 
 
 def strongly_typed(tree: Any) -> Any:
-    """The tree with strong array types, which arithmetic with other types keeps; traceable."""
+    """The tree with strong array types, which arithmetic preserves; traceable."""
 
     def strong(leaf: jax.Array) -> jax.Array:
         is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
@@ -213,7 +217,7 @@ def _zeros(shapes: Any) -> Any:
 
 
 def _compile(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) -> None:
-    """Fills the cache of the function, where its next call finds the program, and the file."""
+    """Fills the cache of the function, for its next call, and the file."""
     with jax.enable_x64(is_double):
         if file is None:
             lowered.compile()
@@ -228,8 +232,7 @@ def _background() -> Background:
 
 @cache
 def compiler_options(is_serial: bool = True) -> Options:
-    """Options for `jax.jit` of large programs: the entries of `OPTIONS` and `SERIAL` that XLA
-    knows."""
+    """Options for `jax.jit` of large programs: entries of `OPTIONS` and `SERIAL` that XLA has."""
     if has_accelerator():
         return {}
     wanted = {**OPTIONS, **(SERIAL if is_serial else {})}

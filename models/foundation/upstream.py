@@ -1,7 +1,7 @@
-"""Names of JAX and NumPyro that their documentation does not promise, all in one place.
+"""Undocumented names of JAX and NumPyro, all in one place.
 
-`tests/models/foundation/test_upstream.py` states what is expected of these names, and that no other
-file imports them.
+`tests/models/foundation/test_upstream.py` tests their expected behavior, and that no other file
+imports them.
 """
 
 from typing import Any
@@ -15,24 +15,24 @@ import numpyro.infer.gibbs
 import numpyro.primitives
 
 Tracer = jax.core.Tracer
-"""What a value is while a function is traced: whether it is known."""
+"""The type of values that are traced."""
 Literal = jax.extend.core.Literal
-"""A number in a trace, which depends on nothing."""
+"""A constant in a trace."""
 reset_cache: Any = jax.experimental.compilation_cache.compilation_cache.reset_cache
-"""Makes JAX look at the settings of its persistent cache once more."""
+"""Makes JAX read the settings of its persistent cache again."""
 serialize: Any = jax.experimental.serialize_executable.serialize
-"""A compiled program as bytes, and the trees of its arguments and its result."""
+"""Converts a compiled program to bytes and the trees of its arguments and result."""
 deserialize_and_load: Any = jax.experimental.serialize_executable.deserialize_and_load
-"""The program that these are."""
+"""Converts them back to the program."""
 lazy_property: Any = numpyro.distributions.util.lazy_property
-"""Attributes of distributions that are computed when they are first needed: no content."""
+"""Attributes of distributions that are computed lazily, which are not content."""
 validate_sample: Any = numpyro.distributions.util.validate_sample
-"""Warns about values outside of the support, in a ``log_prob`` of our own as in NumPyro's."""
+"""Warns about values outside of the support in ``log_prob``, as NumPyro does."""
 latent_sample_sites: Any = numpyro.infer.gibbs.latent_sample_sites
-"""Which sites of a trace are to be sampled."""
+"""The latent sites of a trace."""
 prototype_trace: Any = numpyro.infer.gibbs.prototype_trace
-"""One run of a model, as `numpyro.infer.Gibbs` looks at it."""
+"""The trace of one run of a model, as in `numpyro.infer.Gibbs`."""
 with_conditioning: Any = numpyro.infer.gibbs.with_conditioning
-"""How `numpyro.infer.Gibbs` hands the values of other blocks to a block."""
+"""Conditions a model on the values of other blocks, as in `numpyro.infer.Gibbs`."""
 Messenger: Any = numpyro.primitives.Messenger
-"""The class of handlers, for one of our own."""
+"""The base class of handlers."""

@@ -1,9 +1,9 @@
-"""Values: things that compare, hash and print by what they are made of.
+"""Values: objects that compare, hash and print by content.
 
-Models, and the structures and priors that they consist of, are values. A fresh but equal model is
-then the same key of every cache of compiled programs. NumPyro's distributions and arrays compare
-otherwise; here they count by their contents. Functions, such as a user's structure, count by
-identity, and `functools.partial` by its parts.
+Models, structures and priors are values, so a new but equal model is the same key in every cache of
+compiled programs. NumPyro's distributions and arrays, which do not compare by content themselves,
+do so here. Functions, such as a user's structure, compare by identity, and `functools.partial` by
+its parts.
 """
 
 import dataclasses
@@ -24,13 +24,13 @@ from structbo.models.foundation.precision import KeepsPrecision
 from structbo.models.foundation.upstream import lazy_property
 
 LARGEST_PRINTED = 8
-"""Arrays of more numbers are printed by their shapes."""
+"""Larger arrays are printed as shapes."""
 
 
 class Value(KeepsPrecision):
-    """Equal to others of its class with equal attributes; prints as the call that makes it.
+    """Objects that are equal if their attributes are, and that print as their constructor call.
 
-    Attributes have the names of the constructor's arguments and must not change.
+    Attributes must have the names of the constructor's arguments, and must not change.
 
     Example:
         >>> from structbo.models import AdditiveGP, edges
@@ -41,7 +41,7 @@ class Value(KeepsPrecision):
     """
 
     __slots__ = ("_known",)
-    _known: tuple[int, Hashable]  # the hash and the content; a slot, it is no part of `vars`
+    _known: tuple[int, Hashable]  # hash and content, in a slot so that `vars` does not include them
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Value) or type(self) is not type(other):
@@ -52,7 +52,7 @@ class Value(KeepsPrecision):
         return self._hash_and_content()[0]
 
     def _hash_and_content(self) -> tuple[int, Hashable]:
-        """Computed once: every call of a compiled function asks for it."""
+        """Hash and content, computed once because every call of a compiled function needs them."""
         if not hasattr(self, "_known"):
             own = content(vars(self))
             object.__setattr__(self, "_known", (hash((type(self), own)), own))
@@ -66,7 +66,7 @@ class Value(KeepsPrecision):
 
 
 class ByContent:
-    """Arguments that are equal where they have the same content."""
+    """Arguments that are equal if they have the same content."""
 
     def __init__(self, values: tuple[Any, ...]) -> None:
         self.values = values
@@ -81,7 +81,7 @@ class ByContent:
 
 
 class _Same:
-    """In place of something that cannot be hashed: equal to itself alone."""
+    """A stand-in for an unhashable object, which only equals itself."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -94,15 +94,15 @@ class _Same:
 
 
 def content(value: Any) -> Hashable:
-    """A stand-in that can be hashed, equal for equal values.
+    """A hashable stand-in for a value, equal for equal values.
 
     Args:
         value: numbers, arrays, distributions, functions, and tuples, lists, mappings and frozen
             dataclasses of such.
 
     Returns:
-        Tuples of what counts. Anything else counts as itself, by its own equality if it can be
-        hashed, else by identity.
+        Tuples of the content. Other objects stand for themselves, with their own equality if they
+        are hashable, else by identity.
 
     Example:
         >>> content(dist.Normal(0.0, 1.0)) == content(dist.Normal(0.0, 1.0))
@@ -133,7 +133,7 @@ def content(value: Any) -> Hashable:
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Hashable]]:
-    """The attributes of an object of NumPyro, without its lazy properties."""
+    """The attributes of a NumPyro object, without lazy properties."""
     for name, attribute in vars(value).items():
         is_computed = isinstance(getattr(type(value), name, None), lazy_property)
         if not is_computed and not isinstance(attribute, weakref.ref | None):
@@ -141,7 +141,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Hashable]]:
 
 
 def _is_plain_dataclass(value: object) -> bool:
-    """Whether it compares field by field."""
+    """Whether a dataclass compares field by field."""
     settings = getattr(type(value), "__dataclass_params__", None)
     return settings is not None and settings.frozen and settings.eq
 
@@ -151,7 +151,7 @@ def _fields(value: Any) -> tuple["dataclasses.Field[Any]", ...]:
 
 
 def printed(value: Any) -> str:
-    """How something reads in the call that a value prints as.
+    """The text of an argument in the call that a value prints as.
 
     Example:
         >>> printed([dist.Beta(1.0, 4.0), np.zeros((9, 9)), np.ones(2), content])
@@ -178,11 +178,11 @@ def printed(value: Any) -> str:
 
 
 def printed_call(value: Any, *, with_defaults: bool = False) -> str:
-    """The call that makes something whose attributes have the names of its arguments.
+    """The constructor call of an object whose attributes have the names of the arguments.
 
     Args:
         value: an instance of a class.
-        with_defaults: whether to write arguments that have their default.
+        with_defaults: whether to include arguments with default values.
     """
     written, is_positional = [], True
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
@@ -203,7 +203,7 @@ def printed_call(value: Any, *, with_defaults: bool = False) -> str:
 
 
 def is_array(value: object) -> bool:
-    """Whether it is an array, or a number of NumPy, whose contents are known."""
+    """Whether a value is a concrete array or NumPy number."""
     if isinstance(value, jax.Array):
         return is_concrete(value)
     return isinstance(value, np.ndarray | np.generic)

@@ -1,4 +1,4 @@
-"""Correlations of points in all dimensions at once, with written-out derivatives.
+"""Correlations of points in all dimensions at once, with explicit derivatives.
 
 Every dimension has the same stationary kernel. Categorical dimensions use the distance ``1[x !=
 x']``: every pair of different levels is equally correlated, so the factor is exchangeable. A
@@ -20,16 +20,16 @@ from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.stationary import Stationary
 
 CATEGORICAL_BANDWIDTH = 1e4
-"""Spread of the frequencies that make different levels of a category independent."""
+"""Scale of frequencies that makes different levels of a category independent."""
 
 
 def total(matrix: Float[Array, "n m"]) -> Float[Array, ""]:
-    """Sum of a matrix as a product with ones: a compiled sum of an expression is not vectorized."""
+    """Sum of a matrix as a product with ones: XLA does not vectorize sums of expressions."""
     return (matrix @ jnp.ones(matrix.shape[1])).sum()
 
 
 class Distances:
-    """Scaled distances of two sets of points, computed for the dimensions that are asked for.
+    """Scaled distances of two sets of points, computed on demand per dimension.
 
     Args:
         categorical: indices of the categorical dimensions.
@@ -67,7 +67,7 @@ class Distances:
     def by_points(
         self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
     ) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
-        """From derivatives by the log correlations of a dimension to those by its coordinates.
+        """Derivatives by the coordinates of a dimension, from derivatives by its log correlations.
 
         Args:
             kernel: the correlation function.
@@ -85,14 +85,14 @@ class Distances:
     def by_lengthscale(
         self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
     ) -> Float[Array, ""]:
-        """The same as `by_points`, for the derivative by the lengthscale of the dimension."""
+        """Like `by_points`, for the derivative by the lengthscale of the dimension."""
         r = self(dim)[0]
         return -total(by_log * kernel.log_slope(r) * r) * self._scale[dim]
 
     def pull_back(
         self, kernel: Stationary, by_log: Callable[[Int[Array, ""]], Float[Array, "n m"]]
     ) -> tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]:
-        """From derivatives by log correlations to those by points and lengthscales.
+        """Derivatives by points and lengthscales, from derivatives by log correlations.
 
         Dimensions are visited one at a time, in buffers that stay in cache.
 

@@ -16,17 +16,17 @@ from jaxtyping import Bool, Float, Int, Key
 from structbo.models.foundation.values import Value
 
 NUM_NODES = 64
-"""Nodes of the unit interval by which functions are drawn, enough for lengthscales above 0.03."""
+"""Number of nodes to draw functions on the unit interval, enough for lengthscales above 0.03."""
 JITTER = 1e-10
-"""Added to the diagonal of correlations of nodes, nearly singular for smooth functions."""
+"""Added to the diagonal of nodes' correlations, nearly singular for smooth functions."""
 
 
 class Kernel(Value, ABC):
     """The correlation function of one variable; a subclass defines it for two numbers.
 
-    Kernels are values: instances of one class with equal attributes are equal. Attributes have the
-    names of the constructor's arguments. ``examples/extend/new_kernel.py`` is a complete example
-    with a parameter.
+    Kernels compare by content: instances of one class with equal attributes are equal. Attributes
+    have the names of the constructor's arguments. ``examples/extend/new_kernel.py`` is a complete
+    example with a parameter.
     """
 
     is_categorical: ClassVar[bool] = False
@@ -36,10 +36,10 @@ class Kernel(Value, ABC):
         """Samples the kernel's own parameters, as a part of a NumPyro model.
 
         Args:
-            num_dims: how many dimensions have this kernel.
+            num_dims: number of dimensions with this kernel.
 
         Returns:
-            Arrays, or tuples or dicts of such, whose first axis are these dimensions.
+            Arrays, or tuples or dicts of arrays, with these dimensions along the first axis.
         """
         return ()
 
@@ -54,8 +54,8 @@ class Kernel(Value, ABC):
     ) -> Float[Array, ""]:
         """The correlation of the function's values at two coordinates.
 
-        It must be positive semi-definite, one where the coordinates are equal, and differentiable
-        by all arguments.
+        It must be positive semi-definite, one for equal coordinates, and differentiable by all
+        arguments.
 
         Args:
             x: a coordinate of the unit interval.
@@ -65,7 +65,7 @@ class Kernel(Value, ABC):
         """
 
     def nodes(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, " B"]:
-        """Coordinates at which functions are drawn; their values nearly determine a function.
+        """Coordinates of drawn functions, whose values there nearly determine them.
 
         Args:
             lengthscale: of this dimension.
@@ -77,12 +77,12 @@ class Kernel(Value, ABC):
 @partial(register_dataclass, data_fields=["parameters"], meta_fields=["kernel", "dims"])
 @dataclass(frozen=True)
 class KernelGroup:
-    """Dimensions that have a kernel of their own, at fixed values of its parameters.
+    """Dimensions with a separate kernel, at fixed values of its parameters.
 
     Args:
         kernel: the kernel.
         dims: the dimensions.
-        parameters: what `Kernel.parameters` returned for them.
+        parameters: values returned by `Kernel.parameters` for these dimensions.
     """
 
     kernel: Kernel
@@ -125,7 +125,7 @@ class KernelGroup:
         lengthscale: Float[Array, " D"],
         members: Bool[Array, " D"],
     ) -> Float[Array, "n F"]:
-        """Products, over the members, of the functions that were drawn.
+        """Products of drawn functions over the members.
 
         Their covariance is the product of the correlations. A function is determined by its values
         at the nodes; its variance given these is neglected.
@@ -133,7 +133,7 @@ class KernelGroup:
         Args:
             drawn: weights of F functions of each dimension.
             x: points.
-            lengthscale: that of the draw or another.
+            lengthscale: the lengthscale of the draw or another one.
             members: which dimensions count.
         """
 
@@ -170,7 +170,7 @@ class KernelGroup:
         members: Bool[Array, " D"],
         shape: tuple[int, int],
     ) -> Float[Array, "n F"]:
-        """Product over the members of what is computed for each of the dimensions."""
+        """Product over the members of a function of single dimensions."""
 
         def step(product: Array, item: tuple[Array, Any]) -> tuple[Array, None]:
             dim = item[0]

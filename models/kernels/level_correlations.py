@@ -17,15 +17,15 @@ from structbo.models.kernels.kernel import Kernel
 class LevelCorrelations(Kernel):
     """Learned correlations between the levels of a category, ``c + (1 - c) R[a, b]``.
 
-    ``R`` is a correlation matrix with an LKJ prior; its Cholesky factor is a site of the model, one
-    for each dimension that has this kernel. ``c = exp(-1 / (2 lengthscale^2))`` is the correlation
-    that all levels share. Where ``R`` is the identity every two levels are equally correlated, as
-    for categorical dimensions without a kernel of their own.
+    ``R`` is a correlation matrix with an LKJ prior; its Cholesky factor is a site of the model,
+    with one entry per dimension with this kernel. ``c = exp(-1 / (2 lengthscale^2))`` is the
+    correlation that all levels share. If ``R`` is the identity, all pairs of levels are equally
+    correlated, as in categorical dimensions without this kernel.
 
     Args:
-        num_levels: how many choices there are, at equally spaced coordinates as `Space` puts them.
-        concentration: of the LKJ prior; uniform over correlation matrices at one, the larger the
-            closer to the identity.
+        num_levels: number of choices, at equally spaced coordinates as in `Space`.
+        concentration: concentration of the LKJ prior: one is uniform over correlation matrices,
+            larger values favor the identity.
         site: name of the site, by default ``level_correlations_`` and the number of levels. Kernels
             with different concentrations need different names.
 

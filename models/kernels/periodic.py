@@ -15,8 +15,8 @@ from structbo.models.kernels.kernel import NUM_NODES, Kernel
 class Periodic(Kernel):
     """``exp(-2 sin^2(pi (x - x') / period) / lengthscale^2)``: periodic functions.
 
-    The period is a site of the model, one for each dimension that has this kernel. The lengthscale
-    is in units of the radius of the circle that the period is wound on.
+    The period is a site of the model, with one entry per dimension with this kernel. The
+    lengthscale is in units of the radius of a circle whose circumference is the period.
 
     Args:
         period: prior of each period, in units of the cube's edge.

@@ -12,4 +12,4 @@ KERNELS: dict[str, Kernel] = {
     "periodic": Periodic(),
     "level_correlations": LevelCorrelations(num_levels=3),
 }
-"""Every kernel that ships, in one setting; all tests of kernels go through these rows."""
+"""All shipped kernels, with one setting each; tests of kernels use these rows."""

@@ -19,11 +19,11 @@ Elementwise = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 class Stationary(Kernel):
     """A correlation function of the scaled distance alone, ``amplitude(r) * exp(-decay(r))``.
 
-    Kept apart, the two parts make products cheap: a product over dimensions takes one exponential,
-    and the derivative of a log correlation takes none.
+    The two parts are separate to make products cheap: a product over dimensions takes one
+    exponential, and the derivative of a log correlation takes none.
 
     Args:
-        name: what to print.
+        name: printed name.
         amplitude: maps scaled distances ``r >= 0`` to positive numbers; one at zero.
         decay: maps scaled distances to non-negative numbers; zero at zero.
         frequencies: ``frequencies(key, shape)`` draws from the spectral density of the correlation.

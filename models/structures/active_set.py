@@ -1,4 +1,4 @@
-"""Active sets as random variables: which of many parameters matter at all.
+"""Active sets as random variables: the parameters that matter.
 
 A structure may put a graph inside an active set. Edges of inactive variables then have no effect:
 
@@ -8,7 +8,7 @@ A structure may put a graph inside an active set. Edges of inactive variables th
         return pairs(Z, active)
 
 The continuous counterpart is `sparse_axis_aligned`: every variable stays in the product, and long
-lengthscales make those that do not matter constant.
+lengthscales make the function constant in inactive ones.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class ActiveBernoulli(dist.Distribution):
         probs: probability of being active, a number or one for each dimension, shape (D,).
 
     Raises:
-        ValueError: if the probabilities have the wrong shape, or (where known) are not in [0, 1].
+        ValueError: if the probabilities have the wrong shape, or (unless traced) are not in [0, 1].
 
     Example:
         >>> prior = ActiveBernoulli(3, jnp.array([0.5, 0.5, 0.2]))
@@ -77,7 +77,7 @@ def subset(active: Array) -> Decomposition:
     (Chen, Castro and Krause 2012, section 2).
 
     Args:
-        active: which dimensions matter, 0/1, shape (D,).
+        active: active dimensions, 0/1, shape (D,).
 
     Returns:
         A decomposition of one component.
@@ -98,9 +98,10 @@ class active_sets(Value):
     """The structure whose random variable is an active set, site ``active``.
 
     Args:
-        probability: of being active: a number, a vector (D,), or a distribution, which adds the
-            site ``active_probability``. The default, ``min(1 / 2, 5 / D)``, expects at most five.
-        components: from an active set to a decomposition: `subset`, or your own.
+        probability: probability of being active, a number, a vector (D,), or a distribution, which
+            adds the site ``active_probability``. The default, ``min(1 / 2, 5 / D)``, expects at
+            most five.
+        components: a function from an active set to a decomposition, such as `subset`.
 
     References:
         Chen, Castro and Krause 2012, "Joint optimization and variable selection of high-dimensional
@@ -124,14 +125,15 @@ class active_sets(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class sparse_axis_aligned(Value):
-    """The lengthscale prior under which few variables matter: half-Cauchy shrinkage.
+    """A sparse prior of lengthscales, with half-Cauchy shrinkage.
 
     Inverse squared lengthscales are ``tau * lambda_i`` with half-Cauchy ``tau`` and ``lambda_i``;
     the shared ``tau`` is the site ``shrinkage``. Give it to a model with one component over all
     dimensions: ``AdditiveGP(active_sets(1.0), lengthscale=sparse_axis_aligned())``.
 
     Args:
-        scale: of the half-Cauchy prior of ``tau``; the smaller, the fewer variables matter.
+        scale: scale of the half-Cauchy prior of ``tau``; smaller values give fewer active
+            variables.
 
     References:
         Eriksson and Jankowiak 2021, "High-dimensional Bayesian optimization with sparse

@@ -36,8 +36,8 @@ class EdgeBernoulli(dist.Distribution):
         probs: probability of an edge, a scalar or a symmetric matrix of shape (D, D).
 
     Raises:
-        ValueError: if the probabilities have the wrong shape, or (where known) are not in [0, 1] or
-            not symmetric.
+        ValueError: if the probabilities have the wrong shape, or (unless traced) are not in [0, 1]
+            or not symmetric.
 
     References:
         Rolland et al. 2018, section 4.
@@ -179,7 +179,7 @@ class BoundedTreewidth(EdgeBernoulli):
         return jnp.where(self._fits(graph), graph, self._thinned(key_order, graph))
 
     def _thinned(self, key: Array, graph: Array) -> Array:
-        """A maximal subgraph that fits, of edges in a random order."""
+        """A maximal subgraph that fits, built from edges in random order."""
         priority = 1.0 + self._certain + jax.random.uniform(key, self.event_shape)
         order = jnp.argsort(-priority * (graph * self._is_upper), axis=None)
         rows, columns = jnp.unravel_index(order, self.event_shape)
@@ -190,7 +190,7 @@ class BoundedTreewidth(EdgeBernoulli):
             more = kept.at[jnp.array([i, j]), jnp.array([j, i])].set(1)
             return k + 1, jnp.where(self._fits(more), more, kept)
 
-        # No steps where the graph fits: a batch of draws waits only for those that do not.
+        # No steps if the graph fits, so that a batch of draws only waits for the others.
         num_edges = jnp.where(self._fits(graph), 0, graph.sum() // 2)
         init = (jnp.array(0), jnp.zeros_like(graph))
         return jax.lax.while_loop(lambda s: s[0] < num_edges, add, init)[1]
@@ -199,7 +199,7 @@ class BoundedTreewidth(EdgeBernoulli):
         return jnp.where(self._fits(value), super().log_prob(value), -jnp.inf)
 
     def flip_log_odds(self, value: Array) -> Array:
-        """Minus infinity where the flip leaves the support; outside it, all flips are allowed."""
+        """Minus infinity if the flip leaves the support; outside of it, all flips are allowed."""
         rows, columns = (jnp.asarray(side) for side in np.triu_indices(self.num_dims, 1))
         flipped = jax.vmap(partial(flip_edge, value.astype(bool)))(rows, columns)
         fits = jnp.zeros(self.event_shape, bool).at[rows, columns].set(self._fits(flipped))
@@ -218,7 +218,7 @@ def _check_symmetric(probs: NDArray[np.float64]) -> None:
 
 
 MAX_TRIES = 1000
-"""How many graphs `BoundedTreewidth` draws in search of one that fits."""
+"""Maximum number of graphs that `BoundedTreewidth` draws to find one that fits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -226,10 +226,10 @@ class edges(Value):
     """The structure whose random variable is an edge matrix, site ``Z``.
 
     Args:
-        probability: of an edge: a number, a symmetric (D, D) matrix, or a distribution, which adds
-            the site ``edge_probability``. The default, ``1 / max(D - 1, 2)``, expects at most D / 2
-            edges.
-        components: from an edge matrix to a decomposition: `pairs`, `cliques`, or your own.
+        probability: probability of an edge, a number, a symmetric (D, D) matrix, or a distribution,
+            which adds the site ``edge_probability``. The default, ``1 / max(D - 1, 2)``, expects at
+            most D / 2 edges.
+        components: a function from an edge matrix to a decomposition, such as `pairs` or `cliques`.
         max_width: the largest width of a graph, for a prior of `BoundedTreewidth`; 1 for forests,
             None for any graph.
 

@@ -1,6 +1,6 @@
-"""Mixtures of structures: which family of structures the function is from is a random variable.
+"""Mixtures of structures, in which the family of the structure is a random variable.
 
-Its posterior tells whether there is structure at all, and of which kind.
+The posterior of the family tells whether the function has structure, and of which kind.
 """
 
 from collections.abc import Mapping
@@ -23,19 +23,20 @@ from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.supports import Family
 
 DIVIDER = "."
-"""Between the name of a family and the names of its sites; a slash is a path in ArviZ."""
+"""Separator of the names of a family and its sites; ArviZ reads a slash as a path."""
 
 
 class FamilyCategorical(dist.CategoricalProbs):
-    """One of several families, by its number.
+    """One of several families, by index.
 
     Args:
-        names: of the families.
+        names: names of the families.
         probs: their probabilities, shape (K,); None for equal ones.
 
     Raises:
-        ValueError: if there are not at least two names, different and without a dot, or if the
-            probabilities have the wrong shape, or (where known) are negative or do not add up to 1.
+        ValueError: if there are not at least two different names without dots, or if the
+            probabilities have the wrong shape, or (unless traced) are negative or do not add up to
+            1.
 
     Example:
         >>> prior = FamilyCategorical(("main effects", "fully dependent"), [0.2, 0.8])
@@ -76,7 +77,7 @@ class FamilyCategorical(dist.CategoricalProbs):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class mixture(Value):
-    """The structure that is from one of several families, site ``family``.
+    """The structure from one of several families, site ``family``.
 
     All families run. The family's name precedes the names of its sites, as in ``edges.Z``. The
     chosen family gives the decomposition. The sites of all others follow their prior, which is the
@@ -84,7 +85,7 @@ class mixture(Value):
     decomposition: ``projected(mixture(...)(num_dims), W)``.
 
     Args:
-        families: structures by their names.
+        families: structures by name.
         probs: prior probabilities of the families, shape (K,); None for equal ones.
 
     Raises:
@@ -126,7 +127,7 @@ class mixture(Value):
 
 
 def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
-    """One of several decompositions, in a table that has room for each."""
+    """One of several decompositions, in a table with room for each."""
     capacity = max(len(member.members) for member in members)
 
     def padded(table: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Structures that are not random: the two extremes."""
+"""Fixed structures: main effects only, and full dependence."""
 
 from dataclasses import dataclass
 
@@ -23,7 +23,7 @@ class main_effects(Value):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class fully_dependent(Value):
-    """The structure with one component over all dimensions, which assumes nothing: no sites.
+    """The structure with one component over all dimensions, without sites.
 
     Example:
         >>> fully_dependent()(2).members.astype(int).tolist()

@@ -21,7 +21,7 @@ from structbo.models.supports import NearIdentityMatrix
 
 STEP_RATIO = 1.2
 FAR = 1e6
-"""A ray that meets no bound within this multiple of the first-order distance is endless."""
+"""Rays that meet no bound within this multiple of the first-order distance are unbounded."""
 NUM_BISECTIONS, NUM_NEWTON_STEPS = 10, 3
 TINY = 1e-30
 
@@ -29,14 +29,14 @@ TINY = 1e-30
 class NearIdentityTransform(Transform):
     """Pulls matrices towards the identity until the outer box is small enough.
 
-    The ray from the identity through ``I + V`` is left at a distance ``t``, where the ratio first
-    reaches ``1 + delta``. A point at distance r goes to ``r t / (t + r)``: those near the identity
-    hardly move, and none gets beyond t. It is ``(1 - alpha) (I + V) + alpha I`` with
-    ``alpha = r / (t + r)``.
+    On the ray from the identity through ``I + V``, the ratio first reaches ``1 + delta`` at a
+    distance ``t``. A point at distance r maps to ``r t / (t + r)``: points near the identity hardly
+    move, and all stay within t. It is ``(1 - alpha) (I + V) + alpha I`` with ``alpha = r / (t +
+    r)``.
 
     Args:
-        delta: the bound; infinity moves nothing, zero moves everything without a diagonal
-            deviation onto the identity.
+        delta: the bound; infinity is the identity map, zero maps matrices without diagonal
+            deviation to the identity matrix.
     """
 
     domain = constraints.real_matrix
@@ -65,7 +65,7 @@ class NearIdentityTransform(Transform):
     def log_abs_det_jacobian(
         self, x: Array, y: Array, intermediates: object | None = None
     ) -> Array:
-        """Along the ray the map is ``r t / (t + r)``; across it, everything scales alike."""
+        """The map is ``r t / (t + r)`` along the ray, and a scaling across it."""
 
         def one(x: Array) -> Array:
             _, distance, limit = self._on_ray(x)
@@ -84,15 +84,15 @@ class NearIdentityTransform(Transform):
 
 
 def least_alpha(W: ArrayLike, delta: float) -> Array:
-    """How far a matrix must be pulled towards the identity to meet the delta-ratio constraint.
+    """The smallest pull of a matrix towards the identity that meets the delta-ratio constraint.
 
     Args:
-        W: square, shape (D, D).
+        W: square matrix, shape (D, D).
         delta: the bound, positive.
 
     Returns:
-        The least alpha in [0, 1] such that ``(1 - a) W + a I`` has an `outer_box_ratio` of at most
-        ``1 + delta`` for every a from there to 1.
+        The smallest alpha in [0, 1] such that ``(1 - a) W + a I`` has an `outer_box_ratio` of at
+        most ``1 + delta`` for every a from there to 1.
 
     References:
         Li et al. 2016, eq. (7) and (8).
@@ -140,7 +140,7 @@ def _ray_length(direction: Array, delta: Array) -> Array:
     direction = jnp.where(is_endless, jnp.ones_like(direction), direction)
     bound = jnp.where(jnp.isinf(bound), 1.0, bound)
     for _ in range(NUM_NEWTON_STEPS):
-        # These also carry the root's derivative by the direction.
+        # These also give the derivative of the root by the direction.
         by_length = jax.lax.stop_gradient(jax.grad(excess)(length, fixed))
         length = length - excess(length, direction) / by_length
     return jnp.where(is_endless, jnp.inf, length)
@@ -149,8 +149,8 @@ def _ray_length(direction: Array, delta: Array) -> Array:
 class NearIdentity(dist.TransformedDistribution):
     """Square matrices near the identity that all meet the delta-ratio constraint.
 
-    Elements deviate from the identity independently, with a normal distribution, and are pulled
-    back along the ray to the identity as far as the constraint demands.
+    Deviations of elements from the identity are independent and normal, and are pulled back along
+    the ray to the identity as far as the constraint requires.
 
     Args:
         num_dims: the number of rows and of columns D.
@@ -158,7 +158,7 @@ class NearIdentity(dist.TransformedDistribution):
         delta: every draw has ``outer_box_ratio(W) <= 1 + delta``; infinity for no constraint.
 
     Raises:
-        ValueError: if the scale or delta is (where known) not positive.
+        ValueError: if the scale or delta is not positive (unless traced).
 
     References:
         Li et al. 2016, section 4.1.

@@ -23,7 +23,7 @@ from structbo.models.supports import canonical, partition
 
 
 def block_sizes(labels: ArrayLike) -> Array:
-    """How many dimensions have each of the labels 0 to D - 1, shape (..., D)."""
+    """The number of dimensions with each of the labels 0 to D - 1, shape (..., D)."""
     labels = jnp.asarray(labels)
     return (labels[..., None] == jnp.arange(labels.shape[-1])).sum(-2)
 
@@ -54,7 +54,7 @@ def blocks(labels: Array, max_size: int | None = None) -> Decomposition:
 
 
 class PartitionPrior(dist.Distribution):
-    """A distribution over partitions, by its draws of labels.
+    """A distribution over partitions, defined by draws of labels.
 
     Args:
         num_dims: the number of dimensions D.
@@ -81,7 +81,7 @@ class UniformPartition(PartitionPrior):
 
     Args:
         num_dims: the number of dimensions D.
-        max_size: the largest block that has positive probability; None for any.
+        max_size: the largest block with positive probability; None for any.
 
     References:
         Gardner et al. 2017, section 4.
@@ -149,7 +149,8 @@ class CRPPartition(PartitionPrior):
         key_new, key_other = jax.random.split(key)
         dims = jnp.arange(self.num_dims)
         is_new = jax.random.bernoulli(key_new, self.concentration / (self.concentration + dims))
-        # Joining a block in proportion to its size is to join the block of a random earlier one.
+        # Joining a block in proportion to its size means joining the block of a random earlier
+        # dimension.
         earlier = jax.random.randint(key_other, dims.shape, 0, jnp.maximum(dims, 1))
 
         def seat(labels: Array, dim: Array) -> tuple[Array, None]:
@@ -167,15 +168,16 @@ class CRPPartition(PartitionPrior):
 
 
 class DirichletMultinomialPartition(PartitionPrior):
-    """Which dimensions fall into the same one of a number of exchangeable groups.
+    """Partitions into a number of exchangeable groups.
 
-    Group probabilities are drawn from a symmetric Dirichlet distribution, groups of dimensions from
-    these; the names of the groups do not matter, and empty groups do not count.
+    Group probabilities have a symmetric Dirichlet distribution, and dimensions choose groups by
+    them; names of groups and empty groups are ignored.
 
     Args:
         num_dims: the number of dimensions D.
         num_groups: the number of groups, hence the largest number of blocks.
-        concentration: of the Dirichlet distribution, a positive number; it may be random.
+        concentration: concentration of the Dirichlet distribution, a positive number; it may be
+            random.
 
     References:
         Wang, Li, Jegelka and Kohli 2017, "Batched high-dimensional Bayesian optimization via
@@ -223,8 +225,8 @@ class partitions(Value):
     """The structure whose random variable is a partition, site ``labels``.
 
     Args:
-        prior: from the number of dimensions to a distribution over partitions; by default
-            `UniformPartition`. It may sample further sites.
+        prior: a function from the number of dimensions to a distribution over partitions, by
+            default `UniformPartition`. It may sample further sites.
         max_size: the largest block that is valid; None for any.
 
     References:

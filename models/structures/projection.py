@@ -1,4 +1,4 @@
-"""Projections: components act along directions ``z = W^T x`` that are random variables too.
+"""Projections: components act along random directions ``z = W^T x``.
 
 Acquisitions are maximized over the smallest box that contains all z. For `NearIdentity` this box is
 hardly larger than the projected cube.
@@ -20,15 +20,14 @@ from structbo.models.structure_checks import check_structure, run_structure
 def projected(decomposition: Decomposition, W: ArrayLike) -> Decomposition:
     """The decomposition of a function of ``z = W^T x``.
 
-    Sign, order and scale of the columns of W are not identified by the data alone: a near-identity
-    prior fixes them, an unrestricted one leaves them to the other priors, and then only what does
-    not depend on them - components, predictions - is comparable between draws.
+    The data do not identify sign, order and scale of the columns of W. A near-identity prior fixes
+    them. Under an unrestricted prior, only quantities that do not depend on them, such as
+    predictions, are comparable between draws.
 
     Args:
-        decomposition: components over the P columns of W, as any structure gives them for P
-            dimensions.
-        W: the directions, shape (D, P); the identity leaves the model as it is, fewer columns than
-            rows embed the function into fewer dimensions.
+        decomposition: components over the P columns of W, from any structure with P dimensions.
+        W: the directions, shape (D, P). The identity does not change the model; P < D embeds the
+            function into fewer dimensions.
 
     Returns:
         The decomposition with its projection.
@@ -61,9 +60,9 @@ class projections(Value):
     """The structure along random directions, site ``W``.
 
     Args:
-        prior: from the number of parameters D to a distribution over matrices of shape (D, P), for
-            example `NearIdentity`, or with P < D an embedding into fewer dimensions.
-        structure: of the P projections.
+        prior: a function from the number of parameters D to a distribution over matrices of shape
+            (D, P), for example `NearIdentity`, or with P < D an embedding into fewer dimensions.
+        structure: structure of the P projections.
 
     Raises:
         TypeError: if the structure is not a function of one argument.

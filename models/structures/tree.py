@@ -1,4 +1,4 @@
-"""Random trees: a dependency graph that is not learned."""
+"""Random trees: dependency graphs that are not learned."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from structbo.models.supports import spanning_tree
 class UniformTree(dist.Distribution):
     """All ``D ** (D - 2)`` trees over D dimensions with equal probability.
 
-    Draws decode random Pruefer sequences, which are as many as the trees.
+    Draws decode random Pruefer sequences, which correspond one-to-one to trees.
 
     Args:
         num_dims: the number of dimensions D.
@@ -46,8 +46,8 @@ class UniformTree(dist.Distribution):
     def _decode(self, sequence: Array) -> Array:
         """The tree of a Pruefer sequence.
 
-        For each entry in turn, the first dimension that is not left in the sequence is joined to
-        it. The last edge joins the two dimensions that remain.
+        Each entry in turn is joined to the first dimension that is not in the rest of the sequence.
+        The last edge joins the two dimensions that remain.
         """
         to_come = jnp.bincount(sequence, length=self.num_dims)
 
@@ -77,8 +77,8 @@ def _joined(tree: Array, one: Array, other: Array) -> Array:
 class random_tree(Value):
     """The structure of one component per edge of a random tree, site ``Z``.
 
-    The tree is not learned: `default_sampler` gives the site `PriorDraws`, a fresh tree for every
-    draw, and samples the other sites given the tree.
+    The tree is not learned: `default_sampler` uses `PriorDraws` for its site, a new tree per draw,
+    and samples the other sites given the tree.
 
     References:
         Ziomek and Bou-Ammar 2023, "Are random decompositions all we need in high dimensional

@@ -57,7 +57,7 @@ class Engine:
 
     Args:
         space: the search space.
-        settings: those of `Settings`, as keyword arguments.
+        settings: the fields of `Settings`, as keyword arguments.
     """
 
     @shows(KEYWORDS)

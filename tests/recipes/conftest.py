@@ -20,7 +20,7 @@ from structbo.models import FiniteUniform
 
 
 class Unconditioned(NamedTuple):
-    """What posteriors are made of."""
+    """The parts of posteriors."""
 
     model: Any
     draws: Any
