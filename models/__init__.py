@@ -1,6 +1,6 @@
 """Models of functions: kernels, structure priors and Gaussian processes."""
 
-from structbo.models.additive import AdditiveGP, Residual
+from structbo.models.additive_gp import AdditiveGP, Residual
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.gp import ConditionedGP, SamplePath

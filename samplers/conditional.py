@@ -32,7 +32,7 @@ MAX_STORED = 2**24
 changes: a factorization of such a size takes longer than they do."""
 
 
-class Components(NamedTuple):
+class ComponentSums(NamedTuple):
     """Sums over the components of one value, which a move updates.
 
     Args:
@@ -64,7 +64,7 @@ class Point(NamedTuple):
 
     value: Array
     log_density: Array
-    components: Components | None = None
+    components: ComponentSums | None = None
     solution: tuple[Array, Array] | None = None
     guide: Any = None
 
@@ -179,7 +179,7 @@ class Conditional:
         evidence = jnp.where(power == 0, 0.0, power * log_likelihood)
         return evidence + trace_log_density(rest)
 
-    def gram(self, components: Components) -> Array:
+    def gram(self, components: ComponentSums) -> Array:
         """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
@@ -189,7 +189,7 @@ class Conditional:
         relevance = self.covariance.relevance
         return jnp.ones(self.covariance.num_dims) if relevance is None else relevance
 
-    def components_at_centers(self, components: Components) -> Array:
+    def components_at_centers(self, components: ComponentSums) -> Array:
         """Their covariance between the centers, shape (M, M), with zeros for padding."""
         part = components.gram[: len(self._at_centers)]
         scale = self.covariance.shared_variance / components.total
@@ -202,7 +202,7 @@ class Conditional:
         trace = self._run(value)
         decomposition = self._decomposition(trace)
         none, is_complete = jnp.array(0), decomposition.is_complete
-        nothing = Components(
+        nothing = ComponentSums(
             jnp.zeros_like(self._fixed),
             jnp.array(0.0),
             none,
@@ -239,14 +239,14 @@ class Conditional:
         likelihood: MarginalGP = trace[self._likelihood_site or ""]["fn"]
         return likelihood.covariance.decomposition
 
-    def _visit(self, decomposition: Decomposition) -> Callable[..., Components]:
+    def _visit(self, decomposition: Decomposition) -> Callable[..., ComponentSums]:
         largest = decomposition.max_size
 
-        def visit(sums: Components, sign: Array, members: Array, weight: Array) -> Components:
+        def visit(sums: ComponentSums, sign: Array, members: Array, weight: Array) -> ComponentSums:
             weight = sign * self.covariance.relative_weight(members, weight)
             one = sign.astype(sums.num_components.dtype)
             is_oversized = False if largest is None else members.sum() > largest
-            return Components(
+            return ComponentSums(
                 sums.gram + weight * component_product(self._factor, members),
                 sums.total + weight,
                 sums.num_components + one,
@@ -257,7 +257,7 @@ class Conditional:
         return visit
 
     def _point(
-        self, value: Array, trace: Trace, components: Components, with_solution: bool
+        self, value: Array, trace: Trace, components: ComponentSums, with_solution: bool
     ) -> Point:
         decomposition = self._decomposition(trace)
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)

@@ -22,7 +22,7 @@ from numpyro.distributions import Distribution
 from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.structures.edge_matrix import EdgeBernoulli
 from structbo.samplers.conditional import (
-    Components,
+    ComponentSums,
     Conditional,
     Point,
     gradient_by_distinct,
@@ -53,7 +53,7 @@ class _Evaluated(NamedTuple):
     """
 
     edges: Array
-    components: Components
+    components: ComponentSums
     gram: Array
     whitener: Array
     inverse: Array

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def test_no_function_has_the_name_of_its_module():
 def functions(path: Path) -> set[str]:
     body = ast.parse(path.read_text(encoding="utf-8")).body
     return {node.name for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+def test_every_class_has_a_name_of_its_own():
+    trees = [ast.parse(path.read_text()) for path in FILES]
+    names = [n.name for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)]
+    public = [name for name in names if not name.startswith("_")]
+    assert sorted(name for name, count in Counter(public).items() if count > 1) == []
 
 
 def test_examples_are_short():

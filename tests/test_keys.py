@@ -11,9 +11,9 @@ from numpyro import handlers
 from recorded_keys import Use, recorded_key, recording, reused
 
 from structbo import recipes
-from structbo.acquisition.criteria import CRITERIA
+from structbo.acquisition.registry import CRITERIA
 from structbo.batches import Hallucination
-from structbo.batches.strategies import BATCH_STRATEGIES
+from structbo.batches.registry import BATCH_STRATEGIES
 from structbo.data import Data
 from structbo.draws import Posteriors, maximum_likelihood
 from structbo.maximizers import MultiStart

@@ -52,7 +52,7 @@ class Distances:
         self._is_categorical = np.isin(np.arange(len(lengthscale)), categorical)
 
     def __call__(
-        self, dim: Int[Array, ""] | EllipsisType = ...
+        self, dim: Int[Array, ""] | int | EllipsisType = ...
     ) -> tuple[Float[Array, "*D n m"], Float[Array, "*D n m"]]:
         """Scaled distances of one dimension, or of all, and their derivatives by ``x``."""
         gap = self._left[dim][..., :, None] + self._right[dim][..., None, :]
@@ -65,7 +65,7 @@ class Distances:
         return distance * scale, slope * scale
 
     def by_points(
-        self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
+        self, kernel: Stationary, dim: Int[Array, ""] | int, by_log: Float[Array, "n m"]
     ) -> tuple[Float[Array, " n"], Float[Array, " m"]]:
         """Derivatives by the coordinates of a dimension, from derivatives by its log correlations.
 
@@ -83,7 +83,7 @@ class Distances:
         return by_point @ jnp.ones(m), -jnp.ones(n) @ by_point
 
     def by_lengthscale(
-        self, kernel: Stationary, dim: Int[Array, ""], by_log: Float[Array, "n m"]
+        self, kernel: Stationary, dim: Int[Array, ""] | int, by_log: Float[Array, "n m"]
     ) -> Float[Array, ""]:
         """Like `by_points`, for the derivative by the lengthscale of the dimension."""
         r = self(dim)[0]

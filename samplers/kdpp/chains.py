@@ -144,7 +144,7 @@ def _log_odds_of_start(n: int, k: int) -> float:
     return math.log(math.comb(n, k)) + 2.0 * math.lgamma(k + 1.0)
 
 
-class Chain(NamedTuple):
+class ItemSet(NamedTuple):
     """A set of items, with the inverse that gives ratios of determinants.
 
     Args:
@@ -160,7 +160,7 @@ class Chain(NamedTuple):
         column = self.inverse[slot]
         return self.inverse - jnp.outer(column, column) / column[slot]
 
-    def exchange(self, L: Array, slot: Array, place: Array, accept: Array | bool) -> "Chain":
+    def exchange(self, L: Array, slot: Array, place: Array, accept: Array | bool) -> "ItemSet":
         """The set with the item in a slot exchanged for the one in a place of the order."""
         ends = jnp.array([slot, place])
         order = self.order.at[ends].set(self.order[jnp.where(accept, ends[::-1], ends)])
@@ -172,13 +172,13 @@ class Chain(NamedTuple):
         # One step of Newton's iteration keeps round-off from adding up.
         submatrix = L[order[:k, None], order[:k]]
         inverse = inverse @ (2.0 * jnp.eye(k) - submatrix @ inverse)
-        return Chain(order, jnp.where(accept, inverse, self.inverse))
+        return ItemSet(order, jnp.where(accept, inverse, self.inverse))
 
 
-Step = Callable[[Array, Array, Chain], Chain]
+Step = Callable[[Array, Array, ItemSet], ItemSet]
 
 
-def _metropolis(key: Array, L: Array, chain: Chain) -> Chain:
+def _metropolis(key: Array, L: Array, chain: ItemSet) -> ItemSet:
     """Proposes to exchange a random item for a random other one; half of the time, stays."""
     n, k = len(chain.order), len(chain.inverse)
     key_slot, key_place, key_accept = jax.random.split(key, 3)
@@ -191,7 +191,7 @@ def _metropolis(key: Array, L: Array, chain: Chain) -> Chain:
     return chain.exchange(L, slot, place, accept)
 
 
-def _heat_bath(key: Array, L: Array, chain: Chain) -> Chain:
+def _heat_bath(key: Array, L: Array, chain: ItemSet) -> ItemSet:
     """Draws a random slot's item given the others, with probability proportional to det(L_S)."""
     k = len(chain.inverse)
     key_slot, key_place = jax.random.split(key)
@@ -228,6 +228,6 @@ def _run(key: Array, L: Array, start: Array, num_steps: int, step: Step) -> Arra
     n, k = len(L), len(start)
     others = jnp.nonzero(jnp.ones(n, bool).at[start].set(False), size=n - k)[0]
     inverse = jnp.linalg.inv(L[start[:, None], start])
-    init = Chain(jnp.concatenate([start, others]), inverse)
+    init = ItemSet(jnp.concatenate([start, others]), inverse)
     run = jax.lax.fori_loop(0, num_steps, lambda t, c: step(jax.random.fold_in(key, t), L, c), init)
     return jnp.sort(run.order[:k])

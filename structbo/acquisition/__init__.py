@@ -4,9 +4,12 @@ An *additive* one is a sum over components, so message passing maximizes it exac
 judges the whole function. Both average over draws first and are maximized afterwards.
 """
 
-from structbo.acquisition.additive import AdditiveAcquisition, AdditiveCriterion, ComponentCriterion
+from structbo.acquisition.additive_criterion import (
+    AdditiveAcquisition,
+    AdditiveCriterion,
+    ComponentCriterion,
+)
 from structbo.acquisition.additive_ucb import AdditiveUCB
-from structbo.acquisition.criteria import CRITERIA, as_criterion
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.est import EST
 from structbo.acquisition.expected_improvement import LogEI, LogEQI, log_improvement
@@ -22,10 +25,11 @@ from structbo.acquisition.independent_maximum import approximate_maximum, expect
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
 from structbo.acquisition.probability_of_improvement import LogPI
+from structbo.acquisition.registry import CRITERIA, as_criterion
 from structbo.acquisition.thompson import Thompson
 from structbo.acquisition.ucb import UCB
 from structbo.maximizers.components import Components
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 
 __all__ = [
     "CRITERIA",

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.additive import ComponentCriterion
-from structbo.acquisition.criterion import Acquisition, num_draws
+from structbo.acquisition.additive_criterion import ComponentCriterion
+from structbo.acquisition.criterion import Acquisition, count_draws
 from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.gp import ConditionedGP
 
 
@@ -35,7 +35,7 @@ class AdditiveUCB(ComponentCriterion):
         as_schedule(self.beta)
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
-        count = num_draws(posteriors)
+        count = count_draws(posteriors)
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return Acquisition(posteriors, jnp.full(count, beta), jnp.arange(count), self)
 

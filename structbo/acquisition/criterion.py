@@ -18,7 +18,7 @@ from jax import Array
 from jax.tree_util import register_dataclass, register_pytree_node
 
 from structbo.acquisition.exploration import HalfLog
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.values import ByContent
 from structbo.models.gp import ConditionedGP
@@ -164,6 +164,6 @@ class Acquisition:
         return by_draw.std(0, ddof=1) / jnp.sqrt(num_draws)
 
 
-def num_draws(stacked: Any) -> int:
+def count_draws(stacked: Any) -> int:
     """The length of the first axis of a stacked pytree."""
     return int(jax.tree.leaves(stacked)[0].shape[0])

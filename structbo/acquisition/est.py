@@ -8,7 +8,7 @@ from jax import Array
 
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arguments import check_name
 from structbo.models.gp import ConditionedGP

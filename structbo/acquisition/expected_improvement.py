@@ -12,7 +12,7 @@ from jax.scipy.stats import norm
 from numpy.typing import ArrayLike
 
 from structbo.acquisition.joint import JointCriterion, best_means
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.arrays import FloatArray
 from structbo.models.gp import ConditionedGP
 

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.criterion import Acquisition, Criterion, num_draws
-from structbo.maximizers.search import Search
+from structbo.acquisition.criterion import Acquisition, Criterion, count_draws
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.gp import ConditionedGP
 
@@ -38,7 +38,7 @@ class JointCriterion(Criterion):
         return contexts.mean(0)
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
-        which = jnp.arange(num_draws(posteriors))
+        which = jnp.arange(count_draws(posteriors))
         return Acquisition(posteriors, self.contexts(posteriors, search), which, self)
 
     def values(self, draw: ConditionedGP, context: Any, x: Array) -> Array:

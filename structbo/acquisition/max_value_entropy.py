@@ -10,15 +10,15 @@ import jax.numpy as jnp
 from jax import Array
 from jax.scipy.stats import norm
 
-from structbo.acquisition.additive import AdditiveAcquisition, ComponentCriterion
-from structbo.acquisition.criterion import Acquisition, num_draws
+from structbo.acquisition.additive_criterion import AdditiveAcquisition, ComponentCriterion
+from structbo.acquisition.criterion import Acquisition, count_draws
 from structbo.acquisition.expected_improvement import LOG_SQRT_2PI
 from structbo.acquisition.independent_maximum import FAR, quantile
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
 from structbo.acquisition.thompson import Thompson
 from structbo.maximizers import Layout, coarse_to_fine
 from structbo.maximizers.ascent import coordinate_ascent
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arguments import check_name, checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
@@ -95,7 +95,7 @@ class AdditiveMES(ComponentCriterion):
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         maxima = _by_path(posteriors, search, self.num_maxima, _component_maxima)
-        return Acquisition(posteriors, maxima, jnp.arange(num_draws(posteriors)), self)
+        return Acquisition(posteriors, maxima, jnp.arange(count_draws(posteriors)), self)
 
     def score(self, mean: Array, deviation: Array, context: Array, row: Array | int) -> Array:
         gaps = (context[:, row] - mean[:, None]) / deviation[:, None]
@@ -167,7 +167,7 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
 
 def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read) -> Array:
     """Maxima of functions drawn from S posteriors, by ``read``, shape (S, number, ...)."""
-    count = num_draws(posteriors)
+    count = count_draws(posteriors)
     keys = jax.random.split(search.key, (count, number))
 
     def of_draw(item: tuple[Array, Array]) -> Array:

@@ -8,7 +8,7 @@ from jax import Array
 from jax.scipy.stats import norm
 
 from structbo.acquisition.joint import JointCriterion, best_means
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.gp import ConditionedGP
 
 

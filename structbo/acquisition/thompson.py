@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.additive import AdditiveCriterion, sums_of_products
-from structbo.acquisition.criterion import Acquisition, num_draws
-from structbo.maximizers.search import Search
+from structbo.acquisition.additive_criterion import AdditiveCriterion, sums_of_products
+from structbo.acquisition.criterion import Acquisition, count_draws
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
@@ -34,7 +34,7 @@ class Thompson(AdditiveCriterion):
 
     def of(self, posteriors: ConditionedGP, search: Search) -> Acquisition:
         key_draw, key_path = jax.random.split(search.key)
-        which = jax.random.randint(key_draw, (1,), 0, num_draws(posteriors))
+        which = jax.random.randint(key_draw, (1,), 0, count_draws(posteriors))
         posterior = jax.tree.map(lambda leaf: jnp.asarray(leaf)[which[0]], posteriors)
         path = posterior.sample_path(key_path, self.num_features)
         draws = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], path)

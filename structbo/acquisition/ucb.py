@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import jax.numpy as jnp
 from jax import Array
 
-from structbo.acquisition.criterion import num_draws
+from structbo.acquisition.criterion import count_draws
 from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
 from structbo.acquisition.joint import JointCriterion
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.gp import ConditionedGP
 
 
@@ -36,7 +36,7 @@ class UCB(JointCriterion):
 
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
-        return jnp.full(num_draws(posteriors), beta)
+        return jnp.full(count_draws(posteriors), beta)
 
     def width(
         self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int

@@ -12,8 +12,8 @@ from structbo.batches.hallucination import Hallucination, Lie, widening
 from structbo.batches.local_penalization import LocalPenalization, lipschitz_constant
 from structbo.batches.problem import BatchProblem, BatchStrategy, choose_batch
 from structbo.batches.pure_exploration import PureExploration, most_uncertain
-from structbo.batches.strategies import BATCH_STRATEGIES, as_strategy
-from structbo.batches.thompson import Thompson
+from structbo.batches.registry import BATCH_STRATEGIES, as_strategy
+from structbo.batches.thompson import ThompsonBatch
 
 __all__ = [
     "BATCH_STRATEGIES",
@@ -30,7 +30,7 @@ __all__ = [
     "Lie",
     "LocalPenalization",
     "PureExploration",
-    "Thompson",
+    "ThompsonBatch",
     "as_strategy",
     "batch_kernel",
     "choose_batch",

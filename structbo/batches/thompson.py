@@ -14,14 +14,14 @@ from structbo.models.foundation.precision import double_precision
 
 
 @dataclass(frozen=True)
-class Thompson:
+class ThompsonBatch:
     """Maximizers of sample paths, one per draw, in random order of draws.
 
     A given first point is kept unless there are pending points. The criterion is not used.
 
     References:
         Kandasamy, Krishnamurthy, Schneider and Poczos 2018, "Parallelised Bayesian optimisation via
-        Thompson sampling".
+        ThompsonBatch sampling".
     """
 
     def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:

@@ -12,7 +12,7 @@ from structbo.acquisition import CRITERIA
 from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
-from structbo.command_line.table_file import Evaluations, read_evaluations, written
+from structbo.command_line.table_file import TableRows, read_evaluations, written
 from structbo.command_line.table_optimizer import TableOptimizer
 from structbo.data import Direction, filled_errors
 from structbo.integrations import read_study
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _suggest(options: argparse.Namespace) -> None:
     space = read_space(options.space)
     known = (
-        Evaluations([], [], [])
+        TableRows([], [], [])
         if options.data is None
         else read_evaluations(options.data, space, options.value, options.sem)
     )

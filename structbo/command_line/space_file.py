@@ -115,11 +115,13 @@ def _made(where: str, kind: type[Made], arguments: Mapping[Any, Any]) -> Made:
             raise ValueError(
                 f"{where} has an unknown {key!r}{hint}; it may have {', '.join(known)}."
             )
+    needed = [name for name, one in known.items() if one.default is one.empty]
+    if missing := [name for name in needed if name not in arguments]:
+        raise ValueError(f"{where} has no {missing[0]!r}; it must have {', '.join(needed)}.")
     try:
         return kind(**arguments)
     except (TypeError, ValueError) as error:
-        message = str(error).replace(f"{kind.__name__}.__init__() ", "")
-        raise ValueError(f"{where}: {message}") from None
+        raise ValueError(f"{where}: {error}") from None
 
 
 class _RepeatedKey(Exception):

@@ -22,7 +22,7 @@ VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
 
 
 @dataclass(frozen=True)
-class Evaluations:
+class TableRows:
     """Evaluated points with their values, and pending points.
 
     Args:
@@ -43,7 +43,7 @@ class Evaluations:
 
 def read_evaluations(
     path: Path, space: Space, value: str | None, sem: str | None = None
-) -> Evaluations:
+) -> TableRows:
     """Reads a CSV file with a column for every parameter and one for the value.
 
     An empty value marks a point that is still being evaluated, a value in `FAILED` a failed
@@ -66,7 +66,7 @@ def read_evaluations(
     table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
     column = _value_column(table, space, value)
     reader = _Reader(table, space, column, _sem_column(table, space, sem))
-    found, numbers = Evaluations([], [], []), reader.numbers()
+    found, numbers = TableRows([], [], []), reader.numbers()
     for row, number in zip(table.rows, numbers, strict=True):
         if reader.is_remark(row):
             continue

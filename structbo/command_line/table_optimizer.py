@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from structbo.command_line.table_file import Evaluations
+from structbo.command_line.table_file import TableRows
 from structbo.data import Direction, Trial
 from structbo.optimizer import Optimizer
 from structbo.space import Space
@@ -18,13 +18,13 @@ class TableOptimizer(Optimizer):
         seed: seed of all random choices.
 
     Example:
-        >>> known = Evaluations([{"x": 0.5}], [2.0], [], errors=[None], numbers=[9])
+        >>> known = TableRows([{"x": 0.5}], [2.0], [], errors=[None], numbers=[9])
         >>> TableOptimizer(Space({"x": (0.0, 1.0)}), "minimize", known).trials[0].number
         9
     """
 
     def __init__(
-        self, space: Space, direction: Direction, known: Evaluations, *, seed: int = 0
+        self, space: Space, direction: Direction, known: TableRows, *, seed: int = 0
     ) -> None:
         super().__init__(space, direction, seed=seed)
         for point, value, error in zip(known.points, known.values, known.errors, strict=True):

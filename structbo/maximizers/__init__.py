@@ -1,6 +1,6 @@
 """Maximizers of acquisition functions, and samples of points where they are high."""
 
-from structbo.maximizers.additive import Maximum, MessagePassing, maximize_additive
+from structbo.maximizers.additive_maximum import Maximum, MessagePassing, maximize_additive
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
 from structbo.maximizers.components import Components
@@ -25,7 +25,7 @@ from structbo.maximizers.message_passing import (
 from structbo.maximizers.mini_buckets import upper_bound
 from structbo.maximizers.multi_start import MultiStart
 from structbo.maximizers.registry import MAXIMIZERS, as_maximizer
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.maximizers.tree_sampling import sample_additive, sample_tables
 
 __all__ = [

@@ -19,7 +19,7 @@ from structbo.maximizers.maximizer import (
     ranked,
     values_on_lines,
 )
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.compilation import compiled
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in

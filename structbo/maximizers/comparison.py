@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from structbo.maximizers.maximizer import Function, Maximizer, evaluate
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.space import Levels
 
 CHUNK = 4096

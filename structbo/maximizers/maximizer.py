@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 
 Function = Callable[[Array], Array]
 """Maps points (m, D) to values (m,)."""

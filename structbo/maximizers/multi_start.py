@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from structbo.maximizers.additive import MessagePassing
+from structbo.maximizers.additive_maximum import MessagePassing
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.maximizer import Function, Maximizer, is_additive, ranked
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The maximizers by name."""
 
-from structbo.maximizers.additive import MessagePassing
+from structbo.maximizers.additive_maximum import MessagePassing
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
 from structbo.maximizers.maximizer import Maximizer

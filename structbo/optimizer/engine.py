@@ -37,7 +37,7 @@ PROPOSAL = 1
 _logger = logging.getLogger(__name__)
 
 
-def num_draws(num_dims: int) -> int:
+def draws_per_proposal(num_dims: int) -> int:
     """How many posterior draws the criterion of a proposal is averaged over.
 
     Six for up to 10 dimensions, four for 15, three for 20 and more; on an accelerator always
@@ -70,7 +70,7 @@ class Engine:
         self._sizes = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
-            Chain(model, num_draws(space.num_dims), seed, self.method.sampler)
+            Chain(model, draws_per_proposal(space.num_dims), seed, self.method.sampler)
             if inference is None
             else inference(model, seed)
         )

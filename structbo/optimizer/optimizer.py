@@ -23,7 +23,7 @@ from structbo.models.foundation.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
 from structbo.optimizer.lookup import Told, number_of, told_value
-from structbo.optimizer.ranking import Estimate, ranked
+from structbo.optimizer.ranking import Estimate, best_estimates
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.posterior import Posterior, Units, fit
@@ -306,7 +306,7 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if fewer than two trials are complete.
         """
         n = checked_count("n", n)
-        return ranked(self._complete, self.posterior, self._sign)[:n]
+        return best_estimates(self._complete, self.posterior, self._sign)[:n]
 
     @property
     def will_compile(self) -> bool:

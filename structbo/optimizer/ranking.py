@@ -26,7 +26,7 @@ class Estimate:
     deviation: float
 
 
-def ranked(trials: Sequence[Trial], posterior: Posterior, sign: float) -> list[Estimate]:
+def best_estimates(trials: Sequence[Trial], posterior: Posterior, sign: float) -> list[Estimate]:
     """One estimate for every point, the best mean first.
 
     Args:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.plots.figure import CHAIN_COLORS, GRAY, axes_for, bare, literal
-from structbo.plots.sources import Learned, posterior_of
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import indicator_probabilities, indicator_rhat, pair_labels
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
         ValueError: if there is only one chain, or only one dimension.
         ImportError: if Matplotlib is missing.
     """
-    posterior = posterior_of(posterior)
+    posterior = as_posterior(posterior)
     together, pairs = posterior.structures.pairs_together()
     if len(together) < 2 or together.shape[-1] == 0:
         raise ValueError(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare
-from structbo.plots.sources import Learned, posterior_of
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Calibration
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def plot_calibration(
         ImportError: if Matplotlib is missing.
     """
     if not isinstance(calibration, Calibration):
-        calibration = posterior_of(calibration).calibration()
+        calibration = as_posterior(calibration).calibration()
     axes = axes_for(ax, 2, (4.4, 4.2))
     _draw_predictions(axes[0], calibration)
     _draw_coverage(axes[1], calibration)

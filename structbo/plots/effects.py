@@ -8,7 +8,7 @@ import numpy as np
 from structbo.models.foundation.arrays import FloatArray
 from structbo.plots.figure import BLUE, axes_for, bare, shortened
 from structbo.plots.scales import edges, places, set_scale
-from structbo.plots.sources import Learned, posterior_of
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Effect, Posterior
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def plot_effects(
     """
     if num_effects < 1:
         raise ValueError(f"num_effects must be at least 1, got {num_effects}.")
-    effects = posterior_of(posterior).main_effects(max_draws=max_draws)
+    effects = as_posterior(posterior).main_effects(max_draws=max_draws)
     shown = sorted(effects, key=lambda effect: -effect.strength)[:num_effects]
     axes = axes_for(ax, len(shown), (3.2, 2.7), columns=min(len(shown), MAX_COLUMNS), share=True)
     labels = shortened([effect.names[0] for effect in shown], NAME_LENGTH)
@@ -89,7 +89,7 @@ def plot_surface(
     """
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two parameters, got {names!r}.")
-    posterior = posterior_of(posterior)
+    posterior = as_posterior(posterior)
     effect = posterior.effect(names, max_draws=max_draws)
     axes = axes_for(ax, 2, (5.2, 4.4))
     x, y = (edges(places(g, s), s) for g, s in zip(effect.grid, effect.scales, strict=True))

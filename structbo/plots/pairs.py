@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.arrays import FloatArray
-from structbo.plots.sources import Learned, posterior_of
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Probabilities
 
 
@@ -24,7 +24,7 @@ def pairs_of(
         ValueError: if it is no symmetric matrix with a row per name, or there are no names.
     """
     if isinstance(source, Learned):
-        source = posterior_of(source).together_probabilities()
+        source = as_posterior(source).together_probabilities()
     if isinstance(source, Probabilities):
         names = source.names if names is None else names
         source = source.mean

@@ -9,7 +9,7 @@ Learned: TypeAlias = Posterior | Optimizer | Result
 """A posterior, or what has one."""
 
 
-def posterior_of(learned: Learned) -> Posterior:
+def as_posterior(learned: Learned) -> Posterior:
     """The posterior itself.
 
     Raises:

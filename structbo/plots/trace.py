@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from structbo.plots.figure import CHAIN_COLORS, axes_for, bare
-from structbo.plots.sources import Learned, posterior_of
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import distance_to_mode
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def plot_trace(posterior: Learned, *, ax: "Sequence[Axes] | None" = None) -> "tu
         ImportError: if Matplotlib is missing.
     """
     axes = axes_for(ax, 2, (7.5, 2.6), columns=1)
-    posterior = posterior_of(posterior)
+    posterior = as_posterior(posterior)
     distance = distance_to_mode(posterior.structures)
     for panel, values in zip(axes, (posterior.log_density, distance), strict=True):
         for chain, row in enumerate(values):

@@ -23,7 +23,7 @@ from structbo.acquisition import (
     AdditiveUCB,
     Criterion,
 )
-from structbo.acquisition.additive import posterior_of
+from structbo.acquisition.additive_criterion import posterior_of
 from structbo.data import Data
 from structbo.draws import Posteriors
 from structbo.maximizers import (

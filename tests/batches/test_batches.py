@@ -22,7 +22,7 @@ from structbo.batches import (
     Hallucination,
     LocalPenalization,
     PureExploration,
-    Thompson,
+    ThompsonBatch,
     batch_kernel,
     choose_batch,
     lipschitz_constant,
@@ -45,7 +45,7 @@ STRATEGIES = {
     "BUCB": Hallucination(),
     "constant liar": Hallucination(lie=np.min),
     "LP": LocalPenalization(),
-    "Thompson": Thompson(),
+    "Thompson": ThompsonBatch(),
 }
 
 Posteriors = Callable[..., tuple[ConditionedGP, Data]]
@@ -325,7 +325,7 @@ def test_thompson_maximizes_samples_of_the_mixture(posteriors: Posteriors, total
     points = candidates()[:4]
     problem = problem_of(mixture, data, points)
     keys = jax.random.split(jax.random.key(5), 150)
-    first = np.array([Thompson()(problem, 1, key)[0] for key in keys])
+    first = np.array([ThompsonBatch()(problem, 1, key)[0] for key in keys])
     rng, wins = np.random.default_rng(0), np.zeros(4)
     for draw in range(NUM_DRAWS):
         one = jax.tree.map(lambda leaf, draw=draw: leaf[draw], mixture)

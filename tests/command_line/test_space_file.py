@@ -95,7 +95,7 @@ BAD = {
     "lr: {type: rael, low: 0, high: 1}": "got 'rael' (did you mean 'real'?)",
     "lr: {type: [real], low: 0, high: 1}": "got \"['real']\"",
     "lr: {type: real, low: 0, hi: 1}": "lr has an unknown 'hi' (did you mean 'high'?); it may have",
-    "lr: {type: real, low: 0}": "lr: missing 1 required positional argument: 'high'",
+    "lr: {type: real, low: 0}": "lr has no 'high'; it must have low, high",
     "lr: {type: real, low: '1e-5', high: 1}": "lr: low must be a number, got '1e-5'",
     "lr: {type: real, low: 1, high: 2, log: no}": "lr: log must be True or False, got 'no'",
     "lr: {type: real, low: 1, high: 1}": "use Fixed(1.0) for a constant",

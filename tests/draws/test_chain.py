@@ -15,7 +15,7 @@ from structbo.draws import chain as chain_module
 from structbo.draws.chain import CompiledSampler
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
-from structbo.models.additive import FIRST_RHO
+from structbo.models.additive_gp import FIRST_RHO
 from structbo.samplers import BLOCKS, ParallelTempering, Sampler, default_sampler, kernel_of
 
 NUM_DIMS, NUM_DRAWS = 3, 6

@@ -17,7 +17,7 @@ from structbo.samplers import (
     sample_kdpp_heat_bath,
     sample_kdpp_mcmc,
 )
-from structbo.samplers.kdpp.chains import Chain
+from structbo.samplers.kdpp.chains import ItemSet
 
 N, K = 8, 3
 SUBSETS = np.array(list(combinations(range(N), K)))
@@ -138,7 +138,7 @@ def test_exchanges_keep_the_inverse_of_an_ill_conditioned_kernel():
     points = np.linspace(0.0, 1.0, 60)[:, None]
     L = np.exp(-0.5 * (points - points.T) ** 2 / 0.2**2) / 1e-4 + np.eye(60)
     order = np.random.default_rng(0).permutation(60)
-    start = Chain(jnp.array(order), jnp.linalg.inv(L[np.ix_(order[:5], order[:5])]))
+    start = ItemSet(jnp.array(order), jnp.linalg.inv(L[np.ix_(order[:5], order[:5])]))
 
     def exchange(step, chain):
         key_slot, key_place = jax.random.split(jax.random.fold_in(jax.random.key(0), step))

@@ -33,7 +33,7 @@ from structbo.maximizers.message_passing import (
     rounds_needed,
 )
 from structbo.maximizers.mini_buckets import upper_bound
-from structbo.maximizers.search import Search
+from structbo.maximizers.search_state import Search
 from structbo.models.foundation.precision import double_precision
 from structbo.space import Levels
 

@@ -7,7 +7,7 @@ from structbo.batches.hallucination import Hallucination
 from structbo.batches.local_penalization import LocalPenalization
 from structbo.batches.problem import BatchStrategy
 from structbo.batches.pure_exploration import PureExploration
-from structbo.batches.thompson import Thompson
+from structbo.batches.thompson import ThompsonBatch
 from structbo.models.foundation.arguments import checked_choice
 
 BATCH_STRATEGIES: dict[str, BatchStrategy] = {
@@ -17,7 +17,7 @@ BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "dpp_sample": DPPSample(),
     "pure_exploration": PureExploration(),
     "local_penalization": LocalPenalization(),
-    "thompson": Thompson(),
+    "thompson": ThompsonBatch(),
 }
 """The strategies by name, with default arguments; the constant liar uses the worst value."""
 
