@@ -4,18 +4,22 @@ To import this module wraps what is imported of the package afterwards, every fu
 dataclass. Annotations of anything but arrays are left to the type checkers.
 """
 
-from collections.abc import Callable
-from typing import Any, get_args
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, get_args
 
-from beartype import beartype
+import jax
+from beartype import BeartypeConf, beartype
+from jax.tree_util import GetAttrKey
 from jaxtyping import AbstractArray, install_import_hook
+
+Class = TypeVar("Class", bound=type)
 
 
 def arrays_checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with a check of the arguments and results that are annotated as arrays."""
     hints = function.__annotations__
     function.__annotations__ = {name: hint for name, hint in hints.items() if _has_arrays(hint)}
-    return beartype(function)
+    return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)  # an int is a float, too
 
 
 def _has_arrays(hint: Any) -> bool:
@@ -24,4 +28,33 @@ def _has_arrays(hint: Any) -> bool:
     return any(map(_has_arrays, get_args(hint)))
 
 
+def register_dataclass(
+    nodetype: Class, data_fields: Sequence[str], meta_fields: Sequence[str]
+) -> Class:
+    """Registers a dataclass that JAX rebuilds without its constructor, which checks shapes.
+
+    JAX rebuilds it from stacked arrays and placeholders too.
+    """
+
+    def values(node: Any, fields: Sequence[str]) -> tuple[Any, ...]:
+        return tuple(getattr(node, name) for name in fields)
+
+    def flatten(node: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return values(node, data_fields), values(node, meta_fields)
+
+    def flatten_with_keys(node: Any) -> tuple[list[tuple[GetAttrKey, Any]], tuple[Any, ...]]:
+        data, meta = flatten(node)
+        return list(zip(map(GetAttrKey, data_fields), data, strict=True)), meta
+
+    def unflatten(meta: Sequence[Any], data: Sequence[Any]) -> Any:
+        node = object.__new__(nodetype)
+        for name, value in zip((*data_fields, *meta_fields), (*data, *meta), strict=True):
+            object.__setattr__(node, name, value)
+        return node
+
+    jax.tree_util.register_pytree_with_keys(nodetype, flatten_with_keys, unflatten, flatten)
+    return nodetype
+
+
+jax.tree_util.register_dataclass = register_dataclass  # type: ignore[assignment]
 install_import_hook("structbo", f"{__name__}.{arrays_checked.__name__}")
