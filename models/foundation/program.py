@@ -160,11 +160,11 @@ class Program(Generic[Parameters, Result]):
         file = self._file(kind)
         kept = None if file is None else KeptProgram.read(file)
         if kept is not None:
-            self._pending[kind] = _background().submit(self._load, kind, kept, is_double())
+            self._pending[kind] = background().submit(self._load, kind, kept, is_double())
             return _zeros(kept.result)
         with _tracing:
             lowered = self._jitted[kind.is_serial].lower(*args, **kwargs)
-        self._pending[kind] = _background().submit(_compile, lowered, is_double(), file)
+        self._pending[kind] = background().submit(compile_lowered, lowered, is_double(), file)
         return _zeros(lowered.out_info)
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
@@ -216,7 +216,7 @@ def _zeros(shapes: Any) -> Any:
     return jax.tree.map(zeros, shapes)
 
 
-def _compile(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) -> None:
+def compile_lowered(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) -> None:
     """Fills the cache of the function, for its next call, and the file."""
     with jax.enable_x64(is_double):
         if file is None:
@@ -226,7 +226,7 @@ def _compile(lowered: jax.stages.Lowered, is_double: bool, file: Path | None) ->
 
 
 @cache
-def _background() -> Background:
+def background() -> Background:
     return Background("structbo compiles")
 
 

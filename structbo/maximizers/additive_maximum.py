@@ -38,11 +38,11 @@ from structbo.models.foundation.precision import double_precision
 from structbo.space import Levels
 
 # Finest first. More points cost time without better maxima; fewer may miss the best basin.
-_GRIDS = (33, 25, 17, 13, 11, 9)
+GRIDS = (33, 25, 17, 13, 11, 9)
 _COARSE = 17
 # Blocks of width 3 on 17 points take some 30 ms; small grids are for factors of many variables.
-_BLOCK_GRIDS = (17, 13, 9, 5, 3)
-_BLOCK_WIDTHS = (3, 2, 1, 0)
+BLOCK_GRIDS = (17, 13, 9, 5, 3)
+BLOCK_WIDTHS = (3, 2, 1, 0)
 _MAX_BLOCKS = 50
 _PATIENCE = 3
 _TOLERANCE = 1e-6
@@ -149,8 +149,8 @@ def maximize_additive(
                 return points, width
         return None
 
-    whole = finest(_GRIDS if num_grid is None else [num_grid], [tree.treewidth])
-    blocks = finest(_BLOCK_GRIDS if num_grid is None else [num_grid], _BLOCK_WIDTHS)
+    whole = finest(GRIDS if num_grid is None else [num_grid], [tree.treewidth])
+    blocks = finest(BLOCK_GRIDS if num_grid is None else [num_grid], BLOCK_WIDTHS)
     if blocks is None:
         raise ValueError(
             f"memory_budget={memory_budget} bytes cannot hold the tables of the factors, which "
@@ -189,7 +189,7 @@ def maximize_additive(
         if crossing := finest(range(len(answers), 1, -1), [tree.treewidth]):
             layout = make_layout(tree, scopes, num_grid=crossing[0])
             parents = jnp.stack([x for x, _ in answers[: crossing[0]]])
-            x, value = ascend(_recombine(function, layout, parents))
+            x, value = ascend(recombine(function, layout, parents))
         if whole is not None:
             return Maximum(np.asarray(x), value, tree.treewidth, True, value, whole[0])
         tables = [np.asarray(table) for table in _on_regular_grid(function, legal, points)]
@@ -215,7 +215,7 @@ def _on_regular_grid(
 
 
 @jax.jit
-def _recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Array:
+def recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Array:
     """The best of all points that take each coordinate from one of G parents (G, D)."""
     _, index = max_sum(function.tables(parents.T), layout)
     return jnp.take_along_axis(parents, index[None], axis=0)[0]

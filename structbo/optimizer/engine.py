@@ -58,6 +58,10 @@ class Engine:
     Args:
         space: the search space.
         settings: the fields of `Settings`, as keyword arguments.
+
+    Attributes:
+        method: the settings in use.
+        ahead: the padded sizes whose programs are compiled.
     """
 
     @shows(KEYWORDS)
@@ -67,7 +71,7 @@ class Engine:
         self._acquisition: Acquisition | None = None
         self._conditions: BoolArray | None = None
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
-        self._sizes = Ahead()
+        self.ahead = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         self._source: DrawSource = (
             Chain(model, draws_per_proposal(space.num_dims), seed, self.method.sampler)
@@ -116,8 +120,8 @@ class Engine:
         self.check_room(known, n)
         if not self.is_modeled(y):
             return self._new_points(known, n, skip=step)
-        if padded_size(len(x)) not in self._sizes:
-            self._compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
+        if padded_size(len(x)) not in self.ahead:
+            self.compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
         settings = self.method
         with double_precision():
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
@@ -145,8 +149,8 @@ class Engine:
             others = self._new_points(taken, missing, skip=step + len(points))
             points = np.concatenate([points, others])
         self._maximum = points[:1], standardized, warping
-        if padded_size(len(x)) not in self._sizes:
-            self._sizes.begin(len(x), time.monotonic() - start)
+        if padded_size(len(x)) not in self.ahead:
+            self.ahead.begin(len(x), time.monotonic() - start)
             return_freed_memory()
         return points
 
@@ -201,16 +205,16 @@ class Engine:
             num_expected: how many points will be evaluated at most.
         """
         size = padded_size(len(x))
-        if size in self._sizes:
+        if size in self.ahead:
             is_needed = num_expected > size + 1
-            number, rows = is_needed * self._sizes.due(len(x), num_pending), size + 1
+            number, rows = is_needed * self.ahead.due(len(x), num_pending), size + 1
         else:
             number, rows = num_first(self._num_needed - len(x) - num_pending), self._num_needed
         if number:
             table = np.resize(x, (rows, self.space.num_dims))
-            self._compile(table, 0, sem, is_batch=num_pending > 1, number=number)
+            self.compile(table, 0, sem, is_batch=num_pending > 1, number=number)
 
-    def _compile(
+    def compile(
         self,
         x: FloatArray,
         num_pending: int,
@@ -219,7 +223,15 @@ class Engine:
         is_batch: bool,
         number: int | None = None,
     ) -> None:
-        """Compiles all programs of a proposal in the background, or the first few."""
+        """Compiles the programs of a proposal in the background.
+
+        Args:
+            x: as many evaluated points as there will be, shape (m, D).
+            num_pending: how many points are being evaluated.
+            sem: standard errors of the values, shape (m,); None if there are none.
+            is_batch: whether the proposal is for a batch.
+            number: compiles this many of the programs; by default all.
+        """
         if self.chain is not None:
             with double_precision():
                 steps = programs(
@@ -236,7 +248,7 @@ class Engine:
     def _log_inducing(self, posteriors: Posteriors) -> None:
         """Says when the model has inducing points, once for every padded size."""
         number = posteriors.num_inducing
-        if number is not None and len(posteriors.data.x) not in self._sizes:
+        if number is not None and len(posteriors.data.x) not in self.ahead:
             message = "with %d observations, the model has %d inducing points"
             _logger.info(message, np.sum(posteriors.data.mask), number)
 
@@ -251,7 +263,7 @@ class Engine:
             y: values, shape (m,).
             num_pending: how many points are being evaluated.
         """
-        if padded_size(len(y)) in self._sizes:
+        if padded_size(len(y)) in self.ahead:
             return False
         if self.is_modeled(y):
             return True

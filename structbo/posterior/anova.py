@@ -192,7 +192,7 @@ def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) ->
         uniforms: points of the unit cube at which terms of three dimensions and more are
             evaluated, their number a multiple of `CHUNK`, shape (M, D).
     """
-    parts = _parts(path, quadrature)
+    parts = parts_of(path, quadrature)
     weights = jnp.asarray(quadrature.weights)
     num_nodes, num_dims = weights.shape
 
@@ -225,7 +225,7 @@ def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) ->
     return Variances(first, pairs, higher, jnp.minimum(higher_with, higher))
 
 
-def _parts(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
+def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
     """The components of a function, and its residual if there is one."""
     covariance = path.posterior.covariance
     members = covariance.decomposition.members

@@ -103,7 +103,7 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
     def shares(variances: FloatArray) -> Shares:
         # A constant function has no variance to share.
         share = variances / np.where(variance > 0.0, variance, 1.0)[:, None]
-        return _summarized(
+        return summarized(
             share.reshape(kept.num_chains, len(share) // kept.num_chains, share.shape[1])
         )
 
@@ -126,7 +126,7 @@ def _drawn_variances(
     return term_variances(path, quadrature, (uniforms + shift) % 1.0)
 
 
-def _summarized(draws: FloatArray) -> Shares:
+def summarized(draws: FloatArray) -> Shares:
     """Means, quantiles and Monte Carlo errors of draws, shape (chains, draws, K)."""
     import arviz as az
 

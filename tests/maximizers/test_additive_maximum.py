@@ -52,7 +52,7 @@ def test_fallback_is_close_to_exact_and_says_that_it_is_not(monkeypatch):
 
     hits = 0
     monkeypatch.setattr(additive_maximum, "coarse_to_fine", recorded)
-    monkeypatch.setattr(additive_maximum, "_BLOCK_WIDTHS", (1,))
+    monkeypatch.setattr(additive_maximum, "BLOCK_WIDTHS", (1,))
     for seed in range(6):
         function, levels = edge_function(nx.grid_2d_graph(3, 3), seed)
         exact = maximize_additive(function, levels=levels)
@@ -74,7 +74,7 @@ def test_fallback_is_close_to_exact_and_says_that_it_is_not(monkeypatch):
 
 @pytest.mark.nightly
 def test_a_coarse_exact_answer_is_improved_by_block_ascent(monkeypatch):
-    monkeypatch.setattr(additive_maximum, "_GRIDS", (5,))
+    monkeypatch.setattr(additive_maximum, "GRIDS", (5,))
     gains = []
     for seed in range(3):
         function, levels = edge_function(nx.grid_2d_graph(3, 3), seed)
@@ -89,7 +89,7 @@ def test_a_coarse_exact_answer_is_improved_by_block_ascent(monkeypatch):
 def test_recombination_is_the_best_mixture_of_the_parents():
     function, _ = edge_function(nx.grid_2d_graph(2, 3))
     parents = np.random.default_rng(0).uniform(size=(3, 6))
-    best = additive_maximum._recombine(function, layout_for(function.scopes, 6, 3), parents)
+    best = additive_maximum.recombine(function, layout_for(function.scopes, 6, 3), parents)
     mixtures = np.array(list(product(*parents.T)))
     best = value_of(function, np.asarray(best)[None])[0]
     assert best == pytest.approx(value_of(function, mixtures).max(), abs=1e-12)
@@ -97,7 +97,7 @@ def test_recombination_is_the_best_mixture_of_the_parents():
 
 @pytest.mark.nightly
 def test_many_starts_are_at_least_as_good_as_each(monkeypatch):
-    monkeypatch.setattr(additive_maximum, "_BLOCK_WIDTHS", (1,))
+    monkeypatch.setattr(additive_maximum, "BLOCK_WIDTHS", (1,))
     small = {"num_grid": 3, "num_rounds": 2, "memory_budget": 2**12}
     for seed in range(3):
         function, levels = edge_function(nx.grid_2d_graph(3, 4), seed)

@@ -67,7 +67,7 @@ def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
 def slow_engine(space: Space) -> Engine:
     """An engine of a run with slow evaluations, which prepares programs only when needed."""
     engine, hours = Engine(space, seed=0), itertools.count(step=3600.0)
-    engine._sizes = Ahead(lambda: next(hours))
+    engine.ahead = Ahead(lambda: next(hours))
     return engine
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from structbo import Optimizer, minimize
+from structbo import Space, minimize
 from structbo.optimizer import Engine
 from structbo.optimizer.preparation import NUM_NEXT, Ahead, num_soon
 
@@ -58,12 +58,11 @@ def test_nothing_is_prepared_that_no_proposal_will_need(
     num_expected: int, is_prepared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last of 65 points is proposed with 64 observations, which still fit."""
-    optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
-    engine = optimizer._engine
-    engine._sizes.begin(20, seconds=5.0)
+    engine = Engine(Space({"x": (0.0, 1.0)}), seed=0)
+    engine.ahead.begin(20, seconds=5.0)
     prepared: list[int] = []
-    monkeypatch.setattr(engine, "_compile", lambda x, *_, **__: prepared.append(len(x)))
-    x = optimizer.space.to_unit([{"x": k / 64} for k in range(63)])
+    monkeypatch.setattr(engine, "compile", lambda x, *_, **__: prepared.append(len(x)))
+    x = engine.space.to_unit([{"x": k / 64} for k in range(63)])
     engine.prepare(x, 1, num_expected=num_expected)
     assert prepared == [65] * is_prepared
 

@@ -10,6 +10,7 @@ import pytest
 
 import structbo
 from structbo import Categorical, HierarchicalDiagonalSampling, Integer, Optimizer, SpaceExhausted
+from structbo.optimizer import Engine
 
 SPACE = {"a": (0.0, 1.0), "c": Categorical(["u", "v"])}
 MANY = 100
@@ -55,14 +56,14 @@ def test_points_of_the_queue_are_pending_for_those_proposed_with_them(
     seen: list[tuple[np.ndarray, int]] = []
 
     def propose(
-        x: np.ndarray, y: np.ndarray, pending: np.ndarray, n: int, *, sem: None
+        self: Engine, x: np.ndarray, y: np.ndarray, pending: np.ndarray, n: int, *, sem: None
     ) -> np.ndarray:
         seen.append((pending, n))
         return np.full((n, 2), 0.5)
 
     first = optimizer.ask()
     optimizer.enqueue(OWN[1])
-    monkeypatch.setattr(optimizer._engine, "propose", propose)
+    monkeypatch.setattr(Engine, "propose", propose)
     assert len(optimizer.ask(3)) == 3
     ((pending, n),) = seen
     np.testing.assert_array_equal(pending, optimizer.space.to_unit([first.params, OWN[1]]))

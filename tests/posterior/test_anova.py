@@ -23,7 +23,7 @@ from structbo.models import (
     matern32,
     pairs,
 )
-from structbo.posterior.anova import Products, _parts, term_variances
+from structbo.posterior.anova import Products, parts_of, term_variances
 from structbo.posterior.quadrature import Quadrature
 
 NUM_DIMS, NUM_POINTS, CATEGORY = 4, 9, 3
@@ -121,7 +121,7 @@ def test_terms_beyond_pairs_are_those_on_the_grid(case: Any):
 
     @jax.jit
     def higher(path: SamplePath, places: Any) -> Any:
-        return [Products.higher_order(part, places) for part in _parts(path, quadrature)]
+        return [Products.higher_order(part, places) for part in parts_of(path, quadrature)]
 
     found = higher(path, places)
     everything, with_dim = (sum(part) for part in zip(*found, strict=True))

@@ -23,7 +23,7 @@ from structbo.models import (
 )
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior import Posterior
-from structbo.posterior.importances import Importances, _summarized
+from structbo.posterior.importances import Importances, summarized
 
 NAMES = ("a", "b", "c")
 ADDITIVE = np.zeros((3, 3), int)
@@ -182,15 +182,15 @@ def test_quantiles_and_errors_are_those_of_the_draws():
     """A new draw is outside of nineteen draws with 10 %. Slow chains have larger errors."""
     rng = np.random.default_rng(0)
     share = rng.random((1, 19, 2))
-    found = _summarized(share)
+    found = summarized(share)
     np.testing.assert_allclose(found.lower, share.min((0, 1)))
     np.testing.assert_allclose(found.upper, share.max((0, 1)))
     noise = rng.standard_normal((2, 4000, 2))
     for t in range(1, 4000):
         noise[:, t, 1] = 0.8 * noise[:, t - 1, 1] + 0.6 * noise[:, t, 1]
-    assert np.isnan(_summarized(share[:, :3]).mcse).all()
+    assert np.isnan(summarized(share[:, :3]).mcse).all()
     # The error of an autoregression of coefficient r is larger by sqrt((1 + r) / (1 - r)).
-    np.testing.assert_allclose(_summarized(noise).mcse * np.sqrt(8000), [1.0, 3.0], rtol=0.15)
+    np.testing.assert_allclose(summarized(noise).mcse * np.sqrt(8000), [1.0, 3.0], rtol=0.15)
 
 
 def test_models_whose_averages_are_unknown():

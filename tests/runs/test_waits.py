@@ -8,7 +8,7 @@ import pytest
 from short_runs import minimize
 
 from structbo import Optimizer
-from structbo.models.foundation.program import Program, _background
+from structbo.models.foundation.program import Program, background
 from structbo.optimizer import Engine
 
 SPACE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -24,7 +24,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(Program, "__call__", compiles)
     monkeypatch.setattr(Program, "prepare", compiles)
-    monkeypatch.setattr(Engine, "_compile", compiles)
+    monkeypatch.setattr(Engine, "compile", compiles)
     return noted
 
 
@@ -69,9 +69,9 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     may_end = Event()
 
     def slow(*_: Any, **__: Any) -> None:
-        _background().submit(may_end.wait, 600.0)
+        background().submit(may_end.wait, 600.0)
 
-    monkeypatch.setattr(Engine, "_compile", slow)
+    monkeypatch.setattr(Engine, "compile", slow)
     yield may_end
     may_end.set()
 

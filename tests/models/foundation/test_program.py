@@ -33,13 +33,13 @@ def types(tree: Any) -> Any:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The functions compiled in the background."""
     noted = []
-    compile_ = program._compile
+    compile_ = program.compile_lowered
 
     def noting(lowered: jax.stages.Lowered, *others: Any) -> None:
         noted.append(lowered)
         compile_(lowered, *others)
 
-    monkeypatch.setattr(program, "_compile", noting)
+    monkeypatch.setattr(program, "compile_lowered", noting)
     return noted
 
 
@@ -94,7 +94,7 @@ def ended(may_end: threading.Event, monkeypatch: pytest.MonkeyPatch) -> list[Any
         time.sleep(0.05)
         ended.append(lowered)
 
-    monkeypatch.setattr(program, "_compile", slow)
+    monkeypatch.setattr(program, "compile_lowered", slow)
     return ended
 
 
@@ -149,7 +149,7 @@ def test_the_call_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None
     def fails(*_: Any) -> None:
         raise RuntimeError("out of memory")
 
-    monkeypatch.setattr(program, "_compile", fails)
+    monkeypatch.setattr(program, "compile_lowered", fails)
     made = Program(summed, static=(2,))
     made.prepare(*arguments())
     assert made(*arguments())["sum"] == 13.0, "compiled by the call, which raises if it cannot"
