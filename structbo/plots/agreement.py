@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_LENGTH = 40
-"""Of the name of a pair in one line."""
+"""Length of the name of a pair that fits in one line."""
 VISIBLE = 0.004
 """Points that differ by less than this look the same, and are drawn once."""
 
@@ -66,7 +66,7 @@ def plot_agreement(posterior: Learned, *, ax: "Axes | None" = None) -> "Axes":
     name = literal(pair_labels(posterior.directions, pairs)[worst])
     if len(name) > MAX_LENGTH:
         name = name.replace(",", ",\n")
-    axes.set_title(f"largest R-hat: {rhat[worst]:.2f}\n{name}")
+    axes.set_title(f"largest R-hat of a pair: {rhat[worst]:.2f}\n{name}")
     farthest = max(found[1:], key=lambda other: abs(other.mean[worst] - found[0].mean[worst]))
     axes.scatter(
         found[0].mean[worst], farthest.mean[worst], s=140, facecolors="none", edgecolors="black"

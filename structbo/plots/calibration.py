@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare
+from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare, literal
 from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Calibration
 
@@ -18,7 +18,10 @@ TWO_SIDED_95, TWO_SIDED_90 = 1.96, 1.645
 
 
 def plot_calibration(
-    calibration: Learned | Calibration, *, ax: "Sequence[Axes] | None" = None
+    calibration: Learned | Calibration,
+    *,
+    value_name: str = "objective",
+    ax: "Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":
     """Draws what was observed against what all other observations predict, and how well they do.
 
@@ -29,6 +32,7 @@ def plot_calibration(
 
     Args:
         calibration: `Posterior.calibration()`; or what has a posterior.
+        value_name: name of the objective, for the axes.
         ax: where to draw, two Axes. Default: a new figure.
 
     Returns:
@@ -41,17 +45,17 @@ def plot_calibration(
     if not isinstance(calibration, Calibration):
         calibration = as_posterior(calibration).calibration()
     axes = axes_for(ax, 2, (4.4, 4.2))
-    _draw_predictions(axes[0], calibration)
+    _draw_predictions(axes[0], calibration, literal(value_name))
     _draw_coverage(axes[1], calibration)
     return axes
 
 
-def _draw_predictions(ax: "Axes", calibration: Calibration) -> None:
+def _draw_predictions(ax: "Axes", calibration: Calibration, value_name: str) -> None:
     observed, mean = calibration.observed, calibration.mean
     half = TWO_SIDED_90 * calibration.deviation
     is_inside = np.abs(observed - mean) <= half
     for chosen, color, label in (
-        (is_inside, BLUE, "inside of its 90 % interval"),
+        (is_inside, BLUE, "inside its 90 % interval"),
         (~is_inside, ORANGE, "outside"),
     ):
         ax.errorbar(
@@ -67,7 +71,7 @@ def _draw_predictions(ax: "Axes", calibration: Calibration) -> None:
         )
     ends = [min(observed.min(), mean.min()), max(observed.max(), mean.max())]
     ax.plot(ends, ends, color=GRAY, linewidth=1, zorder=0)
-    ax.set(xlabel="predicted from all others", ylabel="observed")
+    ax.set(xlabel=f"{value_name}, predicted from all other runs", ylabel=f"{value_name}, observed")
     ax.locator_params(nbins=5)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
     bare(ax)
@@ -82,7 +86,7 @@ def _draw_coverage(ax: "Axes", calibration: Calibration) -> None:
     ax.plot(probability, probability, color=GRAY, linewidth=1)
     ax.plot(probability, share, color=BLUE, linewidth=2)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    ax.set(xlabel="probability of the interval", ylabel="observations inside of it")
+    ax.set(xlabel="probability of the interval", ylabel="observed values inside it")
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter("{x:.0%}")
     bare(ax)

@@ -1,13 +1,14 @@
 """Effects of single parameters as curves, and of pairs as surfaces."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structbo.models.foundation.arrays import FloatArray
-from structbo.plots.figure import BLUE, axes_for, bare, shortened
+from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, literal, shortened
 from structbo.plots.scales import edges, places, set_scale
+from structbo.plots.slices import slices_of
 from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Effect, Posterior
 
@@ -17,46 +18,60 @@ if TYPE_CHECKING:
 MAX_COLUMNS = 3
 NAME_LENGTH = 32
 FEW_POINTS = 12
-"""So many points of a curve, such as integers, are marked one by one."""
+"""Up to this number, points of a curve, such as integers, are marked one by one."""
 
 
 def plot_effects(
     posterior: Learned,
     *,
+    at: Any = None,
     num_effects: int = 6,
     max_draws: int = 64,
+    value_name: str = "objective",
     ax: "Axes | Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":
-    """Draws the average of the function as a curve over each of the most influential parameters.
+    """Draws the function as a curve over each of the most influential parameters.
 
-    Parameters and function are in the user's units. Bands reach from the 5 % to the 95 % quantile.
-    Influence is how much the curve varies: a parameter that acts through its interactions only has
-    a flat one.
+    A curve is the average over all other parameters, or the function with all other parameters as
+    at a point. Parameters and function are in the user's units. Bands reach from the 5 % to the
+    95 % quantile. The influence of a parameter is the standard deviation of its curve, so the
+    average over a parameter that acts only through interactions is flat.
 
     Args:
         posterior: of a model without a projection; or an optimizer or a result, which has one.
-        num_effects: at most so many parameters, the most influential first.
-        max_draws: how many draws to average over.
+        at: a point, in the user's units, which an orange mark shows. By default, curves are
+            averages over all other parameters.
+        num_effects: maximum number of parameters, the most influential first.
+        max_draws: number of draws to average over.
+        value_name: name of the objective, for the vertical axis.
         ax: where to draw, one Axes per curve. Default: a new figure.
 
     Returns:
         The axes.
 
     Raises:
-        ValueError: if the model has a projection, or num_effects is not positive.
+        ValueError: if the model has a projection, the point is outside the space, or num_effects
+            is not positive.
         ImportError: if Matplotlib is missing.
     """
     if num_effects < 1:
         raise ValueError(f"num_effects must be at least 1, got {num_effects}.")
-    effects = as_posterior(posterior).main_effects(max_draws=max_draws)
-    shown = sorted(effects, key=lambda effect: -effect.strength)[:num_effects]
+    posterior = as_posterior(posterior)
+    if at is None:
+        effects = posterior.main_effects(max_draws=max_draws)
+    else:
+        names = [(name,) for name in posterior.names]
+        effects = slices_of(posterior, names, at, max_draws=max_draws)
+    shown = sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))[:num_effects]
     axes = axes_for(ax, len(shown), (3.2, 2.7), columns=min(len(shown), MAX_COLUMNS), share=True)
     labels = shortened([effect.names[0] for effect in shown], NAME_LENGTH)
     for panel, effect, label in zip(axes, shown, labels, strict=True):
         _draw_curve(panel, effect)
+        if at is not None:
+            _mark(panel, posterior, effect, at)
         panel.set_xlabel(label)
     for panel in axes[::MAX_COLUMNS]:
-        panel.set_ylabel("average of the objective")
+        panel.set_ylabel(_title(value_name, at))
     if ax is None and len(shown) < len(effects):
         title = f"{len(shown)} of {len(effects)} parameters, the most influential"
         axes[0].figure.suptitle(title)
@@ -67,38 +82,47 @@ def plot_surface(
     posterior: Learned,
     names: Sequence[str],
     *,
+    at: Any = None,
     max_draws: int = 64,
+    value_name: str = "objective",
     ax: "Sequence[Axes] | None" = None,
 ) -> "tuple[Axes, ...]":
-    """Draws the average of the function over all parameters but two, beside its standard deviation.
+    """Draws the function over two parameters, beside its standard deviation.
 
-    Parameters and function are in the user's units. Dots are the points that were evaluated.
+    It is averaged over all other parameters, or taken with all others as at a point. Parameters and
+    function are in the user's units. Dots are the points that were evaluated.
 
     Args:
         posterior: of a model without a projection; or an optimizer or a result, which has one.
         names: of the two parameters, the horizontal one first.
-        max_draws: how many draws to average over.
+        at: a point, in the user's units. By default, the other parameters are averaged over.
+        max_draws: number of draws to average over.
+        value_name: name of the objective, for the titles.
         ax: where to draw, two Axes. Default: a new figure.
 
     Returns:
         The two axes.
 
     Raises:
-        ValueError: if names are not two, one is unknown, or the model has a projection.
+        ValueError: if names are not two, one is unknown, the point is outside the space, or the
+            model has a projection.
         ImportError: if Matplotlib is missing.
     """
     if isinstance(names, str) or len(names) != 2:
         raise ValueError(f"names must be two parameters, got {names!r}.")
     posterior = as_posterior(posterior)
-    effect = posterior.effect(names, max_draws=max_draws)
+    if at is None:
+        effect = posterior.effect(names, max_draws=max_draws)
+    else:
+        (effect,) = slices_of(posterior, [names], at, max_draws=max_draws)
     axes = axes_for(ax, 2, (5.2, 4.4))
     x, y = (edges(places(g, s), s) for g, s in zip(effect.grid, effect.scales, strict=True))
-    seen_x, seen_y = (_seen(posterior, effect, i) for i in range(2))
+    seen_x, seen_y = (_places_of(posterior, effect, i, posterior.X) for i in range(2))
     for panel, values, title, colors in (
-        (axes[0], effect.mean, "average of the objective", "viridis"),
+        (axes[0], effect.mean, _title(value_name, at), "viridis"),
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
-        # As vectors, cells would have seams between them.
+        # Cells drawn as vectors would have seams between them.
         image = panel.pcolormesh(x, y, values.T, cmap=colors, rasterized=True)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
@@ -109,14 +133,25 @@ def plot_surface(
     return axes
 
 
-def _seen(posterior: Posterior, effect: Effect, which: int) -> FloatArray:
-    """Where the observed points are along one axis."""
+def _title(value_name: str, at: Any) -> str:
+    return literal(value_name) if at is not None else f"average {literal(value_name)}"
+
+
+def _mark(panel: "Axes", posterior: Posterior, effect: Effect, at: Any) -> None:
+    """Marks the function at a point."""
+    x = _places_of(posterior, effect, 0, posterior.units.coordinates(at, name="at"))
+    mean, _ = posterior.predict(at)
+    panel.plot(x, mean, "o", color=ORANGE, markersize=6, zorder=3)
+
+
+def _places_of(posterior: Posterior, effect: Effect, which: int, points: FloatArray) -> FloatArray:
+    """Places of points of the unit cube, (m, D), along one axis of an effect, shape (m,)."""
     dim = posterior.names.index(effect.names[which])
     grid, scale = effect.grid[which], effect.scales[which]
     if scale == "labels":
         levels = posterior.units.parameter_coordinates(dim, grid)
-        return np.interp(posterior.X[:, dim], levels, places(grid, scale))
-    return np.asarray(posterior.units.parameter_values(dim, posterior.X[:, dim]), float)
+        return np.interp(points[:, dim], levels, places(grid, scale))
+    return np.asarray(posterior.units.parameter_values(dim, points[:, dim]), float)
 
 
 def _draw_curve(ax: "Axes", effect: Effect) -> None:

@@ -21,7 +21,7 @@ def axes_for(
     columns: int | None = None,
     share: bool = False,
 ) -> "tuple[Axes, ...]":
-    """The given axes, or those of a new figure.
+    """The given axes, or the axes of a new figure.
 
     Args:
         ax: one Axes or several; None for a new figure.
@@ -77,7 +77,7 @@ def literal(text: str) -> str:
 
 
 def shortened(names: Sequence[str], length: int) -> list[str]:
-    """Names of at most so many characters, where that leaves them different, each as a `literal`.
+    """Names of limited length if that leaves them different, each as a `literal`.
 
     If one is longer, all lose the words that they begin and end with in common, and then the
     middle.
@@ -101,7 +101,7 @@ def shortened(names: Sequence[str], length: int) -> list[str]:
 
 
 def _common_words(names: Sequence[str]) -> int:
-    """How many characters of whole words all names begin with; none of a single name."""
+    """Number of characters of the whole words that all names begin with; 0 for a single name."""
     first, last = min(names), max(names)
     size = 0
     for k, (one, other) in enumerate(zip(first, last, strict=False)):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from structbo.models.foundation.arguments import checked_count
-from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, shortened
+from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, literal, shortened
 from structbo.posterior import Importances, Shares
 
 if TYPE_CHECKING:
@@ -19,7 +19,11 @@ NAME_LENGTH = 24
 
 
 def plot_importances(
-    importances: Importances, *, max_rows: int = 25, ax: "Axes | None" = None
+    importances: Importances,
+    *,
+    max_rows: int = 25,
+    value_name: str = "objective",
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draws the shares of the variance due to each parameter, alone and in total, with intervals.
 
@@ -28,7 +32,8 @@ def plot_importances(
 
     Args:
         importances: `Posterior.importances()`.
-        max_rows: at most so many parameters, those with the largest total.
+        max_rows: maximum number of parameters, those with the largest total.
+        value_name: name of the objective, for the horizontal axis.
         ax: where to draw. Default: a new figure.
 
     Returns:
@@ -52,8 +57,10 @@ def plot_importances(
         axes.barh(rows + shift, chosen.mean, height=0.38, color=color, alpha=0.75, label=label)
         axes.hlines(rows + shift, chosen.lower, chosen.upper, color="black", linewidth=1.2)
     axes.set_yticks(rows, names)
-    axes.set(ylim=(len(shown) - 0.4, -0.6), xlabel="share of the variance")
+    xlabel = f"share of the variation of {literal(value_name)}"
+    axes.set(ylim=(len(shown) - 0.4, -0.6), xlabel=xlabel)
     axes.set_xlim(left=0.0)
+    axes.xaxis.set_major_formatter("{x:.0%}")
     left_out = len(importances.names) - len(shown)
     if left_out:
         axes.set_title(f"without the {left_out} least important", fontsize="medium", loc="right")

@@ -19,7 +19,7 @@ SIZE = (6.5, 7.4)
 FULL_WIDTH = 6.0
 """Line width, in points, of an edge with probability 1, or of the most important pair."""
 LEGEND_WIDTHS = (0.1, 0.5, 1.0)
-"""Of the lines in the legend, relative to the full width."""
+"""Widths of the lines in the legend, relative to the full width."""
 FONT_SIZE = 10.0
 CHARACTER = 0.075
 """Typical width of a character of a label, in inches."""
@@ -27,11 +27,11 @@ NAME_LENGTH = 24
 SMALL = 0.8
 """Size of labels that point outwards, relative to the others."""
 LABEL_DISTANCE = 0.1
-"""Of a label from its node, where the circle of nodes has radius 1."""
+"""Distance of a label from its node; the circle of nodes has radius 1."""
 
 
 class Widths(NamedTuple):
-    """What the widths of lines show.
+    """The quantity that the widths of lines show.
 
     Args:
         title: in words.
@@ -67,7 +67,7 @@ def plot_interactions(
         names: of the D parameters, needed if probabilities are an array.
         importances: of the same parameters, `Posterior.importances`.
         truth: the true edge matrix, shape (D, D).
-        max_names: at most so many parameters, those of the widest lines or true edges.
+        max_names: maximum number of parameters; the ones with the widest lines or true edges stay.
         ax: where to draw: one Axes, or two with a truth. Default: a new figure.
 
     Returns:
@@ -191,7 +191,7 @@ def _opacity(probability: ArrayLike) -> FloatArray:
 
 
 def _line(width: float, probability: float, color: str) -> dict[str, Any]:
-    """The same look as that of an edge, for the legend."""
+    """A line for the legend that looks like an edge."""
     return {
         "color": color,
         "linewidth": FULL_WIDTH * width,

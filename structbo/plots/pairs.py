@@ -48,7 +48,7 @@ def edge_matrix(name: str, matrix: ArrayLike, size: int) -> FloatArray:
 
 
 def strongest(matrix: FloatArray, number: int) -> NDArray[np.intp]:
-    """Indices of the dimensions of the most probable pairs, at most so many, in their order.
+    """Indices of the dimensions of the most probable pairs, in their order.
 
     Example:
         >>> strongest(np.array([[0.0, 0.1, 0.9], [0.1, 0.0, 0.0], [0.9, 0.0, 0.0]]), 2).tolist()

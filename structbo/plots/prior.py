@@ -32,8 +32,8 @@ def plot_prior_posterior(
         prior: for example ``posterior.prior().edge_probabilities()``, of pairs (D, D) or of single
             parameters (D,).
         posterior: the same by the posterior, for example ``posterior.edge_probabilities()``.
-        names: of the D parameters or of the families; by default those of the posterior's events.
-        max_rows: at most so many events, those whose probability changed most.
+        names: of the D parameters or of the families; by default the names in `posterior`.
+        max_rows: maximum number of events; the ones whose probability changed most stay.
         ax: where to draw. Default: a new figure.
 
     Returns:

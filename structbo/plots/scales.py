@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 12
 LABEL_LENGTH = 20
-FEW_CHARACTERS = 20
-"""Of all labels of a horizontal axis together; more are turned."""
+MAX_CHARACTERS = 28
+"""Characters for which a horizontal axis has room if all labels are as long as the longest."""
 
 
 def places(grid: NDArray[Any], scale: Scale) -> FloatArray:
-    """Where values are along an axis, shape (m,): labels are equally far apart."""
+    """Places of values along an axis, shape (m,); labels are equally far apart."""
     return np.arange(len(grid), dtype=float) if scale == "labels" else np.asarray(grid, float)
 
 
@@ -51,7 +51,7 @@ def set_scale(ax: "Axes", which: Literal["x", "y"], grid: NDArray[Any], scale: S
         given = [f"{v:.3g}" if isinstance(v, float) else str(v) for v in grid[kept]]
         texts = shortened(given, LABEL_LENGTH)
         axis.set_ticks(kept, texts)
-        if which == "x" and sum(map(len, texts)) > FEW_CHARACTERS:
+        if which == "x" and len(texts) * max(map(len, texts)) > MAX_CHARACTERS:
             ax.tick_params("x", rotation=90)
     else:
         axis.set_major_locator(few)

@@ -30,7 +30,7 @@ def plot_together(
         probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
             `Posterior.together_probabilities`, shape (D, D).
         names: of the D parameters, needed if probabilities are an array.
-        max_names: at most so many parameters, those of the most probable pairs.
+        max_names: maximum number of parameters; the ones in the most probable pairs stay.
         ax: where to draw. Default: a new figure.
 
     Returns:

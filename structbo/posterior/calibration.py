@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from structbo.models import MarginalGP
 from structbo.models.foundation.arrays import FloatArray
@@ -41,6 +42,14 @@ class Calibration(NamedTuple):
             8
         """
         return int((np.abs(self.level - 0.5) <= probability / 2).sum())
+
+    def chosen(self, which: NDArray[np.bool_]) -> "Calibration":
+        """The predictions of some observations.
+
+        Args:
+            which: whether to keep each observation, shape (n,).
+        """
+        return Calibration(*(values[which] for values in self))
 
     @property
     def explained(self) -> float:

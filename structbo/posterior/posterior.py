@@ -156,10 +156,34 @@ class Posterior(PosteriorDraws):
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
+        return self.units.moments(*self._normals(points, max_draws))
+
+    def interval(self, points: Any, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+        """The ends of 90 % intervals of the function at points.
+
+        They are quantiles of a normal on the scale of the model, whose mean and variance are
+        averaged over draws by the law of total variance.
+
+        Args:
+            points: dicts by name, a DataFrame, or an array (m, D), in the user's `units`.
+            max_draws: number of draws to average over; more are thinned evenly.
+
+        Returns:
+            The 5 % and the 95 % quantiles, two arrays of shape (m,), in the user's units.
+
+        Raises:
+            TypeError, ValueError: naming the point and the parameter at fault.
+        """
+        means, variances = self._normals(points, max_draws)
+        deviation = np.sqrt(variances.mean(0) + means.var(0))
+        return self.units.interval(means.mean(0), deviation)
+
+    def _normals(self, points: Any, max_draws: int) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of the function by draws, on the scale of the model, (S, m)."""
         coordinates = self.units.coordinates(points)
         found = self.map_draws(_predict, padded(coordinates), max_draws=max_draws)
-        mean, variance = (np.asarray(value)[:, : len(coordinates)] for value in found)
-        return self.units.moments(mean, variance)
+        means, variances = (np.asarray(value)[:, : len(coordinates)] for value in found)
+        return means, variances
 
     def effect(
         self, names: str | Sequence[str], *, num_points: int = 33, max_draws: int = 64

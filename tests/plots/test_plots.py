@@ -232,6 +232,20 @@ def test_best_so_far_of_an_optimizer(direction):
         assert ax.get_ylabel() == expected.get_ylabel()
 
 
+def test_runs_have_the_numbers_of_their_trials():
+    """Pending and failed runs keep their numbers, too."""
+    optimizer = Optimizer({"x": (0.0, 1.0)}, "maximize")
+    trials = optimizer.ask(5)
+    for number, value in ((4, 1.0), (0, 3.0), (3, None)):
+        optimizer.tell(trials[number], value)
+    ax = plots.plot_convergence(optimizer, value_name="yield $")
+    runs = np.asarray(ax.collections[0].get_offsets())
+    np.testing.assert_array_equal(runs[~np.isnan(runs[:, 1])], [[0.0, 3.0], [4.0, 1.0]])
+    crosses = {line.get_label(): line.get_xdata() for line in ax.lines}["failed"]
+    np.testing.assert_array_equal(crosses, [3])
+    assert ax.get_xlabel() == "number of the run" and ax.get_ylabel() == r"yield \$ (maximized)"
+
+
 def test_failures_first():
     ax = plots.plot_convergence([np.nan, 2.0])
     np.testing.assert_array_equal(ax.lines[0].get_ydata(), [np.nan, 2.0])

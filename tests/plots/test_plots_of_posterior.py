@@ -1,13 +1,16 @@
 """Pictures of a posterior show its numbers."""
 
+from dataclasses import replace
+
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from structbo import Categorical, Integer, Optimizer, Result, Space, plots
+from structbo import Categorical, Integer, LinearConstraint, Optimizer, Result, Space, plots
 from structbo.data import Transform
 from structbo.models import AdditiveGP, edges, main_effects, pairs
+from structbo.plots.slices import slices_of
 from structbo.posterior import Posterior, Probabilities, Units, distance_to_mode, indicator_rhat
 
 matplotlib.use("Agg")
@@ -164,7 +167,43 @@ def test_curves_have_the_units_of_the_space(of_a_search: Posterior):
     assert [t.get_text() for t in panels["act"].get_xticklabels()] == ["relu", "None"]
     points = np.asarray(panels["k"].lines[0].get_xdata())
     np.testing.assert_array_equal(points, [1, 2, 3, 4, 5])
-    assert axes[0].get_ylabel() == "average of the objective"
+    assert axes[0].get_ylabel() == "average objective"
+
+
+def test_curves_through_a_point_are_predictions_with_one_parameter_changed(
+    of_a_search: Posterior,
+):
+    at = {"rate": 0.02, "act": None, "k": 4}
+    axes = plots.plot_effects(of_a_search, at=at, value_name="loss")
+    panels = {ax.get_xlabel(): ax for ax in axes}
+    curve, mark = panels["rate"].lines
+    rates = np.asarray(curve.get_xdata())
+    mean, _ = of_a_search.predict([{**at, "rate": rate} for rate in rates])
+    np.testing.assert_allclose(curve.get_ydata(), mean)
+    np.testing.assert_allclose(mark.get_xdata(), [0.02])
+    np.testing.assert_allclose(mark.get_ydata(), of_a_search.predict(at)[0])
+    np.testing.assert_array_equal(panels["act"].lines[-1].get_xdata(), [1.0])
+    assert axes[0].get_ylabel() == "loss"
+    surface = plots.plot_surface(of_a_search, ("act", "rate"), at=at, value_name="loss")
+    shown = np.asarray(surface[0].collections[0].get_array()).reshape(33, 2)
+    np.testing.assert_allclose(shown[:, 1], mean)
+    assert surface[0].get_title() == "loss"
+    with pytest.raises(ValueError, match=r"at\['rate'\]: value must be in"):
+        plots.plot_effects(of_a_search, at={**at, "rate": 2.0})
+
+
+def test_slices_end_where_constraints_do():
+    """At a = 0.7, b may be 0.3 at most."""
+    sum_of_both = LinearConstraint({"a": 1.0, "b": 1.0}, high=1.0)
+    space = Space({"a": (0.0, 1.0), "b": (0.0, 1.0)}, constraints=[sum_of_both])
+    draws = {"noise": 1e-3, "outputscale": 1.0, "lengthscale": np.full(2, 0.6)}
+    found = Posterior.at(AdditiveGP(main_effects()), [[0.1, 0.2], [0.5, 0.5]], [0.3, -0.3], draws)
+    posterior = replace(found, names=space.names, units=Units(space))
+    (effect,) = slices_of(posterior, [("b",)], {"a": 0.7, "b": 0.1})
+    (grid,) = effect.grid
+    np.testing.assert_array_equal(np.isnan(effect.mean), grid > 0.3 + 1e-9)
+    assert (effect.lower <= effect.mean)[grid < 0.3].all()
+    plots.plot_effects(posterior, at={"a": 0.7, "b": 0.1})
 
 
 def test_surface_has_the_units_of_the_space(of_a_search: Posterior):

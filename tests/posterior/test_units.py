@@ -151,6 +151,18 @@ def test_many_levels_are_thinned_and_averaged_as_an_integral():
     np.testing.assert_allclose(weights.sum(0), 1.0)
 
 
+def test_intervals_of_the_objective_are_intervals_of_the_model(posterior: Posterior):
+    """Mean and variance by the law of total variance, and 1.645 deviations to either side."""
+    points = posterior.units.space.from_unit(posterior.X)
+    of_model = replace(posterior, units=Units(posterior.units.space))
+    mean, variance = of_model.predict(points)
+    low, high = posterior.interval(points)
+    assert (low < high).all()
+    ends = np.sort([posterior.units.transform(low), posterior.units.transform(high)], axis=0)
+    reach = 1.6449 * np.sqrt(variance)
+    np.testing.assert_allclose(ends, [mean - reach, mean + reach], rtol=1e-6)
+
+
 def test_without_a_space_the_model_is_shown():
     posterior = with_edges(edge_draws(0.5)[:, :4])
     assert posterior.units == Units.of_unit_cube(("x0", "x1", "x2"))
