@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import logging
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from structbo.acquisition import CRITERIA
 from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
-from structbo.command_line.table_file import TableRows, read_evaluations, written
+from structbo.command_line.table_file import NUMBER, TableRows, read_evaluations, written
 from structbo.command_line.table_optimizer import TableOptimizer
 from structbo.data import Direction, filled_errors
 from structbo.integrations import read_study
@@ -97,23 +98,28 @@ def _suggest(options: argparse.Namespace) -> None:
 def _report(options: argparse.Namespace) -> None:
     pending: Sequence[Any] = ()
     if options.storage is None:
-        optimizer, pending = _of_table(options)
-        subject = options.data.name
+        optimizer, known = _of_table(options)
+        subject, value_name, pending = options.data.name, known.value_name, known.pending
+        remark = f'Run numbers are lines of {subject}, or its column "{NUMBER}" if it has one.'
     else:
         optimizer = _of_study(options)
-        subject = f"study {optimizer.study.study_name}"
-    path = write_report(
-        optimizer,
-        options.out,
-        title=options.title or f"Report on {subject}",
-        num_suggestions=options.n,
-        pending=pending,
-    )
+        (value_name,) = optimizer.study.metric_names or ["objective"]
+        subject, remark = f"study {optimizer.study.study_name}", "Run numbers are trial numbers."
+    with _log_lines():
+        path = write_report(
+            optimizer,
+            options.out,
+            title=options.title or f"Report on {subject}",
+            num_suggestions=options.n,
+            pending=pending,
+            value_name=value_name,
+            remark=remark,
+        )
     print(f"wrote {path}")
 
 
-def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
-    """An optimizer that was told a table, and the points that are still being evaluated."""
+def _of_table(options: argparse.Namespace) -> tuple[Optimizer, TableRows]:
+    """An optimizer that was told a table, and the table."""
     if options.study is not None:
         raise ValueError("--study is for --storage; a table has one run.")
     if options.space is None:
@@ -127,7 +133,7 @@ def _of_table(options: argparse.Namespace) -> tuple[Optimizer, Sequence[Any]]:
         space, column = read_space(options.space), options.value
     known = read_evaluations(options.data, space, column, options.sem)
     direction: Direction = options.direction or "minimize"
-    return TableOptimizer(space, direction, known, seed=options.seed), known.pending
+    return TableOptimizer(space, direction, known, seed=options.seed), known
 
 
 def _of_study(options: argparse.Namespace) -> Any:
@@ -237,3 +243,18 @@ def _one_line_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.showwarning = show
         yield
+
+
+@contextlib.contextmanager
+def _log_lines() -> Iterator[None]:
+    """Shows what the library logs as lines of the command."""
+    logger, handler = logging.getLogger("structbo"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("structbo: %(message)s"))
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

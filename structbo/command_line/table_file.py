@@ -32,6 +32,7 @@ class TableRows:
         errors: standard errors of the values; None for an unknown one.
         numbers: numbers of the points: the column `NUMBER` if it is unique, else the lines of the
             file.
+        value_name: name of the column of the values.
     """
 
     points: list[dict[str, Any]]
@@ -39,6 +40,7 @@ class TableRows:
     pending: list[dict[str, Any]]
     errors: list[float | None] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    value_name: str = VALUE
 
 
 def read_evaluations(
@@ -66,7 +68,7 @@ def read_evaluations(
     table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
     column = _value_column(table, space, value)
     reader = _Reader(table, space, column, _sem_column(table, space, sem))
-    found, numbers = TableRows([], [], []), reader.numbers()
+    found, numbers = TableRows([], [], [], value_name=column), reader.numbers()
     for row, number in zip(table.rows, numbers, strict=True):
         if reader.is_remark(row):
             continue

@@ -1,23 +1,29 @@
-"""What sections of a report speak of, each part computed once."""
+"""What the sections of a report draw on; each part is computed once."""
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from structbo.data import Trial, direction_sign, trial_values
+from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
-from structbo.posterior import Calibration, Importances, Posterior, Probabilities
+from structbo.posterior import Calibration, Importances, Posterior, Probabilities, Units
+from structbo.report.digits import column_texts, parameter_texts
+from structbo.report.quantities import in_words
+from structbo.report.support import Support
+from structbo.space import Levels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CLEAR = 3.0
-"""A probability has moved if it differs from the prior by so many Monte Carlo errors."""
+_logger = logging.getLogger(__name__)
+
+NUM_POINTS = 256
+"""Number of points, spread over the space, at which predictions are compared with the runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,22 +32,28 @@ class Evidence:
 
     Args:
         optimizer: with two or more complete trials.
-        num_suggestions: how many points to propose.
+        num_suggestions: number of points to propose.
         elsewhere: points that are being evaluated without being trials of the optimizer.
+        value_name: name of the objective.
     """
 
     optimizer: Optimizer
     num_suggestions: int
     elsewhere: Sequence[Any] = ()
+    value_name: str = "objective"
 
     @cached_property
     def posterior(self) -> Posterior:
-        """Of everything told."""
+        """The posterior given everything told."""
+        _logger.info(
+            "fitting a model to %d runs with Markov chains, which may take some minutes",
+            len(self.told),
+        )
         return self.optimizer.posterior
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
+        """The names of the parameters."""
         return self.optimizer.space.names
 
     @property
@@ -60,6 +72,16 @@ class Evidence:
         complete = [t for t in self.told if t.value is not None]
         return sorted(complete, key=lambda t: -self.sign * (t.value or 0.0))
 
+    @cached_property
+    def value_texts(self) -> list[str]:
+        """The values of `best_first`."""
+        return column_texts(trial_values(self.best_first))
+
+    @property
+    def best(self) -> Trial:
+        """The complete trial with the best value."""
+        return self.best_first[0]
+
     @property
     def num_failed(self) -> int:
         """How many evaluations failed."""
@@ -72,9 +94,28 @@ class Evidence:
         return [*(t.params for t in trials if t.state == "pending"), *self.elsewhere]
 
     @cached_property
+    def support(self) -> Support:
+        """How well the runs predict the function of the model over the whole space."""
+        from scipy.stats import qmc
+
+        space = self.optimizer.space
+        of_model = replace(self.posterior, units=Units(space))
+        cube = qmc.Sobol(space.num_dims, seed=0).random(NUM_POINTS)
+        spread = np.asarray(Levels.of(space.levels, space.half_spaces).even(cube))
+        moments = of_model.predict(space.from_unit(spread))
+        is_linear = self.posterior.units.transform.is_linear
+        calibration = self.calibration if is_linear else self._known(of_model.calibration())
+        return Support.of(calibration, *moments)
+
+    @cached_property
     def importances(self) -> Importances | None:
-        """Shares of the variance; None for a model with a projection, which has no such shares."""
-        return None if self.posterior.is_projected else self.posterior.importances()
+        """Shares of the variation, with intervals that the runs support.
+
+        They are None for a model with a projection, which has no such shares.
+        """
+        if self.posterior.is_projected:
+            return None
+        return self.support.widened(self.posterior.importances())
 
     @cached_property
     def together(self) -> Probabilities:
@@ -87,21 +128,17 @@ class Evidence:
         return self.posterior.prior().together_probabilities()
 
     @cached_property
-    def is_raised(self) -> NDArray[np.bool_]:
-        """Which pairs the data made clearly more probable, shape (D, D)."""
-        after, before = self.together, self.together_before
-        return after.mean - before.mean > CLEAR * np.hypot(after.mcse, before.mcse)
-
-    @cached_property
     def calibration(self) -> Calibration:
-        """Predictions of all values that are known; those of failed evaluations are made up."""
-        is_known = [trial.state == "complete" for trial in self.told]
-        return Calibration(*(value[is_known] for value in self.posterior.calibration()))
+        """Predictions of all known values; the values of failed evaluations are made up."""
+        return self._known(self.posterior.calibration())
+
+    def _known(self, calibration: Calibration) -> Calibration:
+        return calibration.chosen(np.array([trial.state == "complete" for trial in self.told]))
 
     @cached_property
     def summary(self) -> "pd.DataFrame":
-        """The diagnostics of all quantities."""
-        return self.posterior.summary()
+        """The diagnostics of all quantities, in words."""
+        return self.posterior.summary().rename(index=in_words(self.posterior, self.value_name))
 
     @cached_property
     def next_points(self) -> list[Any]:
@@ -109,6 +146,7 @@ class Evidence:
         if not self.num_suggestions:
             return []
         optimizer, told = self.optimizer, self.told
+        _logger.info("choosing %d points to run next", self.num_suggestions)
         try:
             points = suggest(
                 optimizer.space,
@@ -116,6 +154,7 @@ class Evidence:
                 trial_values(told),
                 self.num_suggestions,
                 direction=optimizer.direction,
+                sem=filled_errors(trial.sem for trial in told),
                 pending=self.pending,
                 **vars(optimizer.method),
             )
@@ -123,35 +162,49 @@ class Evidence:
             return []
         return list(points)
 
-    def cells(self, params: Any) -> list[str]:
-        """The values of a point, in the order of the names, as texts."""
-        named = self.optimizer.space.by_name(params)
-        return [value_text(named[name]) for name in self.names]
+    def cells(self, points: Sequence[Any]) -> list[list[str]]:
+        """The values of points as texts, in the order of the names, a list for every point."""
+        named = [self.optimizer.space.by_name(point) for point in points]
+        columns = [parameter_texts([point[name] for point in named]) for name in self.names]
+        return [list(row) for row in zip(*columns, strict=True)]
 
-    def predicted(self, points: Sequence[Any]) -> tuple[FloatArray, FloatArray]:
-        """Mean and standard deviation of the function at points."""
-        mean, variance = self.posterior.predict(points)
-        return mean, np.sqrt(variance)
+    @cached_property
+    def of_best_first(self) -> "Predictions":
+        """Predictions at `best_first`."""
+        return self.predictions([trial.params for trial in self.best_first])
+
+    def predictions(self, points: Sequence[Any]) -> "Predictions":
+        """Predictions at points."""
+        mean, _ = self.posterior.predict(points)
+        return Predictions(mean, *self.posterior.interval(points))
 
 
-def value_text(value: Any) -> str:
-    """A value of a parameter, or of the function, with four digits.
+class Predictions(NamedTuple):
+    """Predictions of the function, without measurement noise.
 
-    Example:
-        >>> value_text(0.123456), value_text(128), value_text("relu"), value_text(None)
-        ('0.1235', '128', 'relu', 'None')
+    Args:
+        mean: shape (m,).
+        lower: lower ends of 90 % intervals, shape (m,).
+        upper: their upper ends, shape (m,).
     """
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
+    mean: FloatArray
+    lower: FloatArray
+    upper: FloatArray
 
-def percent(share: float) -> str:
-    """A share in percent.
+    def cells(self, number: int | None = None) -> list[tuple[str, str]]:
+        """Means and intervals as texts, a pair for each of the first points.
 
-    Example:
-        >>> percent(0.905)
-        '90\\xa0%'
-    """
-    return f"{100.0 * share:.0f}\N{NO-BREAK SPACE}%"
+        Example:
+            >>> Predictions(np.array([86.26]), np.array([82.4]), np.array([90.2])).cells()
+            [('86.3', '82.4 to 90.2')]
+        """
+        shown = [values[:number] for values in self]
+        texts = column_texts(np.concatenate(shown), digits=3)
+        count = len(shown[0])
+        means, lows, highs = (texts[k * count : (k + 1) * count] for k in range(3))
+        ends = [f"{low} to {high}" for low, high in zip(lows, highs, strict=True)]
+        return list(zip(means, ends, strict=True))
 
 
 def listed(words: Sequence[str]) -> str:

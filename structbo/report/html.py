@@ -1,6 +1,7 @@
 """Markup: whatever is not markup already is escaped, names and labels from anybody included."""
 
 import html
+import re
 from collections.abc import Iterable, Sequence
 
 
@@ -8,6 +9,8 @@ class Html(str):
     """Markup, as `tag` makes it. Any other string is a text."""
 
 
+MAX_COLUMNS = 2
+"""Columns of a table that fits on the screen of a phone."""
 VOID = {"img", "meta"}
 """Elements that have nothing inside."""
 
@@ -48,20 +51,42 @@ def escaped(text: str) -> str:
     return html.escape("".join(shown))
 
 
+def details(title: str, *children: str) -> Html:
+    """A part of the page that opens with a click.
+
+    Example:
+        >>> details("More", "text")
+        '<details><summary>More</summary>text</details>'
+    """
+    return tag("details", tag("summary", title), *children)
+
+
 def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Html:
-    """A table that scrolls by itself where the page is too narrow.
+    """A table; on a narrow screen every row of a wide one is a block of labeled values.
 
     Args:
         caption: what it shows.
         header: names of the columns.
         rows: their cells; the first of each says what the row is about.
     """
-    head = tag("tr", *(tag("th", name, scope="col") for name in header))
-    body = (
-        tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in cells))
-        for first, *cells in rows
-    )
-    cells = tag("table", tag("thead", head), tag("tbody", *body))
-    # What scrolls must be within reach of the keyboard, too.
-    scrolling = tag("div", cells, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    given = list(rows)
+    kinds = ["number" if _are_numbers(column) else "text" for column in zip(*given, strict=True)]
+    columns = list(zip(header, kinds, strict=True)) if given else []
+    head = tag("tr", *(tag("th", name, scope="col", class_=kind) for name, kind in columns))
+    body = []
+    for first, *others in given:
+        label = tag("th", first, scope="row", class_=kinds[0], data_label=header[0])
+        cells = (
+            tag("td", cell, class_=kind, data_label=name)
+            for cell, (name, kind) in zip(others, columns[1:], strict=True)
+        )
+        body.append(tag("tr", label, *cells))
+    kind = "wide" if len(header) > MAX_COLUMNS else "narrow"
+    whole = tag("table", tag("thead", head), tag("tbody", *body), class_=kind)
+    # The keyboard must reach a box that scrolls.
+    scrolling = tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label=caption)
     return tag("figure", tag("figcaption", caption), scrolling)
+
+
+def _are_numbers(cells: Iterable[str]) -> bool:
+    return all(re.match(r"-?\d", cell) for cell in cells)

@@ -15,7 +15,7 @@ class Section(NamedTuple):
 
     Args:
         title: its heading.
-        finding: what it says, in a sentence or two; the page begins with those of all sections.
+        finding: its result, in a sentence or two; the page begins with all findings.
         body: pictures, tables and explanations.
     """
 
@@ -34,7 +34,7 @@ def html_page(title: str, remark: str, sections: Sequence[Section]) -> str:
     """
     anchors = [re.sub(r"\W+", "-", section.title.lower()).strip("-") for section in sections]
     findings = (
-        tag("li", tag("a", section.title, href=f"#{anchor}"), ": ", section.finding)
+        tag("li", tag("a", section.title, href=f"#{anchor}"), " ", section.finding)
         for section, anchor in zip(sections, anchors, strict=True)
         if section.finding
     )

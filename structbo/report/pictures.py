@@ -1,4 +1,4 @@
-"""Pictures of Matplotlib inside of a page: as SVG, small enough for a phone, with a description."""
+"""Pictures of Matplotlib inside a page: as SVG, small enough for a phone, with a description."""
 
 import base64
 import io
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH = 4.4
-"""Of most pictures, in inches: so wide that their letters can be read on a phone."""
+"""Width of most pictures, in inches, at which their letters can be read on a phone."""
 
 
 @contextmanager

@@ -1,17 +1,23 @@
-"""What was learned of the function: which parameters matter, which interact, and how."""
+"""The sections on the function: which parameters matter, which interact, and how."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from structbo.plots import plot_effects, plot_importances, plot_interactions, plot_surface
-from structbo.posterior import Importances, Shares
-from structbo.report.evidence import Evidence, listed, percent, value_text
+from structbo.plots import plot_effects, plot_importances, plot_surface
+from structbo.plots.slices import slices_of
+from structbo.posterior import Effect, Importances
+from structbo.report.digits import column_texts, parameter_texts, percent
+from structbo.report.evidence import Evidence, listed
 from structbo.report.html import Html, joined, table, tag
+from structbo.report.interactions import interaction_section, raised_pairs
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, drawn, picture
+from structbo.report.support import MAX_UNEXPLAINED, outranked, where_most_are
 
+CHANGES = "What happens if one parameter changes?"
 MAX_ROWS = 15
 MAX_EFFECTS = 6
-MAX_NODES = 16
 EFFECT_WIDTH = 3.2
 
 
@@ -20,155 +26,170 @@ def learned_sections(evidence: Evidence) -> list[Section]:
     importances = evidence.importances
     if importances is None:
         text = (
-            "The model looks at combinations of parameters: shares, interactions and effects of "
-            "single ones are not computed."
+            "The model looks at combinations of parameters, so the report has no shares, "
+            "interactions or effects of single ones."
         )
-        return [Section("Importances", text, Html())]
-    found = [_importances(importances)]
+        return [Section("Which parameters matter?", text, Html())]
+    found = [_importances(evidence, importances)]
     if len(evidence.names) > 1:
-        found.append(_interactions(evidence, importances))
-    return [*found, _effects(evidence, importances)]
+        found.append(interaction_section(evidence))
+    return [*found, _effects(evidence)]
 
 
-def _importances(importances: Importances) -> Section:
+def _importances(evidence: Evidence, importances: Importances) -> Section:
+    name, support = evidence.value_name, evidence.support
+    title = "Which parameters matter?"
+    spread = where_most_are(evidence.optimizer.space, evidence.posterior.X)
+    unexplained = percent(support.unexplained)
+    if support.unexplained > MAX_UNEXPLAINED:
+        finding = "These runs do not tell which parameters matter over the whole search space."
+        remark = (
+            f"The runs leave up to {unexplained} of the variation of {name} across the search "
+            "space unexplained, and any parameter may cause it. The reason is that a search makes "
+            "most runs where it expects good values, as the table shows. Runs spread over the "
+            "whole space, with all parameters changed independently, would tell. Around the best "
+            f"run more is known: see \N{LEFT DOUBLE QUOTATION MARK}{CHANGES}"
+            "\N{RIGHT DOUBLE QUOTATION MARK}"
+        )
+        rows = [list(row) for row in zip(evidence.names[:MAX_ROWS], spread, strict=False)]
+        header = ["parameter", "where most runs are"]
+        body = [tag("p", remark, class_="remark"), table("How the runs are spread", header, rows)]
+        return Section(title, finding, joined(body))
     order = np.argsort(-importances.total.mean, kind="stable")[:MAX_ROWS]
-    top = order[:2]
-    words = [f"{importances.names[d]}, in {_share(importances.total, d)}" for d in top]
-    finding = f"What matters most is {listed(words)} of the variance of the function."
-    rows = [
-        [
-            importances.names[d],
-            _share(importances.total, d),
-            _share(importances.first_order, d),
-        ]
-        for d in order
-    ]
+    rows = [[importances.names[d], _share(importances, d), spread[d]] for d in order]
     left_out = len(importances.names) - len(rows)
-    caption = "Shares of the variance, with 90 % intervals" + (
-        f"; without the {left_out} least important" if left_out else ""
+    caption = f"Shares of the variation of {name}, as 90 % intervals" + (
+        f"; without the {left_out} smallest" if left_out else ""
     )
-    explained = tag(
-        "p",
-        "In total counts all that a parameter takes part in; alone is what it does whatever the "
-        "others are: the difference is due to interactions. Intervals are about what is not "
-        "known of the function.",
-        class_="remark",
+    remark = (
+        f"A share is the part of the variation of {name} over the search space that a parameter "
+        "causes, alone or together with others; so shares may add up to more than "
+        f"{percent(1.0)}. Intervals count that predictions may leave {unexplained} of the "
+        "variation unexplained, and that any parameter may cause it. Orange bars count only what a "
+        "parameter causes alone; black lines in the picture are 90 % intervals."
+        f"{_scale(evidence)}"
     )
+    finding = _ranking(importances, name)
     chart = drawn(
         0.36 * len(rows) + 1.1,
-        lambda ax: plot_importances(importances, max_rows=MAX_ROWS, ax=ax),
+        lambda ax: plot_importances(importances, max_rows=MAX_ROWS, value_name=name, ax=ax),
         f"Bars of the shares in the table. {finding}",
     )
-    shares = table(caption, ["parameter", "in total", "alone"], rows)
+    shares = table(caption, ["parameter", "share", "where most runs are"], rows)
     pictures = tag("div", chart, shares, class_="pictures")
-    return Section("Importances", finding, joined([explained, pictures]))
+    return Section(title, finding, joined([tag("p", remark, class_="remark"), pictures]))
 
 
-def _interactions(evidence: Evidence, importances: Importances) -> Section:
-    after, before, raised = evidence.together, evidence.together_before, evidence.is_raised
-    pairs = np.transpose(np.triu_indices(len(evidence.names), 1))
-    gain = (after.mean - before.mean)[*pairs.T]
-    order = [tuple(pairs[k]) for k in np.argsort(-gain, kind="stable")]
-    found = [pair for pair in order if raised[pair]]
-    words = [
-        f"{evidence.names[a]} and {evidence.names[b]} (probability {after.mean[a, b]:.2f})"
-        for a, b in found[:3]
-    ]
-    more = f"; and for {len(found) - 3} more" if len(found) > 3 else ""
-    finding = (
-        f"The data speak for interactions of {'; of '.join(words)}{more}."
-        if found
-        else "The data do not yet speak for any interaction."
-    )
-    rows = [
-        [
-            f"{evidence.names[a]} and {evidence.names[b]}",
-            f"{after.mean[a, b]:.2f} ± {after.mcse[a, b]:.2f}",
-            f"{before.mean[a, b]:.2f}",
-            _share(importances.pairs, (a, b)),
-        ]
-        for a, b in found[:MAX_ROWS]
-    ]
-    explained = tag(
-        "p",
-        f"The data made {len(found)} of {len(pairs)} pairs clearly more probable than "
-        "they were before; only these are shown. An interaction may be certain and hardly matter: "
-        "its share of the variance tells.",
-        class_="remark",
-    )
-    if not rows:
-        return Section("Interactions", finding, explained)
-    header = ["pair", "probability", "before the data", "share of the variance"]
-    axes = blank_axes(4.8)
-    plot_interactions(
-        np.where(raised, after.mean, 0.0),
-        evidence.names,
-        importances=_only(importances, raised),
-        max_names=MAX_NODES,
-        ax=axes,
-    )
-    axes[0].set_title("")
-    parts = (
-        picture(axes[0], f"The graph of the pairs in the table. {finding}"),
-        table("Pairs, with Monte Carlo errors and 90 % intervals", header, rows),
-    )
-    pictures = tag("div", *parts, class_="pictures")
-    return Section("Interactions", finding, joined([explained, pictures]))
+def _ranking(importances: Importances, value_name: str) -> str:
+    """A sentence about the order of the parameters, as far as the intervals tell it."""
+    top, is_less = outranked(importances)
+    names = importances.names
+    if len(names) == 1:
+        return f"{names[0]} is the only parameter."
+    if is_less.sum() == len(names) - 1:
+        share = _share(importances, top)
+        return (
+            f"The parameter {names[top]} matters most: it causes {share} of the variation of "
+            f"{value_name}."
+        )
+    if is_less.any():
+        less = [name for name, smaller in zip(names, is_less, strict=True) if smaller]
+        others = [name for name in names if name not in (*less, names[top])]
+        return (
+            f"The parameter {names[top]} matters more than {_some(less)}. The runs do not tell "
+            f"whether it matters more than {_some(others)}."
+        )
+    return "The runs do not yet tell which parameter matters most."
 
 
-def _effects(evidence: Evidence, importances: Importances) -> Section:
+def _effects(evidence: Evidence) -> Section:
+    name, best = evidence.value_name, evidence.best
     number = min(MAX_EFFECTS, len(evidence.names))
     axes = [blank_axes(2.7, width=EFFECT_WIDTH)[0] for _ in range(number)]
-    plot_effects(evidence.posterior, num_effects=number, ax=axes)
+    plot_effects(evidence.posterior, at=best.params, num_effects=number, value_name=name, ax=axes)
     low = min(panel.get_ylim()[0] for panel in axes)
     high = max(panel.get_ylim()[1] for panel in axes)
     for panel in axes:
-        panel.set(ylim=(low, high), ylabel="average of the objective")
-    effects = sorted(evidence.posterior.main_effects(), key=lambda effect: -effect.strength)
-    curves = []
-    for panel, effect in zip(axes, effects, strict=False):
-        values = [
-            value_text(effect.grid[0][k]) for k in (effect.mean.argmin(), effect.mean.argmax())
-        ]
-        ends = [value_text(v) for v in (effect.mean.min(), effect.mean.max())]
-        curves.append(
-            picture(
-                panel,
-                f"The average of the objective over {effect.names[0]}: least at {values[0]}, with "
-                f"{ends[0]}, and largest at {values[1]}, with {ends[1]}.",
-            )
-        )
-    explained = tag(
-        "p",
-        "The average over all other parameters, in the units of the objective, with 90 % "
-        "intervals. A parameter that acts through its interactions only has a flat curve.",
-        class_="remark",
+        panel.set(ylim=(low, high), ylabel=axes[0].get_ylabel())
+    effects = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
+    by_strength = sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))
+    curves = [
+        picture(panel, _described(effect, name))
+        for panel, effect in zip(axes, by_strength, strict=False)
+    ]
+    remark = (
+        f"The orange dot is run {best.number}. A curve shows the {name} that the model expects if "
+        "one parameter of this run changes and all others stay. Bands and bars are 90 % intervals: "
+        "where they are wide, the runs tell little. A change counts as clear if its interval lies "
+        f"beyond the interval of run {best.number}."
     )
-    parts = [explained, tag("div", *curves, class_="pictures")]
-    shares = np.where(evidence.is_raised, importances.pairs.mean, 0.0)
-    if shares.max(initial=0.0) > 0.0:
-        parts.append(_surface(evidence, np.unravel_index(shares.argmax(), shares.shape)))
-    return Section("Effects", "", joined(parts))
+    parts = [tag("p", remark, class_="remark"), tag("div", *curves, class_="pictures")]
+    if pairs := raised_pairs(evidence):
+        parts.append(_surface(evidence, [evidence.names[d] for d in pairs[0]]))
+    finding = _clear_changes(evidence, by_strength)
+    return Section(CHANGES, finding, joined(parts))
 
 
-def _surface(evidence: Evidence, pair: tuple[np.intp, ...]) -> Html:
-    names = [evidence.names[d] for d in pair]
+def _clear_changes(evidence: Evidence, effects: Sequence[Effect]) -> str:
+    """Which parameters of the best run clearly make it worse."""
+    _, lower, upper = (values[0] for values in evidence.of_best_first)
+    name, run = evidence.value_name, evidence.best.number
+    if evidence.sign > 0:
+        verb, is_worse = "lower", [(effect.upper < lower).any() for effect in effects]
+    else:
+        verb, is_worse = "raise", [(effect.lower > upper).any() for effect in effects]
+    found = [effect.names[0] for effect, worse in zip(effects, is_worse, strict=True) if worse]
+    if not found:
+        return f"From run {run}, no change of a single parameter clearly {verb}s {name}."
+    return f"From run {run}, other values of {_some(found)} can clearly {verb} {name}."
+
+
+def _described(effect: Effect, value_name: str) -> str:
+    """A curve, for those who cannot see it."""
+    ends = int(np.nanargmin(effect.mean)), int(np.nanargmax(effect.mean))
+    values = parameter_texts([effect.grid[0][k] for k in ends])
+    means = column_texts([float(effect.mean[k]) for k in ends], digits=3)
+    return (
+        f"Expected {value_name} over {effect.names[0]}: least at {values[0]}, with {means[0]}, and "
+        f"largest at {values[1]}, with {means[1]}."
+    )
+
+
+def _surface(evidence: Evidence, names: Sequence[str]) -> Html:
+    best, value_name = evidence.best, evidence.value_name
     axes = [*blank_axes(3.7), *blank_axes(3.7)]
-    plot_surface(evidence.posterior, names, ax=axes)
-    about = f"over {names[0]} and {names[1]}, as colors. Dots are the points that were evaluated."
+    plot_surface(evidence.posterior, names, at=best.params, value_name=value_name, ax=axes)
+    about = f"over {names[0]} and {names[1]}, as colors. Dots are the runs."
     pictures = (
-        picture(axes[0], f"The average of the objective {about}"),
-        picture(axes[1], f"Its standard deviation {about}"),
+        picture(axes[0], f"Expected {value_name} {about}"),
+        picture(axes[1], f"The standard deviation of {value_name} {about}"),
     )
-    remark = tag("p", f"{names[0]} and {names[1]}, whose interaction matters most:")
-    return joined([remark, tag("div", *pictures, class_="pictures")])
+    remark = (
+        f"Two parameters change here together, {names[0]} and {names[1]}; all others stay as in "
+        f"run {best.number}. The colors of the first picture show the expected {value_name}. The "
+        "second picture shows its uncertainty: darker means less certain. The standard deviation "
+        f"has the unit of {value_name}, and the 90 % interval reaches 1.6 standard deviations up "
+        "and down. A dot is a run."
+    )
+    return joined([tag("p", remark), tag("div", *pictures, class_="pictures")])
 
 
-def _only(importances: Importances, is_shown: np.ndarray) -> Importances:
-    pairs = Shares(*(np.where(is_shown, value, 0.0) for value in importances.pairs))
-    return importances._replace(pairs=pairs)
+def _scale(evidence: Evidence) -> str:
+    """A sentence where shares are of transformed values."""
+    if evidence.posterior.units.transform.is_linear:
+        return ""
+    return (
+        f" Shares are about a transform of {evidence.value_name} that the model uses, in which bad "
+        "values lie closer together."
+    )
 
 
-def _share(shares: Shares, which: int | np.intp | tuple[int, ...]) -> str:
-    mean, lower, upper = (float(v[which]) for v in shares[:3])
-    return f"{percent(mean)} ({100.0 * lower:.0f} to {100.0 * upper:.0f})"
+def _share(importances: Importances, dim: int | np.intp) -> str:
+    lower, upper = (float(v[dim]) for v in importances.total[1:3])
+    return f"{100.0 * lower:.0f} to {percent(upper)}"
+
+
+def _some(names: Sequence[str], number: int = 4) -> str:
+    """The first names of a list, and how many more there are."""
+    rest = len(names) - number
+    return listed([*names[:number], f"{rest} more"] if rest > 0 else names)

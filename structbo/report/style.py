@@ -30,11 +30,28 @@ figure { margin: 1rem 0; max-width: 100%; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
 figcaption { font-size: 0.92rem; padding-bottom: 0.4rem; }
-th, td { text-align: right; padding: 0.3rem 0.8rem; border-bottom: 1px solid var(--line);
+th, td { text-align: left; padding: 0.3rem 0.8rem; border-bottom: 1px solid var(--line);
   white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; padding-left: 0; }
-thead th { color: var(--soft); font-weight: 600; }
+.number { text-align: right; }
+th:first-child { padding-left: 0; }
+thead th { color: var(--soft); font-weight: 600; white-space: normal; vertical-align: bottom; }
 tbody th { font-weight: 500; }
 code { font-size: 0.88em; overflow-wrap: anywhere; }
+details { margin: 1rem 0; }
+summary { cursor: pointer; color: var(--accent); }
+@media (max-width: 40rem) {
+  th, td { padding: 0.3rem 0.5rem; white-space: normal; overflow-wrap: anywhere; }
+  thead th, .narrow .number { overflow-wrap: normal; }
+  /* Rows of wide tables become blocks of labeled values, and nothing is cut off. */
+  .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden;
+    clip-path: inset(50%); }
+  .wide, .wide tbody, .wide tr { display: block; }
+  .wide tr { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
+  .wide tbody th, .wide td { display: inline-block; padding: 0 1rem 0 0; border: 0;
+    text-align: left; }
+  .wide tbody th { display: block; font-weight: 600; }
+  .wide [data-label]::before { content: attr(data-label) "\\a0"; color: var(--soft);
+    font-weight: 400; }
+}
 @media print { section { break-inside: avoid; } }
 """

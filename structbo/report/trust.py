@@ -1,22 +1,23 @@
 """How far the model can be trusted: whether it predicts, and whether the chains have converged."""
 
-import numpy as np
+import math
 
 from structbo.plots import plot_agreement, plot_calibration, plot_trace
-from structbo.posterior import convergence_problems
+from structbo.posterior import Calibration
+from structbo.posterior.convergence import MAX_RHAT, MIN_EFFECTIVE_DRAWS
 from structbo.posterior.summary import approximation
-from structbo.report.evidence import Evidence, listed, percent
-from structbo.report.html import Html, joined, table, tag
+from structbo.report.digits import percent
+from structbo.report.evidence import Evidence, listed
+from structbo.report.html import Html, details, joined, table, tag
 from structbo.report.page import Section
-from structbo.report.pictures import blank_axes, drawn, picture
+from structbo.report.pictures import blank_axes, picture
+from structbo.report.support import MIN_FAR
 
 PROBABILITY = 0.9
 UNLIKELY = 0.01
-"""A right model has so bad a coverage with this probability at most."""
+"""Probability with which a right model has a coverage that counts as wrong."""
 FEW_DRAWS = 20.0
-"""So few effective draws cannot tell what the model would believe without an observation."""
-LITTLE = 0.2
-"""A share of the variance of the values so small is hardly predicted at all."""
+"""Effective draws below which a prediction without an observation is rough."""
 NUM_ROWS = 5
 
 
@@ -27,49 +28,72 @@ def calibration(evidence: Evidence) -> Section:
     found = evidence.calibration
     inside, n = found.num_inside(PROBABILITY), len(found.observed)
     if binom.cdf(inside, n, PROBABILITY) < UNLIKELY:
-        verdict = "The model is too sure of itself"
+        verdict = "No, their intervals are too narrow"
     elif binom.sf(inside - 1, n, PROBABILITY) < UNLIKELY:
-        verdict = "The model is more careful than it need be"
+        verdict = "Yes, their intervals are even wider than they need be"
     else:
-        verdict = "The model is as sure as it should be"
-    explained = percent(max(found.explained, 0.0))
+        verdict = "Yes, within their intervals"
     finding = (
-        f"{verdict}: {inside} of {n} values are in their {percent(PROBABILITY)} intervals, "
-        f"predicted from all others. Predictions explain {explained} of the variance of the values."
+        f"{verdict}: {inside} of {n} values lie in the {percent(PROBABILITY)} intervals "
+        f"predicted from all other runs. {_reach(evidence)}"
     )
     remarks = []
-    if found.explained < LITTLE:
-        remarks.append(
-            "It can hardly predict values yet: read importances, interactions and effects as first "
-            "guesses."
-        )
     if evidence.posterior.num_inducing is not None:
         remarks.append(approximation(evidence.posterior.num_inducing))
     if num_rough := int((found.effective_draws < FEW_DRAWS).sum()):
         remarks.append(
-            f"For {num_rough} values the prediction is rough: they change what is believed so much "
-            "that the draws say little of what would be believed without them."
+            f"For {num_rough} values the prediction is rough: without them the model would be "
+            "another."
         )
     axes = [*blank_axes(4.0), *blank_axes(4.0)]
-    plot_calibration(found, ax=axes)
+    plot_calibration(found, value_name=evidence.value_name, ax=axes)
+    explained = (
+        "First picture: a point is a run, and a bar is the 90 % interval in which the model "
+        "expects its value from all other runs. Good predictions lie near the line. Second "
+        "picture: how many values lie in such intervals, for every probability instead of 90 %. "
+        "The blue line should stay in the gray band."
+    )
     pictures = (
         picture(axes[0], f"Observed values over those predicted from all others. {finding}"),
-        picture(axes[1], "How many values are in intervals, over the probability of these."),
+        picture(axes[1], "Share of the values in their intervals, over the probability of these."),
     )
-    body = [*(tag("p", line) for line in remarks), tag("div", *pictures, class_="pictures")]
-    return Section("Can the model be trusted?", finding, joined(body))
+    body = [
+        tag("p", explained, class_="remark"),
+        *(tag("p", line) for line in remarks),
+        tag("div", *pictures, class_="pictures"),
+    ]
+    return Section("Can the predictions be trusted?", finding, joined(body))
+
+
+def _reach(evidence: Evidence) -> str:
+    """How much predictions explain, near other runs and far from them."""
+    is_far, found = evidence.support.is_far, evidence.calibration
+    number = int(is_far.sum())
+    if min(number, len(is_far) - number) < MIN_FAR:
+        return (
+            f"The predictions explain {_explained(found)} of the variation of "
+            f"{evidence.value_name} among these runs."
+        )
+    return (
+        f"The predictions explain {_explained(found.chosen(~is_far))} of the variation of "
+        f"{evidence.value_name} among runs with others nearby, and "
+        f"{_explained(found.chosen(is_far))} among the {number} runs far from all others."
+    )
+
+
+def _explained(calibration: Calibration) -> str:
+    return percent(math.floor(100.0 * max(calibration.explained, 0.0)) / 100.0)
 
 
 def convergence(evidence: Evidence) -> Section:
     """Whether the chains agree."""
     posterior = evidence.posterior
-    problems = convergence_problems(evidence.summary, posterior.num_draws)
+    problems = _problems(evidence)
     finding = (
-        f"The chains have not converged: {listed(problems)}. Do not trust probabilities and "
-        "intervals before they have."
+        f"No: {listed(problems)}. Do not trust probabilities and intervals of this page."
         if problems
-        else f"The {posterior.num_chains} Markov chains agree with each other, and their "
-        f"{posterior.num_draws} draws are enough for what is said here."
+        else f"Yes: {posterior.num_chains} independent computations agree, and their "
+        f"{posterior.num_draws} random draws are enough for what is said here."
     )
     worst = evidence.summary.sort_values("r_hat", ascending=False).head(NUM_ROWS)
     rows = [
@@ -78,29 +102,51 @@ def convergence(evidence: Evidence) -> Section:
     ]
     explained = tag(
         "p",
-        "Draws of the structure and of the hyper-parameters come from Markov chains. R-hat "
-        "compares the chains: 1 if they agree, and above 1.05 they do not. The effective size is "
-        "how many independent draws would say as much; 50 are few, and 400 are plenty.",
+        "The model is known through random draws of its quantities, from several Markov chains. "
+        "R-hat compares the chains: it is 1.00 if they agree, and above 1.05 they do not. The "
+        "effective number of draws is how many independent draws would say as much; 50 are few, "
+        "and 400 are plenty.",
         class_="remark",
     )
-    parts = [table("The worst R-hat first", ["quantity", "R-hat", "effective size"], rows)]
+    header = ["quantity", "R-hat", "effective draws"]
+    body = joined([explained, table("The largest R-hat first", header, rows), _pictures(evidence)])
     return Section(
-        "Have the chains converged?",
-        finding,
-        joined([explained, *parts, tag("div", *_pictures(evidence), class_="pictures")]),
+        "Is the computation accurate?", finding, details("Details for statisticians", body)
     )
 
 
-def _pictures(evidence: Evidence) -> list[Html]:
+def _problems(evidence: Evidence) -> list[str]:
+    """The quantities whose draws cannot be trusted, in words."""
+    table = evidence.summary.dropna(subset="ess_bulk")
+    problems = []
+    if (table["r_hat"].round(2) > MAX_RHAT).any():
+        problems.append(f"the computations disagree about {table['r_hat'].idxmax()}")
+    if (table["ess_bulk"].round() < MIN_EFFECTIVE_DRAWS).any():
+        problems.append(f"the draws are too few for {table['ess_bulk'].idxmin()}")
+    return problems
+
+
+def _pictures(evidence: Evidence) -> Html:
     posterior = evidence.posterior
     axes = blank_axes(4.4, rows=2)
     plot_trace(posterior, ax=axes)
-    pictures = [picture(axes[0], "Traces of the chains, which should lie on top of each other.")]
+    axes[0].set_ylabel("fit of the draw")
+    axes[1].set_ylabel("differing pairs")
+    explained = (
+        "Traces: the lines of all chains should lie on top of each other. The upper ones say how "
+        "well a draw fits (its log density), the lower ones in how many pairs its interactions "
+        "differ from the most frequent ones."
+    )
+    pictures = [picture(axes[0], f"Traces of {posterior.num_chains} chains, one line each.")]
     if posterior.num_chains > 1 and len(posterior.directions) > 1:
-        rhat = np.nan_to_num(evidence.summary["r_hat"].max(), nan=1.0)
-        description = (
-            "Probabilities that pairs share a component, by the first chain and by the others; "
-            f"they should agree. The largest R-hat of all quantities is {rhat:.2f}."
+        (agreement,) = blank_axes(4.6)
+        plot_agreement(posterior, ax=agreement)
+        label = "probability of an interaction"
+        agreement.set(title="", xlabel=f"{label}, chain 0", ylabel=f"{label}, other chains")
+        explained += (
+            " Agreement: a point is the probability that a pair interacts, by the first chain and "
+            "by another one. All points should lie on the line, within their bars. The circle "
+            "marks the pair about which the chains disagree most."
         )
-        pictures.append(drawn(4.6, lambda ax: plot_agreement(posterior, ax=ax), description))
-    return pictures
+        pictures.append(picture(agreement, "Probabilities of pairs by the first and other chains."))
+    return joined([tag("p", explained, class_="remark"), tag("div", *pictures, class_="pictures")])

@@ -1,5 +1,6 @@
 """From a search to its report."""
 
+import logging
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -11,9 +12,11 @@ from structbo.optimizer import Optimizer, Result
 from structbo.report.evidence import Evidence
 from structbo.report.page import html_page
 from structbo.report.pictures import picture_style
-from structbo.report.search import best_points, next_steps, progress, settings
+from structbo.report.search import best_so_far, next_steps, settings
 from structbo.report.structure import learned_sections
 from structbo.report.trust import calibration, convergence
+
+_logger = logging.getLogger(__name__)
 
 
 def write_report(
@@ -23,13 +26,19 @@ def write_report(
     title: str = "What the search has found",
     num_suggestions: int = 4,
     pending: Any = None,
+    value_name: str = "objective",
+    remark: str = "",
 ) -> Path:
     """Writes a page about a search: what it found, what it learned, and what to try next.
 
-    The page is one file for any browser. It loads nothing and runs no script. It has the progress,
-    the best points, importances and interactions with their uncertainty, effects in units, how well
-    the model predicts values left out, diagnostics of the chains, and the next points. These are
-    found without changing the optimizer, by a fresh chain with the same settings.
+    The page is one file for any browser. It loads nothing and runs no script. It shows the
+    progress, the best runs and the next points. It says which parameters matter and interact, and
+    what happens to the best run if one parameter changes. It ends with how well the model predicts
+    values left out, diagnostics of the chains, and settings. A fresh chain with the same settings
+    finds the next points; the optimizer stays as it is.
+
+    Runs of a search are not spread evenly. So the page ranks parameters only where predictions of
+    the runs that are far from all others explain most of their variation.
 
     Args:
         search: an optimizer, or a result of `minimize` or `maximize`, with two complete trials or
@@ -38,6 +47,8 @@ def write_report(
         title: of the page.
         num_suggestions: how many points to propose; 0 for none.
         pending: points that are being evaluated, besides pending trials, as for `suggest`.
+        value_name: name of the objective, such as "yield %".
+        remark: a sentence below the title.
 
     Returns:
         The path.
@@ -54,22 +65,23 @@ def write_report(
     optimizer = search.optimizer if isinstance(search, Result) else search
     count = checked_count("num_suggestions", num_suggestions, least=0)
     waiting = optimizer.space.from_unit(unit_points(optimizer.space, pending, "pending"))
-    evidence = Evidence(optimizer, count, list(waiting))
+    evidence = Evidence(optimizer, count, list(waiting), value_name)
     if (complete := len(evidence.best_first)) < 2:
         raise ValueError(
             f"search must have at least two complete trials, it has {complete}; tell more values."
         )
+    _ = evidence.posterior, evidence.next_points
+    _logger.info("computing what matters, and drawing pictures")
     with picture_style():
         sections = [
-            progress(evidence),
-            best_points(evidence),
+            best_so_far(evidence),
+            next_steps(evidence),
             *learned_sections(evidence),
             calibration(evidence),
             convergence(evidence),
-            next_steps(evidence),
             settings(evidence),
         ]
-    remark = f"{date.today():%Y-%m-%d}, structbo {version('structbo')}"
+    made = f"{date.today():%Y-%m-%d}, structbo {version('structbo')}. {remark}"
     path = Path(path)
-    path.write_text(html_page(title, remark, sections), encoding="utf-8")
+    path.write_text(html_page(title, made.strip(), sections), encoding="utf-8")
     return path

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import optuna
 import pytest
 
 from structbo import Integer, Optimizer, Space, maximize, suggest
@@ -168,7 +169,8 @@ def test_a_report_is_that_of_an_optimizer_that_was_told_the_table(
     ]
     assert search.space == SPACE and search.direction == "maximize" and search.method.seed == 3
     assert found["pending"] == [{"lr": 0.001, "k": 2}] and found["num_suggestions"] == 2
-    assert found["title"] == "Report on runs.csv"
+    assert found["title"] == "Report on runs.csv" and found["value_name"] == "loss"
+    assert found["remark"].startswith("Run numbers are lines of runs.csv")
 
 
 def test_a_report_is_also_of_a_study(
@@ -189,7 +191,11 @@ def test_a_report_is_also_of_a_study(
     assert run(f"{command} --study mine --seed 3") == 0
     assert found["search"].direction == "maximize" and found["search"].method.seed == 3
     assert found["search"].best.value == result.best_value
-    assert found["title"] == "Report on study mine"
+    assert found["title"] == "Report on study mine" and found["value_name"] == "objective"
+    study = optuna.load_study(storage=given["storage"], study_name="mine")
+    with pytest.warns(optuna.exceptions.ExperimentalWarning):
+        study.set_metric_names(["accuracy"])
+    assert run(f"{command} --study mine") == 0 and found["value_name"] == "accuracy"
     capsys.readouterr()
     for option in ("--direction minimize", "--value loss", "--sem e"):
         assert run(f"{command} {option}") == 1

@@ -1,0 +1,46 @@
+"""Words for the quantities that Markov chains draw."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from structbo.posterior import Posterior, pair_labels
+
+OF_PARAMETERS: Mapping[str, str] = {
+    "lengthscale": "how gradually {value} changes with {name}",
+    "relevance": "how strongly {value} depends on {name}",
+    "active": "whether {name} matters",
+}
+"""Sites with one number for every parameter."""
+OF_PAIRS: Mapping[str, str] = dict.fromkeys(("Z", "together"), "whether {a} and {b} interact")
+"""Sites with one number for every pair of parameters."""
+SINGLE: Mapping[str, str] = {
+    "noise": "size of the measurement noise",
+    "outputscale": "how widely {value} varies",
+    "rho": "share of the variation that all parameters cause together",
+    "kappa": "how gradual the variation is that all parameters cause together",
+    "shrinkage": "how few parameters matter",
+}
+"""Sites with one number."""
+
+
+def in_words(posterior: Posterior, value_name: str) -> dict[str, str]:
+    """Descriptions of rows of `Posterior.summary` by their labels, of all that have one.
+
+    Args:
+        posterior: whose parameters they are about.
+        value_name: name of the objective.
+    """
+    names = posterior.names
+    pairs = np.triu_indices(len(names), 1)
+    ends = list(zip(*pairs, strict=True))
+    words = {site: text.format(value=value_name) for site, text in SINGLE.items()}
+    for site, text in OF_PARAMETERS.items():
+        words |= {f"{site}[{name}]": text.format(value=value_name, name=name) for name in names}
+    for site, text in OF_PAIRS.items():
+        labels = [f"{site}[{label}]" for label in pair_labels(names, pairs)]
+        words |= {
+            label: text.format(a=names[a], b=names[b])
+            for label, (a, b) in zip(labels, ends, strict=True)
+        }
+    return words
