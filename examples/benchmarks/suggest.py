@@ -3,11 +3,14 @@
     python examples/benchmarks/suggest.py [--peer botorch] [--one-core]
 
 Warm times are medians of five asks, each after one more value, in processor seconds. They are the
-last asks of a run, without compilation for later ones. A peer is timed after structbo in every
-case, on the same points: BoTorch's default model, refitted at every ask, and its expected
-improvement, with ten restarts and 512 raw samples. XLA's threads spin while they wait for each
-other, which counts as processor time; on one core they do not, as with one run per core. First
-calls use all cores.
+last asks of a run, without compilation for later ones, except in the cases of an open end. In
+function A three parameters matter and there is no noise; in function B every parameter interacts
+with its neighbor on a ring, with noise of 1 % of the deviation.
+
+A peer is timed after structbo in every case, on the same points: BoTorch's default model, refitted
+at every ask, and its expected improvement, with ten restarts and 512 raw samples. XLA's threads
+spin while they wait for each other, which counts as processor time; on one core they do not, as
+with one run per core. First calls use all cores.
 """
 
 import os
@@ -19,20 +22,46 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 import numpy as np
 from methods import BoTorch, Structbo
 
+
+class Case(NamedTuple):
+    """What is timed.
+
+    Args:
+        function: "A" or "B".
+        num_dims: the number of parameters.
+        num_told: the number of evaluations before the first warm ask.
+        size: points per ask.
+        batch: the batch strategy.
+        has_end: whether the optimizer knows which evaluation is the last.
+    """
+
+    function: str
+    num_dims: int
+    num_told: int
+    size: int = 1
+    batch: str = "believer"
+    has_end: bool = True
+
+
 CASES = [
-    (10, 100, 1, "believer"),
-    (20, 200, 1, "believer"),
-    (50, 300, 1, "believer"),
-    (20, 200, 10, "believer"),
-    (20, 200, 10, "dpp_sample"),
+    Case("A", 10, 100),
+    Case("A", 20, 200),
+    Case("A", 50, 300),
+    Case("A", 20, 200, 10),
+    Case("A", 20, 200, 10, "dpp_sample"),
+    Case("A", 20, 200, has_end=False),
+    Case("B", 20, 200),
+    Case("B", 20, 200, has_end=False),
 ]
-"""Parameters, evaluations, points per ask, and batch strategy."""
 NUM_ASKS = 6
 """Asks per case, of which the first is not warm."""
+DEVIATION, NOISE = 2.2, 0.01
+"""Of function B over twenty parameters, before it is divided by this, and of its noise."""
 
 FIRST_CALL = """
 import sys, time
@@ -47,13 +76,24 @@ print(time.perf_counter() - start)
 """
 
 
-def objective(point: np.ndarray) -> float:
+def three_of_many(point: np.ndarray) -> float:
     return float(np.sin(5 * point[0] * point[1]) + point[2])
 
 
-def warm(running: Structbo | BoTorch, num_dims: int, n: int, size: int) -> float:
+def noisy_ring(point: np.ndarray) -> float:
+    """The neighbors on a ring interact; the value at a point is always the same."""
+    pairs = np.sin(3 * point * np.roll(point, -1) + np.arange(len(point)))
+    noise = np.random.default_rng(point.tobytes()).normal()
+    return float(pairs.sum() / DEVIATION + NOISE * noise)
+
+
+FUNCTIONS = {"A": three_of_many, "B": noisy_ring}
+
+
+def warm(running: Structbo | BoTorch, case: Case) -> float:
     """Median processor seconds per ask of a method that has already asked once."""
-    for point in np.random.default_rng(0).random((n - size, num_dims)):
+    objective, size = FUNCTIONS[case.function], case.size
+    for point in np.random.default_rng(0).random((case.num_told - size, case.num_dims)):
         running.tell(point, objective(point))
     times = []
     for _ in range(NUM_ASKS):
@@ -94,13 +134,14 @@ def main() -> None:
         )
     if options.one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for num_dims, n, size, batch in CASES:
-        last = n + (NUM_ASKS - 1) * size
-        seconds = warm(Structbo(num_dims, batch, num_evaluations=last), num_dims, n, size)
-        case = f"D = {num_dims}, n = {n}, q = {size}, {batch}"
-        row = f"{case:<40} {seconds:.2f} s"
+    for case in CASES:
+        last = case.num_told + (NUM_ASKS - 1) * case.size if case.has_end else sys.maxsize
+        seconds = warm(Structbo(case.num_dims, case.batch, num_evaluations=last), case)
+        end = "" if case.has_end else ", open end"
+        name = f"{case.function}: D = {case.num_dims}, n = {case.num_told}, q = {case.size}"
+        row = f"{name}, {case.batch}{end}: {seconds:.2f} s"
         if peer is not None:
-            other = warm(BoTorch(num_dims, batch), num_dims, n, size)
+            other = warm(BoTorch(case.num_dims, case.batch), case)
             row += f", {peer} {other:.2f} s, ratio {seconds / other:.2f}"
         print(row, flush=True)
 
