@@ -32,6 +32,8 @@ DRAWS_TIMES_DIMS = 60
 """Number of draws times D, since the cost of a draw grows with the dimension."""
 DRAWS_AT_ONCE = 16
 """An accelerator computes this many draws in the time of one."""
+MANY_ROWS, ROWS_PER_MINUTE = 10_000, 15_000
+"""A proposal from more rows than the first is announced, with its time on two cores."""
 PROPOSAL = 1
 """The `use` of `step_seed` that is for proposals."""
 _logger = logging.getLogger(__name__)
@@ -121,6 +123,7 @@ class Engine:
         if not self.is_modeled(y):
             return self._new_points(known, n, skip=step)
         if padded_size(len(x)) not in self.ahead:
+            self._announce(len(x))
             self.compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
         settings = self.method
         with double_precision():
@@ -244,6 +247,16 @@ class Engine:
                     has_noise=sem is not None,
                 )
                 list(itertools.islice(steps, number))
+
+    def _announce(self, num_rows: int) -> None:
+        """Warns of a proposal that takes minutes, before it begins."""
+        if num_rows > MANY_ROWS:
+            _logger.warning(
+                "a suggestion from %d observations takes about %d minutes: pass fewer rows, such "
+                "as the best ones and a random sample of the others, to be faster.",
+                num_rows,
+                math.ceil(num_rows / ROWS_PER_MINUTE),
+            )
 
     def _log_inducing(self, posteriors: Posteriors) -> None:
         """Says when the model has inducing points, once for every padded size."""

@@ -1,12 +1,14 @@
 """A search with enough observations for inducing points."""
 
 import logging
+from typing import Any
 
 import numpy as np
 import pytest
 
-from structbo import Optimizer
+from structbo import Optimizer, suggest
 from structbo.models import AdditiveGP, edges, likelihood
+from structbo.optimizer import Engine
 
 MODEL = AdditiveGP(edges(0.432))
 """A model of this test alone, so that it does not reuse programs with another limit."""
@@ -31,3 +33,17 @@ def test_a_search_finds_the_minimum_and_says_that_there_are_inducing_points(
     assert [r.getMessage() for r in caplog.records] == [
         "with 12 observations, the model has 8 inducing points"
     ]
+
+
+def test_a_wait_of_minutes_is_announced_before_it_begins(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def compiles(*_: Any, **__: Any) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(Engine, "compile", compiles)
+    for num_rows, words in [(9_000, ""), (40_000, "takes about 3 minutes: pass fewer rows")]:
+        x = np.random.default_rng(0).random((num_rows, 2))
+        with pytest.raises(TimeoutError):
+            suggest([(0.0, 1.0)] * 2, x, x.sum(1))
+        assert words in caplog.text and bool(words) == bool(caplog.text)
