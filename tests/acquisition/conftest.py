@@ -37,7 +37,7 @@ from structbo.acquisition import (
 )
 from structbo.data import Data
 from structbo.draws import condition
-from structbo.maximizers import dependency_graph, make_layout, triangulate
+from structbo.maximizers import Layout, dependency_graph, make_layout, triangulate
 from structbo.models import AdditiveGP, ConditionedGP, Residual, edges, matern52
 from structbo.models.gp import SamplePath
 from structbo.space import Levels
@@ -50,87 +50,90 @@ def thompson_sample(posterior: ConditionedGP, key: jax.Array) -> SamplePath:
     return jax.tree.map(lambda leaf: leaf[0], sample.draws)
 
 
-@pytest.fixture(scope="session")
-def case() -> Case:
+def observations() -> Data:
     rng = np.random.default_rng(0)
-    model = AdditiveGP(edges(), matern52, residual=Residual(), categorical=(CATEGORICAL,))
     x = rng.random((9, NUM_DIMS))
     x[:, CATEGORICAL] = rng.choice(LEVELS[CATEGORICAL], 9)
-    data = Data(x, rng.normal(size=9), np.arange(9) < 7)
-    draws = {
+    return Data(x, rng.normal(size=9), np.arange(9) < 7)
+
+
+def draws_of_sites() -> dict[str, jax.Array]:
+    lengthscale = np.random.default_rng(1).uniform(0.2, 1.0, (NUM_DRAWS, NUM_DIMS))
+    return {
         "Z": jnp.array([edge_matrix(pairs) for pairs in EDGES]),
-        "lengthscale": jnp.array(rng.uniform(0.2, 1.0, (NUM_DRAWS, NUM_DIMS))),
+        "lengthscale": jnp.array(lengthscale),
         "outputscale": jnp.array([0.5, 1.0, 2.0]),
         "noise": jnp.array([0.01, 0.05, 0.2]),
         "rho": jnp.array([0.1, 0.4, 0.7]),
         "kappa": jnp.array([1.0, 2.0, 4.0]),
     }
-    points = np.array(list(product(*[GRID] * NUM_DIMS)))
 
-    @jax.jit
-    def everything(draws: Any, points: Any) -> Any:
-        posteriors = condition(model, draws, data)
-        keys = jax.random.split(jax.random.key(0), NUM_DRAWS)
-        paths = jax.vmap(thompson_sample)(posteriors, keys)
 
-        def parts(item: Any) -> Any:
-            posterior, path = item
-            rows = jnp.arange(NUM_MEMBERS)
-            moments = jax.lax.map(lambda c: posterior.predict_component(c, points), rows)
-            return moments, jax.lax.map(lambda c: path.component(c, points), rows)
+@jax.jit
+def by_component(draws: Any, data: Data, points: Any) -> Any:
+    """Posteriors, sample paths, and the moments and samples of every component at points."""
+    model = AdditiveGP(edges(), matern52, residual=Residual(), categorical=(CATEGORICAL,))
+    posteriors = condition(model, draws, data)
+    paths = jax.vmap(thompson_sample)(posteriors, jax.random.split(jax.random.key(0), NUM_DRAWS))
 
-        return posteriors, paths, jax.lax.map(parts, (posteriors, paths))
+    def parts(item: Any) -> Any:
+        posterior, path = item
+        rows = jnp.arange(NUM_MEMBERS)
+        moments = jax.lax.map(lambda c: posterior.predict_component(c, points), rows)
+        return moments, jax.lax.map(lambda c: path.component(c, points), rows)
 
-    posteriors, paths, ((means, variances), samples) = everything(draws, points)
+    return posteriors, paths, jax.lax.map(parts, (posteriors, paths))
+
+
+def by_scope(members: np.ndarray, values: np.ndarray) -> list[Values]:
+    """For every draw, the values of its components by their members."""
+    return [
+        {tuple(np.flatnonzero(row).tolist()): np.asarray(v) for row, v in items if row.any()}
+        for items in (zip(*of_draw, strict=True) for of_draw in zip(members, values, strict=True))
+    ]
+
+
+def layouts_of(components: Components) -> Layout:
+    """The junction trees of all draws, stacked."""
+
+    def layout(draw: int) -> Layout:
+        groups = zip(components.groups, components.rows, strict=True)
+        scopes = tuple(np.where(rows[draw][:, None] >= 0, group, -1) for group, rows in groups)
+        tree = triangulate(dependency_graph(scopes, NUM_DIMS))
+        return make_layout(tree, scopes, num_grid=NUM_GRID, width=2)
+
+    return jax.tree.map(lambda *leaves: np.stack(leaves), *map(layout, range(NUM_DRAWS)))
+
+
+@pytest.fixture(scope="session")
+def case() -> Case:
+    data, points = observations(), np.array(list(product(*[GRID] * NUM_DIMS)))
+    results = by_component(draws_of_sites(), data, points)
+    posteriors, paths, ((means, variances), samples) = results
     members = np.asarray(posteriors.covariance.decomposition.members)
     components = Components.of(members)
-    layouts = [
-        make_layout(
-            triangulate(dependency_graph(scopes, NUM_DIMS)), scopes, num_grid=NUM_GRID, width=2
-        )
-        for draw in range(NUM_DRAWS)
-        for scopes in [
-            tuple(
-                np.where(rows[draw][:, None] >= 0, group, -1)
-                for group, rows in zip(components.groups, components.rows, strict=True)
-            )
-        ]
-    ]
-    levels = Levels.of(LEVELS)
     legal = np.isin(points[:, CATEGORICAL], LEVELS[CATEGORICAL])
     search = Search(
-        levels,
+        Levels.of(LEVELS),
         jnp.asarray(points[legal]),
-        jnp.asarray(x[0]),
+        jnp.asarray(data.x[0]),
         7.0,
         components,
-        jax.tree.map(lambda *leaves: np.stack(leaves), *layouts),
+        layouts_of(components),
         jax.random.key(1),
     )
     beta = float(HalfLog()(7, NUM_DIMS))
-    which = np.arange(NUM_DRAWS)
-    ucb = AdditiveUCB().of(posteriors, search)
-    thompson = Acquisition(paths, None, which, Thompson())
-
-    def by_scope(values: np.ndarray) -> list[Values]:
-        return [
-            {
-                tuple(np.flatnonzero(row).tolist()): np.asarray(value)
-                for row, value in zip(members[draw], values[draw], strict=True)
-                if row.any()
-            }
-            for draw in range(NUM_DRAWS)
-        ]
-
+    acquisitions = {
+        "ucb": AdditiveUCB().of(posteriors, search),
+        "thompson": Acquisition(paths, None, np.arange(NUM_DRAWS), Thompson()),
+    }
+    values = {"ucb": means + np.sqrt(beta * variances), "thompson": samples}
     return Case(
         posteriors,
         search,
-        {
-            "ucb": AdditiveAcquisition.of(ucb, components),
-            "thompson": AdditiveAcquisition.of(thompson, components),
-        },
+        {name: AdditiveAcquisition.of(one, components) for name, one in acquisitions.items()},
         points,
-        {"ucb": by_scope(means + np.sqrt(beta * variances)), "thompson": by_scope(samples)},
+        {name: by_scope(members, of_name) for name, of_name in values.items()},
     )
 
 
