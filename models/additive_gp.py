@@ -232,7 +232,7 @@ class AdditiveGP(Value):
         own = self.kernels or {}
         if any(dim >= num_dims for dim in own):
             raise ValueError(
-                f"kernels must be for dimensions below {num_dims}, as many as the points have, got "
+                f"kernels must be for dimensions below {num_dims}, the number of columns of X, got "
                 f"one for {max(own)}."
             )
         groups: dict[Kernel, tuple[int, ...]] = {}

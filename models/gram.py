@@ -144,8 +144,8 @@ def additive_gram(
         kernel: the one-dimensional correlation function.
         categorical: indices of the categorical dimensions.
         points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
-        weights: variances of the main effects, shape (D,), and of all components, shape (C,);
-            entries of main effects in the latter array are ignored.
+        weights: variances of the main effects, shape (D,), and of all components, shape (C,), whose
+            entries for main effects are ignored.
         components: the components.
         own: correlations in dimensions with other kernels, or None.
 

@@ -6,7 +6,7 @@ Functions are drawn from Gaussian processes over the star and the grid of Rollan
 observed at random points (in the paper, at points of an optimization). Their figures 5 and 6 show
 CC, the share of true edges in a graph, and CS, the share of other pairs that are not joined,
 averaged over draws. "Overlap" allows any graph, with edge probability 1/2 as in the paper; "no
-overlap" allows partitions (Wang et al. 2017). Zero observations give the prior. As in the paper,
+overlap" allows partitions (Wang et al. 2017). Zero observations give the prior. Like in the paper,
 overlap tends to the truth (CC 0.99 and 0.94 after 200), no overlap saturates (CC 0.46 and 0.47).
 """
 

@@ -142,7 +142,7 @@ def _discard(path: Path) -> None:
 
 @cache
 def _find_linear_algebra() -> None:
-    """Makes JAX find LAPACK, which it does on lowering a call, but not on loading one."""
+    """Makes JAX find LAPACK, as on lowering a call; loading a program does not."""
     jax.jit(jax.lax.linalg.cholesky).lower(jax.ShapeDtypeStruct((1, 1), "float32"))
 
 

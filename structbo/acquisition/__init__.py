@@ -1,7 +1,7 @@
 """Acquisition functions, averaged over posterior draws.
 
-An *additive* one is a sum over components, so message passing maximizes it exactly; a *joint* one
-judges the whole function. Both average over draws first and are maximized afterwards.
+*Additive* ones are sums over components, which message passing maximizes exactly; *joint* ones
+depend on the whole function. Both are averaged over draws before they are maximized.
 """
 
 from structbo.acquisition.additive_criterion import (

@@ -19,10 +19,10 @@ from structbo.models.gp import ConditionedGP
 
 
 class AdditiveCriterion(Criterion):
-    """A criterion that is a sum over components; after averaging, over the components of all draws.
+    """A criterion that is a sum over components; its average is a sum over components of all draws.
 
-    `values` counts every component at points of the parameters: wide components, the residual, and
-    components of projections. `AdditiveAcquisition` has those that message passing can hold.
+    `values` includes all components: wide ones, the residual, and components of projections.
+    `AdditiveAcquisition` has the components that message passing can handle.
     """
 
     @abstractmethod
@@ -33,8 +33,8 @@ class AdditiveCriterion(Criterion):
 
         Args:
             draw: one of the acquisition's draws.
-            context: what the criterion needs besides the draw, such as an incumbent or beta.
-            row: which component of the draw.
+            context: further inputs of the criterion, such as an incumbent or beta.
+            row: the row of the component in the draw's table.
             coordinates: the grids, shape (s, G).
             factors: correlations of the grids with the data, zero for padding, shape (s, G, n).
 
@@ -75,7 +75,7 @@ class ComponentCriterion(AdditiveCriterion):
 
     @abstractmethod
     def score(self, mean: Array, deviation: Array, context: Any, row: Array | int) -> Array:
-        """The values of a component, the residual's row being -1, with these moments."""
+        """The values of a component with these moments; the residual has row -1."""
 
     def on_grid(
         self, draw: ConditionedGP, context: Any, row: Array, coordinates: Array, factors: Array
@@ -103,13 +103,12 @@ class ComponentCriterion(AdditiveCriterion):
 )
 @dataclass(frozen=True)
 class AdditiveAcquisition:
-    """A mean over draws of a sum over components, as an `AdditiveFunction` of message passing.
+    """A mean over draws of a sum over components, as an `AdditiveFunction` for message passing.
 
     Args:
         draws: posteriors or functions drawn from them, stacked along the first axis.
-        contexts: what the criterion needs besides each of them, stacked likewise.
-        components: which of their components count: the components with at most as many members as
-            there is room for.
+        contexts: further inputs of the criterion for each draw, stacked likewise.
+        components: the included components, whose tables fit into memory.
         criterion: the criterion.
     """
 
@@ -120,10 +119,10 @@ class AdditiveAcquisition:
 
     @classmethod
     def of(cls, acquisition: Acquisition, components: Components) -> "AdditiveAcquisition":
-        """Those components of an additive criterion's acquisition.
+        """The part of an additive criterion's acquisition with these components.
 
         Args:
-            acquisition: on some of S draws.
+            acquisition: an acquisition on some of S draws.
             components: the union of the components of all S draws.
         """
         criterion = acquisition.criterion
@@ -133,8 +132,7 @@ class AdditiveAcquisition:
 
     @property
     def scopes(self) -> tuple[np.ndarray, ...]:
-        """Members of all components, by size, each of shape (F, size); -1 for components of no
-        draw."""
+        """Members of all components by size, shapes (F, size); -1 for components of no draw."""
         return tuple(
             np.where(np.asarray(rows).max(0)[:, None] >= 0, np.asarray(group), -1)
             for group, rows in zip(self.components.groups, self.components.rows, strict=True)
@@ -155,7 +153,7 @@ class AdditiveAcquisition:
         return tuple(total / num_draws for total in totals)
 
     def tables_by_draw(self, grids: Array) -> tuple[Array, ...]:
-        """Those of every draw on grids (D, G): by size, shape (S, F, G, ..., G)."""
+        """The components of every draw on grids (D, G): by size, shape (S, F, G, ..., G)."""
         return map_draws(partial(self._of_draw, grids), self._items)
 
     @property
@@ -188,7 +186,7 @@ class AdditiveAcquisition:
 
 
 def posterior_of(draw: Any) -> ConditionedGP:
-    """The posterior that a draw is, or was drawn from."""
+    """The posterior of a draw, which is a posterior or a function drawn from one."""
     return draw if isinstance(draw, ConditionedGP) else draw.posterior
 
 

@@ -1,8 +1,8 @@
-"""Criteria that judge points, and acquisitions: criteria averaged over posterior draws.
+"""Criteria of single draws, and acquisitions: criteria averaged over posterior draws.
 
-A *criterion* is a description: a frozen dataclass that a compiled search is made for. On the
-posteriors of some draws it becomes an *acquisition*, a function of points. Averaging comes before
-maximizing: the winner is best on average, not the best of any one draw.
+A *criterion* is a frozen dataclass, a constant of compiled searches. With the posteriors of some
+draws it becomes an *acquisition*, a function of points. The acquisition is averaged over draws
+before it is maximized: its maximum is best on average, not for a single draw.
 """
 
 from abc import ABC, abstractmethod
@@ -24,16 +24,16 @@ from structbo.models.foundation.values import ByContent
 from structbo.models.gp import ConditionedGP
 
 CONSTANTS = "_constants"
-"""The attribute for what a criterion consists of besides traced numbers."""
+"""The attribute for the untraced parts of a criterion."""
 
 
 class Criterion(ABC):
-    """A measure of how promising a point is; subclasses are frozen dataclasses, and pytrees."""
+    """A measure of the value of an evaluation; subclasses are frozen dataclasses and pytrees."""
 
     traced: ClassVar[tuple[str, ...]] = ()
-    """Fields whose numbers are traced, and may change without anything being compiled again."""
+    """Fields with traced numbers, which may change without recompilation."""
     is_log: ClassVar[bool] = False
-    """Whether `values` are logarithms of what is averaged over draws."""
+    """Whether `values` are logarithms, whose exponentials are averaged over draws."""
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -46,16 +46,16 @@ class Criterion(ABC):
     def width(
         self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array | float:
-        """The width of the confidence bounds that belong to the criterion, in deviations.
+        """The width of the criterion's confidence bounds, in standard deviations.
 
-        Batch strategies define their relevance region by these bounds. By default the width of
+        Batch strategies define their relevance region by these bounds. The default is the width of
         `HalfLog`.
 
         Args:
-            mean: of the function at the candidates of a batch, shape (m,).
-            deviation: likewise.
+            mean: mean of the function at the candidates of a batch, shape (m,).
+            deviation: standard deviation of the function there, shape (m,).
             context: the context of the mixture of draws.
-            num_observed: how many observations there are.
+            num_observed: the number of observations.
             num_dims: the number of dimensions D.
         """
         return jnp.sqrt(HalfLog()(num_observed, num_dims))
@@ -70,11 +70,11 @@ class Criterion(ABC):
             x: points of the unit cube, shape (m, D).
 
         Returns:
-            Shape (m,), the larger the better.
+            Shape (m,); larger is better.
         """
 
     def values_on_lines(self, draw: Any, context: Any, x: Array, dim: Array) -> Array:
-        """Values on lines along one dimension, for one draw; by default point by point.
+        """Values on lines along one dimension, for one draw; the default evaluates every point.
 
         Args:
             draw: one of the acquisition's draws.
@@ -90,7 +90,7 @@ class Criterion(ABC):
 
 def _flatten(criterion: Criterion) -> tuple[list[Any], ByContent]:
     fields = vars(criterion)
-    if CONSTANTS not in fields:  # computed once, as every call of a compiled function asks for it
+    if CONSTANTS not in fields:  # cached for calls of compiled functions
         numbers = tuple([name for name in criterion.traced if not callable(fields[name])])
         constants = {name: value for name, value in fields.items() if name not in numbers}
         object.__setattr__(criterion, CONSTANTS, ByContent((numbers, constants)))
@@ -117,7 +117,7 @@ class Acquisition:
     Args:
         draws: posteriors or functions drawn from them, K of them stacked along the first axis.
         contexts: what the criterion needs besides each of them, stacked likewise.
-        which: which posterior each comes from, shape (K,).
+        which: index of the posterior of each draw, shape (K,).
         criterion: the criterion.
     """
 
@@ -131,7 +131,7 @@ class Acquisition:
         return self._map(lambda draw, context: self.criterion.values(draw, context, x))
 
     def __call__(self, x: Array) -> Array:
-        """The mean over draws at points (m, D), its logarithm for a criterion of logarithms."""
+        """The mean over draws at points (m, D); its logarithm if the criterion is on this scale."""
         return self._mean(self.by_draw(x))
 
     def on_lines(self, x: Array, dim: Array) -> Array:
@@ -152,8 +152,8 @@ class Acquisition:
     def standard_error(self, x: Array) -> Array:
         """Monte Carlo error of the mean over draws at points (m, D), as if draws were independent.
 
-        For a criterion of logarithms it is the relative error of the mean. With one draw the error
-        is unknown, and infinite.
+        For a criterion on the log scale it is the relative error of the mean. With one draw the
+        error is unknown: the result is infinite.
         """
         by_draw = self.by_draw(x)
         num_draws = by_draw.shape[0]

@@ -19,15 +19,15 @@ ESTIMATORS = {"approximate": approximate_maximum, "numerical": expected_maximum}
 
 @dataclass(frozen=True)
 class EST(JointCriterion):
-    """Minus the deviations that separate the mean from the estimated maximum, ``(mean - m) / s``.
+    """Minus the distance of the mean to the estimated maximum in deviations, ``(mean - m) / s``.
 
-    Joint: the same point as an upper confidence bound with ``sqrt(beta)`` equal to the least such
-    number. These numbers are averaged over draws, each with its own estimate ``m``: the mean of the
-    maximum of independent normals at the candidates of the search, and of the best posterior mean
-    at an observed point.
+    Joint. Its maximum is also the maximum of an upper confidence bound with ``sqrt(beta)`` equal to
+    the smallest distance. Values are averaged over draws, each with its own estimate ``m``: the
+    expected maximum of independent normals at the candidates of the search and the best posterior
+    mean at an observed point.
 
     Args:
-        maximum: how that mean is found, "approximate" (ESTa) or "numerical" (ESTn).
+        maximum: the method for this expectation, "approximate" (ESTa) or "numerical" (ESTn).
 
     References:
         Wang, Zhou and Jegelka 2016; Kathuria et al. 2016, lemma 3.1.
@@ -48,11 +48,11 @@ class EST(JointCriterion):
 
     def score(self, mean: Array, deviation: Array, context: Array) -> Array:
         gap = mean - context
-        # Above the estimate, to divide by the deviation would favor points with nothing to learn.
+        # Above the estimate, dividing by the deviation would favor points that are already known.
         return jnp.where(gap > 0.0, gap, gap / deviation)
 
     def width(
         self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
     ) -> Array:
-        """That at which the best upper bound just reaches the estimate."""
+        """The width at which the best upper bound equals the estimate."""
         return jnp.maximum(-self.score(mean, deviation, context).max(), 0.0)

@@ -1,4 +1,4 @@
-"""Expected improvement, in logarithms: accurate and with a gradient where it is almost zero."""
+"""Log expected improvement, accurate and differentiable even if it is almost zero."""
 
 import math
 from collections.abc import Callable
@@ -19,15 +19,15 @@ from structbo.models.gp import ConditionedGP
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 REACH = 10.0
-"""Normal variables farther from their mean, in deviations, do not count in an integral."""
+"""Range of integrals over normal variables, in standard deviations from the mean."""
 
 
 @dataclass(frozen=True)
 class LogEI(JointCriterion):
-    """Log of the expected improvement of the whole function on the best posterior mean.
+    """Log of the expected improvement of the whole function over the best posterior mean.
 
-    Joint. The expected improvement itself is averaged over draws, each relative to its own best
-    posterior mean at an observed point, which noise does not inflate as it does the best value.
+    Joint. The expected improvement is averaged over draws, each with its own best posterior mean at
+    an observed point as the incumbent. Unlike the best value, this mean is not inflated by noise.
 
     References:
         Ament et al. 2023, "Unexpected improvements to expected improvement"; Gardner et al. 2017,
@@ -44,18 +44,18 @@ class LogEI(JointCriterion):
         return jnp.log(deviation) + log_improvement((mean - best) / deviation)
 
     def normal(self, mean: Array, deviation: Array, context: Array) -> tuple[Array, Array, Array]:
-        """Mean and deviation of the normal variable that may improve, and the best so far."""
+        """Mean and deviation of the improving normal variable, and the incumbent."""
         return mean, deviation, context
 
 
 @dataclass(frozen=True)
 class LogEQI(LogEI):
-    """Log of the expected improvement of the posterior mean at a point, once that is evaluated.
+    """Log of the expected improvement of the posterior mean at a point after its evaluation.
 
-    Joint. Expected improvement counts a gain in full that an evaluation with noise would hardly
-    show, so it evaluates points again and again of which more is known than the noise tells. The
-    gain that will be known has the deviation ``variance / sqrt(variance + noise)``. Without noise
-    the two are the same. The mean is the median, one of the quantiles of the name.
+    Joint. Expected improvement ignores that a noisy evaluation reveals only a part of a gain, so it
+    repeats points whose uncertainty is below the noise. The posterior mean after the evaluation has
+    the deviation ``variance / sqrt(variance + noise)``. Without noise both criteria are equal. The
+    mean is the median, the quantile of level 1/2.
 
     References:
         Picheny, Ginsbourger, Richet and Caplin 2013, "Quantile-based optimization of noisy computer
@@ -108,10 +108,10 @@ def mean_improvement(
     """The expected improvement of an increasing function of a normal variable, averaged over draws.
 
     Args:
-        mean: of the normal variable, one for every draw, shape (S,).
-        deviation: likewise.
-        best: the variable at which the improvement begins, likewise.
-        value: the function, from any array to one of the same shape.
+        mean: mean of the normal variable for every draw, shape (S,).
+        deviation: standard deviation for every draw, shape (S,).
+        best: incumbent for every draw, shape (S,).
+        value: the increasing function, elementwise.
 
     Example:
         >>> round(mean_improvement([0.0, 0.0], [1.0, 1.0], [0.0, 0.0], lambda z: 2.0 * z), 4)

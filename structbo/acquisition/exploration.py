@@ -166,7 +166,7 @@ class ActiveVariables:
 
 
 def as_schedule(beta: Schedule | float) -> Schedule:
-    """A schedule, for a number the constant one.
+    """A schedule; a number becomes a constant one.
 
     Raises:
         ValueError: if it is neither a schedule nor a number of at least 0.

@@ -1,7 +1,7 @@
-"""The maximum of independent normal variables, as if function values did not depend on each other.
+"""The maximum of independent normal variables, as an approximation for function values.
 
-For positively correlated values it is larger on average than theirs (Slepian's lemma): a bound on
-the maximum of a Gaussian process over finitely many points.
+Its expectation is an upper bound for positively correlated values (Slepian's lemma), and so for a
+Gaussian process at finitely many points.
 """
 
 import jax
@@ -12,7 +12,7 @@ from jax.scipy.stats import norm
 NUM_NODES = 256
 NUM_BISECTIONS = 40
 FAR = 9.0
-"""In deviations: no variable is farther from its mean."""
+"""Range of every variable around its mean, in standard deviations."""
 
 
 def exceedance(w: Array, mean: Array, deviation: Array) -> Array:
@@ -60,10 +60,10 @@ def expected_maximum(mean: Array, deviation: Array, least: Array) -> Array:
 
 
 def approximate_maximum(mean: Array, deviation: Array, least: Array) -> Array:
-    """The same with the exceedance replaced by half a bell curve (ESTa).
+    """`expected_maximum` with the exceedance replaced by half a bell curve (ESTa).
 
-    The curve starts from the exceedance of ``m_0`` and meets it again where it has fallen to a
-    half: the integral is in closed form, and has the scale of the function, whatever that is.
+    The curve matches the exceedance at ``m_0`` and where it has fallen to a half. Its integral has
+    a closed form, and scales with the function.
 
     Args:
         mean: of the variables, shape (m,).
@@ -101,5 +101,5 @@ def quantile(probability: Array, mean: Array, deviation: Array, least: Array) ->
 
 
 def _range(mean: Array, deviation: Array, least: Array) -> Array:
-    """How far above ``least`` the maximum can be."""
+    """The largest difference of the maximum to ``least``."""
     return jnp.maximum((mean + FAR * deviation).max() - least, deviation.min())

@@ -1,4 +1,4 @@
-"""Joint criteria: they judge a point by mean and deviation of the whole function there."""
+"""Joint criteria, which depend on mean and deviation of the whole function at a point."""
 
 from abc import abstractmethod
 from typing import Any
@@ -18,13 +18,12 @@ TINY_VARIANCE = 1e-12
 class JointCriterion(Criterion):
     """A criterion of the posterior mean and deviation of the whole function.
 
-    It applies to every structure: wide components, a residual and projections count, too.
+    It applies to every structure, including wide components, a residual and projections.
     """
 
     @abstractmethod
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
-        """Quantities that the criterion needs besides each of S draws, such as incumbents, shape
-        (S, ...)."""
+        """Further inputs of the criterion for each of S draws, such as incumbents: (S, ...)."""
 
     @abstractmethod
     def score(self, mean: Array, deviation: Array, context: Any) -> Array:
@@ -33,7 +32,7 @@ class JointCriterion(Criterion):
     def pooled(self, contexts: Array) -> Array:
         """The context of the mixture of S draws, from the contexts of all draws.
 
-        Batch strategies judge the candidates by mean and deviation of the mixture.
+        Batch strategies use mean and deviation of the mixture.
         """
         return contexts.mean(0)
 
@@ -57,7 +56,7 @@ def best_means(posteriors: ConditionedGP) -> Array:
     """The best posterior mean at an observed point, one per draw; noise does not inflate it.
 
     Args:
-        posteriors: of S draws, stacked along the first axis.
+        posteriors: posteriors of S draws, stacked along the first axis.
 
     Returns:
         Shape (S,).

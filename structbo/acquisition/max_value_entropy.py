@@ -1,4 +1,4 @@
-"""Max-value entropy search: the information of a value about the maximum of the function."""
+"""Max-value entropy search: the information gain about the maximum of the function."""
 
 import math
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class MES(JointCriterion):
 
     Args:
         num_maxima: maxima per draw.
-        maxima: where they come from, "sampled" or "gumbel".
+        maxima: source of the maxima, "sampled" or "gumbel".
 
     References:
         Wang and Jegelka 2017, "Max-value entropy search", eq. (6) and section 3.1.
@@ -76,10 +76,10 @@ class MES(JointCriterion):
 class AdditiveMES(ComponentCriterion):
     """Sum over components of the information of a component's value about its own maximum.
 
-    Additive. Components are treated as if they were observed one by one. Their maxima belong to
-    functions drawn from the posterior, on a fine grid of each component; of wide components, of the
-    residual and of projections, at the candidates of the search. The sum is averaged over draws,
-    and over several maxima of each.
+    Additive. Components are treated as if they were observed separately. Their maxima are of
+    functions drawn from the posterior, on a fine grid per component; wide components, the residual
+    and projections use the candidates of the search. The sum is averaged over draws and over
+    several maxima per draw.
 
     Args:
         num_maxima: maxima per draw and component.
@@ -103,7 +103,7 @@ class AdditiveMES(ComponentCriterion):
 
 
 def entropy_lost(gap: Array) -> Array:
-    """The entropy that a standard normal loses when it is known to be below a number.
+    """The loss of entropy of a standard normal that is truncated above at a number.
 
     ``z pdf(z) / (2 cdf(z)) - log cdf(z)``, in a form that loses no digits far below zero.
 
@@ -132,15 +132,15 @@ def entropy_lost(gap: Array) -> Array:
 
 
 def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Array:
-    """Maxima of the posteriors of S draws as if values were independent.
+    """Maxima under the posteriors of S draws, treating values as independent.
 
-    A Gumbel distribution with their quartiles is sampled, above the best posterior mean at an
-    observed point.
+    They come from a Gumbel distribution with the right quartiles, cut at the best posterior mean at
+    an observed point.
 
     Args:
         posteriors: of S draws, stacked along the first axis.
-        search: its candidates are where the values are.
-        number: how many maxima per draw.
+        search: the search, whose candidates are the points of the values.
+        number: number of maxima per draw.
 
     Returns:
         Shape (S, number).
@@ -148,7 +148,7 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
     References:
         Wang and Jegelka 2017, section 3.1 and appendix B.
     """
-    # Evenly spread, the same for all draws: less noise than from independent numbers.
+    # Evenly spread and equal for all draws, with less noise than independent numbers.
     levels = (jnp.arange(number) + jax.random.uniform(search.key)) / number
     gumbel = -jnp.log(-jnp.log(jnp.clip(levels, 1e-6, 1.0 - 1e-6)))
 

@@ -16,12 +16,12 @@ from structbo.models.gp import ConditionedGP
 class LogPI(JointCriterion):
     """Log of the probability that the whole function exceeds the best posterior mean by a margin.
 
-    Joint. The probability itself is averaged over draws, each with its own best posterior mean at
-    an observed point.
+    Joint. The probability is averaged over draws, each with its own best posterior mean at an
+    observed point.
 
     Args:
-        margin: what an improvement must exceed, in deviations of the observations. With 0, points
-            right beside the best win.
+        margin: minimum improvement, in standard deviations of the observations. With 0, points next
+            to the best one are preferred.
 
     References:
         Kushner 1964; Wang, Zhou and Jegelka 2016, section 2.

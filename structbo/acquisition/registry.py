@@ -25,7 +25,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def as_criterion(criterion: str | Criterion) -> Criterion:
-    """The criterion of a name, or the criterion itself.
+    """The criterion with a name, or the given criterion.
 
     Args:
         criterion: a name of `CRITERIA`, or an instance.

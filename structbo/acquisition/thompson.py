@@ -15,10 +15,10 @@ from structbo.models.gp import ConditionedGP, SamplePath
 
 @dataclass(frozen=True)
 class Thompson(AdditiveCriterion):
-    """One function drawn from the posterior of one draw, both at random.
+    """A function drawn from the posterior of a random draw.
 
-    Additive: the components of the function add up to it. Nothing is averaged over draws; every
-    point has another draw and another function.
+    Additive: the function is the sum of its components. There is no average over draws; every point
+    of a batch has a new draw and a new function.
 
     Args:
         num_features: random Fourier features per component.

@@ -1,4 +1,4 @@
-"""Maximizers of acquisition functions, and samples of points where they are high."""
+"""Maximizers of acquisition functions, and samples of points with high values."""
 
 from structbo.maximizers.additive_maximum import Maximum, MessagePassing, maximize_additive
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent

@@ -1,8 +1,8 @@
-"""Maximization of an additive function within a memory budget, whatever its graph.
+"""Maximization of an additive function with any graph within a memory budget.
 
-Message passing on the junction tree where its tables fit; where they do not, coordinate ascent
-over blocks of variables whose junction tree is narrow, and a bound on how far from the maximum it
-may be.
+If the tables of the junction tree fit, message passing finds the maximum. Otherwise, block
+coordinate ascent uses blocks of variables with narrow junction trees, and a bound limits the
+distance to the maximum.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,8 @@ from structbo.maximizers.search_state import Search
 from structbo.models.foundation.precision import double_precision
 from structbo.space import Levels
 
-# Finest first. More points cost time without better maxima; fewer may miss the best basin.
+# Grid sizes, finest first. More points cost time without better maxima; fewer may miss the best
+# basin.
 GRIDS = (33, 25, 17, 13, 11, 9)
 _COARSE = 17
 # Blocks of width 3 on 17 points take some 30 ms; small grids are for factors of many variables.
@@ -53,18 +54,18 @@ _MAX_BUCKET_BYTES = 2**24
 
 
 class Maximum(NamedTuple):
-    """The answer of `maximize_additive`.
+    """The result of `maximize_additive`.
 
     Args:
         x: the maximizer, shape (D,).
-        value: the function there.
+        value: the value of the function at the maximizer.
         treewidth: width of the junction tree of the function's graph.
-        exact: whether that tree fitted the memory budget: the value is then at least the maximum
-            over a regular grid, else it is a maximum over blocks of variables.
-        upper_bound: of the function on a regular grid, and not below the value. The grid has
-            ``bound_grid`` points per variable, both ends included, and for a discrete variable as
-            many of its levels. Equal to the value if that is exact. Between the points of the grid
-            the function may be larger.
+        exact: whether this tree fits the memory budget. The value is then at least the maximum over
+            a regular grid, otherwise a maximum over blocks of variables.
+        upper_bound: upper bound of the function on a regular grid, and at least the value; equal to
+            the value if exact. The grid has ``bound_grid`` points per variable, both ends included,
+            or equally many levels of a discrete variable. Between grid points the function may be
+            larger.
         bound_grid: the number of grid points per variable for which the bound holds.
     """
 
@@ -77,7 +78,7 @@ class Maximum(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """By how much a point of the regular grid can at most be better than the answer."""
+        """An upper bound on the gain of any point of the regular grid over the result."""
         return self.upper_bound - self.value
 
 
@@ -85,8 +86,7 @@ class Maximum(NamedTuple):
 class MessagePassing(Maximizer):
     """The maximum of an additive acquisition, by message passing alone.
 
-    For an acquisition that is not additive, the best of the maxima of an additive one in its place,
-    the confidence bound.
+    For other acquisitions, the best of the maxima of a surrogate, the additive confidence bound.
     """
 
     def starts(self, function: Function, search: Search) -> Array:
@@ -113,23 +113,22 @@ def maximize_additive(
 ) -> Maximum:
     """Maximizes an additive function over the unit cube, discrete variables over their levels.
 
-    Where the tables of the function's junction tree fit the memory budget with 17 points per
-    variable or more: message passing from coarse to fine. Elsewhere block coordinate ascent:
-    variables are clamped until the treewidth is at most 3, the others are maximized by message
-    passing, and other variables are clamped next, until 3 blocks in a row improve nothing. This is
-    done from several starts, among them the answer on 9 to 13 points where their tables fit; then
-    message passing finds the best combination of all answers' coordinates, from which a last
-    ascent starts.
+    If the tables of the function's junction tree fit the memory budget with 17 points per variable
+    or more, message passing runs from coarse to fine. Otherwise block coordinate ascent clamps
+    variables until the treewidth is at most 3, maximizes over the others by message passing, and
+    clamps other variables next, until 3 blocks in a row bring no improvement. It runs from several
+    starts, including the result on 9 to 13 points if their tables fit. Message passing then finds
+    the best combination of coordinates of all results, the start of a last ascent.
 
     Args:
         function: the additive function.
-        levels: per variable, its legal coordinates in [0, 1], or None for a continuous one.
+        levels: legal coordinates of each variable in [0, 1], or None for a continuous one.
         num_grid: grid points per variable, by default as many as fit, at most 33.
-        num_rounds: number of ever finer grids, by default down to steps of 0.001.
+        num_rounds: number of successively finer grids, by default down to steps of 0.001.
         memory_budget: bound in bytes on the factor tables, messages and largest clique table.
-        start: points to start from, shape (D,) or (S, D); the value is not below theirs. By
+        start: points to start from, shape (D,) or (S, D); the result is at least as good. By
             default, block ascent starts from the best of 1024 random points, 8 starts in all.
-        seed: for the random points.
+        seed: seed of the random points.
 
     Returns:
         The maximizer, its value and an upper bound, the treewidth, and whether the junction tree
@@ -216,7 +215,7 @@ def _on_regular_grid(
 
 @jax.jit
 def recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Array:
-    """The best of all points that take each coordinate from one of G parents (G, D)."""
+    """The best point among all combinations of coordinates of G parents (G, D)."""
     _, index = max_sum(function.tables(parents.T), layout)
     return jnp.take_along_axis(parents, index[None], axis=0)[0]
 
@@ -227,7 +226,7 @@ def _block_ascent(
     solve: Callable[[JunctionTree, Array], tuple[Array, float]],
     x: Array,
 ) -> tuple[Array, float]:
-    """Maximizes over one block of variables after another, until nothing improves."""
+    """Maximizes over blocks of variables in turn, until there is no improvement."""
     value, idle = -np.inf, 0
     times_clamped = np.zeros(len(graph), int)
     for _ in range(_MAX_BLOCKS):

@@ -25,15 +25,15 @@ from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 
 MAX_ITERATIONS = 30
-"""More of them gain next to nothing: see `examples/benchmarks/ascent.py`."""
+"""Default number of iterations; more gain little, see `examples/benchmarks/ascent.py`."""
 
 
 @dataclass(frozen=True)
 class CoordinateAscent(Maximizer):
-    """The best candidates, moved along one coordinate after the other; no gradient is needed.
+    """The best candidates, moved along one coordinate at a time, without gradients.
 
     Args:
-        num_starts: how many candidates are moved.
+        num_starts: number of candidates to move.
         num_grid: positions per line.
     """
 
@@ -45,7 +45,7 @@ class CoordinateAscent(Maximizer):
         return jnp.concatenate([self.moved(function, best, search), best])
 
     def moved(self, function: Function, points: Array, search: Search) -> Array:
-        """Points that are not worse, shape (K, D); traceable."""
+        """Points with at least the values of the candidates, shape (K, D); traceable."""
         return coordinate_ascent(function, points, search.levels, search.key, self.num_grid)
 
     def __call__(self, function: Function, search: Search) -> np.ndarray:
@@ -55,10 +55,10 @@ class CoordinateAscent(Maximizer):
 
 @dataclass(frozen=True)
 class GradientAscent(Maximizer):
-    """The best candidates, moved by gradient; discrete coordinates stay as they are.
+    """The best candidates, moved by gradient; discrete coordinates do not change.
 
     Args:
-        max_iterations: of L-BFGS-B, or of SLSQP where there are constraints.
+        max_iterations: maximum iterations of L-BFGS-B, or of SLSQP with constraints.
     """
 
     max_iterations: int = MAX_ITERATIONS
@@ -85,7 +85,7 @@ class GradientAscent(Maximizer):
 
 @cache
 def _import_optimizers() -> None:
-    """Imports SciPy's, which takes some tenths of a second, while draws are made."""
+    """Imports SciPy's optimizers, which takes tenths of a second, during other work."""
     Thread(target=import_module, args=("scipy.optimize",)).start()
 
 
@@ -102,10 +102,10 @@ def _value_and_gradient(function: Function, x: ArrayLike) -> tuple[Array, Array]
 def coordinate_ascent(
     function: Callable[[Array], Array], starts: Array, levels: Levels, key: Array, num_grid: int
 ) -> Array:
-    """Moves every point along one coordinate after the other to the best value on a line.
+    """Moves every point along one coordinate at a time to the best value on a line.
 
     A line holds the point itself, the levels of a discrete variable or random positions of a
-    continuous one. Escapes basins that a gradient would stay in. Traceable.
+    continuous one. It escapes basins in which gradient ascent stays. Traceable.
 
     Args:
         function: maps points (m, D) to values (m,); see `values_on_lines`.
@@ -147,7 +147,7 @@ def gradient_ascent(
         value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).
         starts: points of the unit cube, shape (K, D).
         is_continuous: which coordinates may move, bool, shape (D,).
-        max_iterations: of L-BFGS-B.
+        max_iterations: maximum iterations of L-BFGS-B.
 
     Returns:
         The points, shape (K, D), and their values, none below the start's.
@@ -188,14 +188,14 @@ def constrained_ascent(
     half_spaces: HalfSpaces,
     max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Moves points within half spaces of the unit cube by SLSQP, one after the other.
+    """Moves points within half spaces of the unit cube by SLSQP, sequentially.
 
     Args:
         value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).
         starts: points of the unit cube in the half spaces, shape (K, D).
         is_continuous: which coordinates may move, bool, shape (D,).
-        half_spaces: where points must stay.
-        max_iterations: of SLSQP.
+        half_spaces: half spaces in which points must stay.
+        max_iterations: maximum iterations of SLSQP.
 
     Returns:
         The points, shape (K, D), and their values, none below the start's.

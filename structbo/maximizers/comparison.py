@@ -1,8 +1,8 @@
 """Maximizers that earlier papers use, as baselines.
 
-`direct` divides the whole box into ever smaller ones, `componentwise_search` maximizes over the
-variables of one component after the other on a grid. Neither is sure to find the maximum of a
-function whose components overlap.
+`direct` divides the whole box into smaller and smaller ones; `componentwise_search` maximizes over
+the variables of one component at a time on a grid. Neither is guaranteed to find the maximum of a
+function with overlapping components.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ CHUNK = 4096
 
 @dataclass(frozen=True)
 class Direct(Maximizer):
-    """Divides the whole cube into ever smaller boxes, see `direct`.
+    """Divides the cube into smaller and smaller boxes, see `direct`.
 
     Args:
         max_evaluations: about how often the acquisition is evaluated at most.
@@ -37,10 +37,10 @@ class Direct(Maximizer):
 
 @dataclass(frozen=True)
 class ComponentwiseSearch(Maximizer):
-    """From the best candidate, over one component's variables after the other on a grid.
+    """Maximization over one component's variables at a time on a grid, from the best candidate.
 
-    The components are single variables and all draws' components that message passing can hold; see
-    `componentwise_search`.
+    The components are single variables and the components of all draws that message passing can
+    handle; see `componentwise_search`.
 
     Args:
         num_grid: grid points per continuous variable.
@@ -103,15 +103,15 @@ def componentwise_search(
     num_grid: int = 33,
     max_sweeps: int = 20,
 ) -> tuple[np.ndarray, float]:
-    """Maximizes over one component's variables after the other, until a sweep changes nothing.
+    """Maximizes over one component's variables at a time, until a sweep brings no change.
 
     Args:
         function: maps points (m, D) to values (m,).
-        components: the variables of each component; together they should be all.
+        components: the variables of each component, which should cover all variables.
         levels: per variable, its legal coordinates in [0, 1], or None for a continuous one.
-        start: where to start, shape (D,).
+        start: initial point, shape (D,).
         num_grid: grid points per continuous variable; those of a component are all combined.
-        max_sweeps: over all components.
+        max_sweeps: maximum number of sweeps over all components.
 
     Returns:
         A legal point, shape (D,), and its value, which is at least the start's.

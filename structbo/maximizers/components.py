@@ -32,7 +32,8 @@ class Components:
 
         Args:
             members: bool, shape (S, C, D).
-            max_size: leaves out components of more members, whose tables would not fit.
+            max_size: maximum number of members; larger components, whose tables would not fit, are
+                omitted.
         """
         num_draws, _, num_dims = members.shape
         sizes = members.sum(2)

@@ -1,4 +1,4 @@
-"""A function of points some of whose variables may not exist."""
+"""Functions of points with variables that may not exist."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,16 +14,16 @@ from structbo.space import Levels
 @partial(register_dataclass, data_fields=["function", "levels"], meta_fields=[])
 @dataclass(frozen=True)
 class Imputed:
-    """A function that ignores the coordinates of variables that a point does not have.
+    """A function that ignores the coordinates of missing variables.
 
     Args:
         function: maps legal points (m, D) to values (m,).
-        levels: says which variables exist at a point.
+        levels: the legal coordinates, with the conditions on which variables exist.
     """
 
     function: Function
     levels: Levels
 
     def __call__(self, x: Array) -> Array:
-        """The values at the legal points that points (m, D) stand for, shape (m,)."""
+        """The values at the imputed points (m, D), shape (m,)."""
         return self.function(jax.vmap(self.levels.imputed)(x))

@@ -27,9 +27,9 @@ class JunctionTree(NamedTuple):
 
     Args:
         order: the variables in the order of elimination, clamped ones first.
-        separators: for every step, the neighbors left when its variable is eliminated, those that
-            are eliminated earlier first.
-        clamped: variables held fixed, and hence not part of any other clique.
+        separators: for every step, the remaining neighbors of its variable, in the order of
+            elimination.
+        clamped: fixed variables, which are not part of other cliques.
     """
 
     order: tuple[int, ...]
@@ -38,7 +38,7 @@ class JunctionTree(NamedTuple):
 
     @property
     def treewidth(self) -> int:
-        """The size of the largest separator: the width of this tree, not always the least one."""
+        """The size of the largest separator: the width of this tree, which may not be minimal."""
         return max(map(len, self.separators))
 
     @property
@@ -204,7 +204,7 @@ class Layout:
 
     @property
     def width(self) -> int:
-        """The largest separator there is room for."""
+        """The maximum size of separators."""
         return self.separators.shape[1]
 
 
@@ -213,8 +213,8 @@ def make_layout(
 ) -> Layout:
     """Lays out the factors and messages of a junction tree.
 
-    Every factor is added to the clique of its first eliminated variable, and to no other: the
-    printed eq. (7) of Rolland et al. 2018 counts it twice when siblings contain it.
+    Every factor is only added to the clique of its first eliminated variable: the printed eq. (7)
+    of Rolland et al. 2018 counts it twice if siblings contain it.
 
     Args:
         tree: junction tree of the factors' dependency graph.
@@ -253,7 +253,7 @@ def make_layout(
         if separator:
             deliver(separator, offset + step * num_grid**width)
 
-    # Variables of no factor stay where they are: moving them would not change the value.
+    # Variables without factors are clamped, since they do not change the value.
     fixed = [v for v, box in zip(tree.order, inbox, strict=True) if v in tree.clamped or not box]
     num_entries = sum(map(len, scopes)) + num_dims
     entries = [entry for box in inbox for entry in box]

@@ -1,4 +1,4 @@
-"""The protocol of maximizers: an acquisition and the state of a search in, ranked points out."""
+"""The interface of maximizers, from an acquisition and a search to ranked points."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -19,7 +19,7 @@ NUM_STARTS = 8
 
 @runtime_checkable
 class HasLines(Protocol):
-    """A function that is cheaper on lines along one dimension than at as many points."""
+    """A function that is cheaper on lines along one dimension than at single points."""
 
     def on_lines(self, x: Array, dim: Array) -> Array:
         """Values at points (K, G, D), which differ along G in coordinate `dim` only: (K, G)."""
@@ -27,7 +27,7 @@ class HasLines(Protocol):
 
 
 class Maximizer(ABC):
-    """Finds the points where an acquisition is largest; subclasses are frozen dataclasses.
+    """Maximizes acquisitions; subclasses are frozen dataclasses.
 
     A function with ``tables`` is additive (`AdditiveFunction`): message passing maximizes it.
     """
@@ -47,24 +47,24 @@ class Maximizer(ABC):
         return ranked(function, search.candidates)[:NUM_STARTS]
 
     def prepare(self, function: Function, search: Search) -> None:  # noqa: B027 - optional
-        """Compiles in the background what a call needs, by default nothing.
+        """Compiles the programs of a call in the background; the default has none.
 
         Args:
-            function: an acquisition of zeros in the shapes of the one to be maximized.
-            search: the same of a search.
+            function: an acquisition of zeros, with the shapes of the one to maximize.
+            search: a search of zeros, likewise.
         """
 
     @abstractmethod
     def __call__(self, function: Function, search: Search) -> np.ndarray:
-        """Points where the acquisition is large; not traced.
+        """Points with large values of the acquisition; not traced.
 
         Args:
             function: the acquisition; `evaluate` compiles it.
             search: the state of the search, with its `starts`.
 
         Returns:
-            Points of the unit cube, best first, shape (K, D). The first one that is legal and new
-            once it is rounded to the levels is evaluated next.
+            Points of the unit cube, best first, shape (K, D). The first point that is legal and new
+            after rounding to the levels is evaluated next.
         """
 
 
@@ -72,8 +72,7 @@ def evaluate(function: Function, x: ArrayLike) -> Array:
     """The values of a function at points (m, D), compiled once per number of points.
 
     Args:
-        function: a pytree, as acquisitions are, or a Python function, which is compared by
-            identity.
+        function: a pytree such as an acquisition, or a Python function, which compares by identity.
         x: the points.
 
     Returns:

@@ -70,10 +70,10 @@ def pass_messages(
     Args:
         tables: the factors, group g with shape (F_g, G, ..., G).
         layout: the junction tree of their graph.
-        reduce: takes the eliminated variable, the first axis, out of a table.
+        reduce: removes the eliminated variable, the first axis, from a table.
 
     Returns:
-        All tables and messages as one flat vector, and the total of what is left at the roots.
+        All tables and messages as one flat vector, and the sum of the values at the roots.
     """
     num_grid, width = layout.num_grid, layout.width
     num_dims = len(layout.order)
@@ -117,8 +117,8 @@ def read_off(flat: Array, layout: Layout, choose: Callable[[Array, Array], Array
     Args:
         flat: all tables and messages, from `pass_messages`.
         layout: the junction tree.
-        choose: from the clique's table at the values of its separator, shape (G,), and the number
-            of the step, the index of the variable's value.
+        choose: maps the clique's table at the values of its separator, shape (G,), and the number
+            of the step to the index of the variable's value.
 
     Returns:
         The grid index of each variable, shape (D,).
@@ -157,7 +157,7 @@ def coarse_to_fine(
         function: the additive function.
         layout: the junction tree of its graph; clamped variables stay at ``start``.
         levels: the legal coordinates.
-        start: a point that is on the first grid, shape (D,); zeros leave that grid regular.
+        start: a point to include in the first grid, shape (D,); with zeros this grid is regular.
         num_rounds: number of grids, at least 1.
 
     Returns:
@@ -180,21 +180,21 @@ def maxima_on_same_grids(
     start: Array,
     num_rounds: Array | int,
 ) -> tuple[Array, Array]:
-    """Maximizes several additive functions by max-sum on ever finer grids, the same for all.
+    """Maximizes several additive functions by max-sum on common, successively finer grids.
 
-    The first grid spreads over all positions, both ends included; each later one over a window
-    around the first function's best point so far, as wide as 4 steps of the last grid and at most
-    half as wide as its window. The grid point nearest to that point is replaced by it, so that its
-    value never decreases. A discrete variable with at most G levels has all of them on every grid;
-    one with more has a window of them, in the end of adjacent ones. Traceable.
+    The first grid spans all positions, both ends included. Each later one spans a window around the
+    first function's best point so far, 4 steps of the last grid wide and at most half of its
+    window. The best point replaces the nearest grid point, so its value never decreases. A discrete
+    variable with at most G levels has all of them on every grid; one with more has a window of
+    levels, adjacent ones on the last grids. Traceable.
 
     Args:
-        tables: from grids (D, G) and places (K, D, G) to the factors of K functions, group g with
-            shape (K, F_g, G, ..., G). For function k, position i of variable d stands for position
-            ``places[k, d, i]`` of its grid: all positions of a clamped variable for the same one.
+        tables: maps grids (D, G) and places (K, D, G) to the factors of K functions, group g with
+            shape (K, F_g, G, ..., G). For function k, position i of variable d means position
+            ``places[k, d, i]`` of its grid; all positions of a clamped variable mean the same one.
         layouts: the junction trees of their graphs, stacked; clamped variables stay at ``start``.
         levels: the legal coordinates.
-        start: a point that is on the first grid, shape (D,); zeros leave that grid regular.
+        start: a point to include in the first grid, shape (D,); with zeros this grid is regular.
         num_rounds: number of grids, at least 1.
 
     Returns:
@@ -236,12 +236,12 @@ def maxima_on_same_grids(
 
 
 def at_places(tables: tuple[Array, ...], scopes: tuple[Array, ...], places: Array) -> Any:
-    """Tables whose positions stand for others, as `maxima_on_same_grids` asks for.
+    """Tables with positions replaced by others, as in `maxima_on_same_grids`.
 
     Args:
         tables: the factors, group g with shape (F_g, G, ..., G).
         scopes: their variables, group g with shape (F_g, s_g).
-        places: the position that each one stands for, by variable, shape (D, G).
+        places: the replacement of each position, by variable, shape (D, G).
 
     Returns:
         Tables of the same shapes.
@@ -258,7 +258,7 @@ def at_places(tables: tuple[Array, ...], scopes: tuple[Array, ...], places: Arra
 
 
 def rounds_needed(num_grid: int, resolution: float = 1e-3) -> int:
-    """How many grids `coarse_to_fine` needs to bring their step down to a resolution.
+    """The number of grids that `coarse_to_fine` needs to reach a resolution.
 
     Args:
         num_grid: number of grid points G.

@@ -1,8 +1,8 @@
-"""An upper bound on the maximum of a sum of tables, whatever its graph.
+"""An upper bound on the maximum of a sum of tables, for any graph.
 
-Variables are eliminated one by one as in message passing. Where the tables that involve a variable
-have too many other variables between them, they are divided into *mini-buckets*, each of which is
-maximized over the variable by itself: the sum of their maxima is at least the maximum of their sum.
+Variables are eliminated one by one as in message passing. If the tables that involve a variable
+have too many other variables in total, they are divided into *mini-buckets*, which are maximized
+over the variable separately: the sum of their maxima is at least the maximum of their sum.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ def upper_bound(
 ) -> float:
     """Bounds the maximum of a sum of tables over their grid from above.
 
-    First the tables are balanced: variable after variable, the maxima for each of its values are
-    divided evenly among the tables that involve it. Then mini-buckets of bounded size are
-    eliminated; the buckets of a variable are balanced likewise.
+    First the tables are balanced: for each variable in turn, the maxima for its values are divided
+    evenly among the tables that involve it. Then mini-buckets of bounded size are eliminated; the
+    buckets of a variable are balanced likewise.
 
     Args:
         tables: the factors, group g with shape (F_g, G, ..., G).
@@ -32,8 +32,8 @@ def upper_bound(
         max_size: the largest number of variables of a mini-bucket; larger factors stay whole.
 
     Returns:
-        A number not below the maximum, and equal to it where the junction tree has no clique of
-        more than ``max_size`` variables.
+        A number of at least the maximum, and equal to it if the junction tree has no clique of more
+        than ``max_size`` variables.
 
     References:
         Dechter and Rish 2003, "Mini-buckets"; Ihler et al. 2012, "Join-graph based cost-shifting
@@ -64,7 +64,7 @@ def upper_bound(
 
 
 def _mini_buckets(bucket: list[Term], max_size: int) -> list[Term]:
-    """Adds terms up, the largest first, as long as the sums have few enough variables."""
+    """Sums of terms, added largest first while the number of variables is within the bound."""
     sums: list[Term] = []
     for scope, table in sorted(bucket, key=lambda term: -len(term[0])):
         for i, (other, total) in enumerate(sums):
@@ -78,7 +78,7 @@ def _mini_buckets(bucket: list[Term], max_size: int) -> list[Term]:
 
 
 def _balanced(terms: list[Term]) -> list[Term]:
-    """The same sum with equal maxima for every value of the variables that all terms share."""
+    """Terms with the same sum, and equal maxima for every value of their common variables."""
     if len(terms) < 2:
         return terms
     shared = tuple(sorted(set.intersection(*(set(scope) for scope, _ in terms))))
@@ -94,7 +94,7 @@ def _balanced(terms: list[Term]) -> list[Term]:
 
 
 def _expanded(term: Term, union: tuple[int, ...]) -> np.ndarray:
-    """A table with axes of length one for the variables of a union that it lacks."""
+    """A table with axes of length one for missing variables of a union."""
     scope, table = term
     lengths = dict(zip(scope, table.shape, strict=True))
     return table.reshape([lengths.get(v, 1) for v in union])

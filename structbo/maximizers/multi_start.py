@@ -14,14 +14,14 @@ from structbo.maximizers.search_state import Search
 
 @dataclass(frozen=True)
 class MultiStart(Maximizer):
-    """The best candidates, a few of them moved along coordinates, and then all by gradient.
+    """The best candidates, a few of them moved along coordinates, then all moved by gradient.
 
     The maxima that message passing finds for an additive acquisition are among the candidates.
     An additive acquisition is maximized by message passing alone.
 
     Args:
-        num_coordinate: how many candidates are moved along coordinates.
-        num_gradient: how many candidates start the gradient ascent besides these.
+        num_coordinate: number of candidates to move along coordinates.
+        num_gradient: number of further candidates for the gradient ascent.
     """
 
     num_coordinate: int = 3

@@ -19,7 +19,7 @@ MAXIMIZERS: dict[str, Maximizer] = {
 
 
 def as_maximizer(maximizer: str | Maximizer) -> Maximizer:
-    """The maximizer of a name, or the maximizer itself.
+    """The maximizer with a name, or the given maximizer.
 
     Raises:
         ValueError: if the name is unknown.

@@ -15,14 +15,14 @@ class Search(NamedTuple):
 
     Args:
         levels: the legal coordinates.
-        candidates: legal points all over the space, the best observed ones among them, (m, D).
+        candidates: legal points over the whole space, including the best observed ones, (m, D).
         best: the best observed point, shape (D,).
-        num_observed: how many observations there are.
+        num_observed: the number of observations.
         components: the union of the components of all draws.
         layouts: the junction tree of every draw's components, stacked along the first axis.
         key: a JAX random key; the same for all points of one search, so that noise cancels.
-        maxima: for maximizers, the maxima that message passing found of additive acquisitions, of
-            all draws and of single ones; they are candidates as well. Shape (k, D).
+        maxima: for maximizers, the maxima of additive acquisitions by message passing, of all draws
+            and of single ones, shape (k, D); they are candidates as well.
         starts: for maximizers, the points of `Maximizer.starts`, shape (K, D).
     """
 

@@ -1,8 +1,7 @@
-"""Exact samples from ``exp(f / temperature)`` on a grid, f being additive.
+"""Exact samples from ``exp(f / temperature)`` on a grid, for additive f.
 
-The messages that maximize an additive function sum its exponential when the logarithm of a sum
-takes the place of the maximum; a variable is then drawn from the table from which its best value
-would be read off.
+The algorithm is message passing with log-sum-exp in place of the maximum; variables are then drawn
+from the tables from which max-sum reads off their best values.
 """
 
 from functools import partial
@@ -23,8 +22,8 @@ def sample_tables(
     """Draws grid points with probability proportional to the exponential of a sum of tables.
 
     Forward filtering, backward sampling: the messages are passed once for all samples. A variable
-    of no table is uniform; one that the junction tree clamps has no part in its tables, which are
-    those at its first grid point.
+    without tables is uniform. A variable that the junction tree clamps is ignored: tables are taken
+    at its first grid point.
 
     Args:
         key: a JAX random key.
@@ -58,7 +57,7 @@ def sample_additive(
     num_samples: int,
     shortfall: float = 0.25,
 ) -> Array:
-    """Draws points of the unit cube where an additive function is high.
+    """Draws points of the unit cube with high values of an additive function.
 
     Points follow ``exp(f / temperature)`` on a regular grid; a continuous coordinate then moves at
     random within its cell. Near a maximum of D variables the mean shortfall of samples is ``D / 2``
@@ -71,7 +70,7 @@ def sample_additive(
         layout: the junction tree of its graph.
         levels: the legal coordinates; of a discrete variable with more levels than grid points
             only those next to a grid point are drawn.
-        start: where clamped variables and variables of no factor stay, shape (D,).
+        start: coordinates of clamped variables and variables without factors, shape (D,).
         num_samples: how many points to draw, static.
         shortfall: the fraction of the range, between 0 and 1.
 

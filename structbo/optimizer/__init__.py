@@ -1,4 +1,4 @@
-"""From trials to the next points: `suggest`, `Optimizer` and what they share."""
+"""From trials to the next points: `suggest`, `Optimizer` and their common parts."""
 
 from structbo.optimizer.engine import Engine, SpaceExhausted
 from structbo.optimizer.optimizer import Optimizer

@@ -35,14 +35,14 @@ DRAWS_AT_ONCE = 16
 MANY_ROWS, ROWS_PER_MINUTE = 10_000, 15_000
 """A proposal from more rows than the first is announced, with its time on two cores."""
 PROPOSAL = 1
-"""The `use` of `step_seed` that is for proposals."""
+"""The `use` argument of `step_seed` for proposals."""
 _logger = logging.getLogger(__name__)
 
 
 def draws_per_proposal(num_dims: int) -> int:
-    """How many posterior draws the criterion of a proposal is averaged over.
+    """The number of posterior draws that the criterion of a proposal is averaged over.
 
-    Six for up to 10 dimensions, four for 15, three for 20 and more; on an accelerator always
+    It is six for up to 10 dimensions, four for 15, three for 20 and more; on an accelerator always
     `DRAWS_AT_ONCE`.
     """
     if has_accelerator():
@@ -83,7 +83,7 @@ class Engine:
 
     @property
     def chain(self) -> Chain | None:
-        """The Markov chain that draws; None if `inference` is something else."""
+        """The Markov chain of the draws; None if `inference` uses no chain."""
         return self._source if isinstance(self._source, Chain) else None
 
     def propose(
@@ -105,12 +105,13 @@ class Engine:
             pending: points being evaluated, shape (p, D).
             n: how many points to propose.
             sem: standard errors of the values, shape (m,); None if there are none.
-            num_before: how many points were asked for before these; by default m + p. It decides
-                which points of the quasi-random sequence come next, and the random choices.
-            conditions: which parameters exist, see `Levels`; None if all of them always do.
+            num_before: number of points asked for before, by default m + p. It determines the next
+                points of the quasi-random sequence, and the random choices.
+            conditions: conditions on which parameters exist, see `Levels`; None if all always
+                exist.
 
         Returns:
-            Legal points, shape (n, D), different from each other and from all those given.
+            Legal points, shape (n, D), different from each other and from all given points.
 
         Raises:
             SpaceExhausted: if a finite space has fewer than n other points.
@@ -160,8 +161,8 @@ class Engine:
     def transform(self, x: FloatArray, y: FloatArray, sem: FloatArray | None) -> Transform:
         """The transform by which a search models these values. The search does not change.
 
-        It is the transform of the last proposal if that was given these values. Otherwise it is the
-        likeliest one by the chain in its current state, or by a new chain.
+        If the last proposal had the same values, this is its transform. Otherwise it is the most
+        likely one given the current state of the chain, or a new chain.
 
         Args:
             x: evaluated points, shape (m, D).
@@ -182,7 +183,7 @@ class Engine:
     def _transformed(
         self, x: FloatArray, y: FloatArray, sem: FloatArray | None, chain: Chain | None
     ) -> tuple[Data, Standardized, Warping]:
-        """Padded data on the scale of the model, and how values came to it."""
+        """Padded data on the scale of the model, and the transform."""
         standardized = Standardized.of(y)
         known_noise = None if sem is None else (sem / standardized.scale) ** 2
         data = Data.padded(x, standardized.values, known_noise)
@@ -199,7 +200,7 @@ class Engine:
         sem: FloatArray | None = None,
         num_expected: float = math.inf,
     ) -> None:
-        """Compiles, in the background, what the next proposals of a run need.
+        """Compiles the programs of the next proposals in the background.
 
         Args:
             x: evaluated points, shape (m, D).
@@ -259,18 +260,18 @@ class Engine:
             )
 
     def _log_inducing(self, posteriors: Posteriors) -> None:
-        """Says when the model has inducing points, once for every padded size."""
+        """Logs that the model has inducing points, once per padded size."""
         number = posteriors.num_inducing
         if number is not None and len(posteriors.data.x) not in self.ahead:
             message = "with %d observations, the model has %d inducing points"
             _logger.info(message, np.sum(posteriors.data.mask), number)
 
     def is_modeled(self, y: FloatArray) -> bool:
-        """Whether a proposal given values y (m,) is by the model, not quasi-random."""
+        """Whether a proposal given values y (m,) uses the model and is not quasi-random."""
         return bool(np.isfinite(y).sum() >= self._num_needed)
 
     def will_compile(self, y: FloatArray, num_pending: int = 0) -> bool:
-        """Whether a proposal, or what it prepares, compiles for longer than points take otherwise.
+        """Whether a proposal waits for compilation, including programs that it prepares.
 
         Args:
             y: values, shape (m,).
@@ -295,8 +296,8 @@ class Engine:
         criterion = self.method.criterion
         if not isinstance(criterion, LogEI):
             raise ValueError(
-                "the expected gain is known only of points that maximize it: use the criterion "
-                f'"log_ei" or "log_eqi", got {criterion}.'
+                'the expected gain needs the criterion "log_ei" or "log_eqi", which maximizes it, '
+                f"got {criterion}."
             )
         if self._maximum is None or self._acquisition is None:
             return None
@@ -323,14 +324,14 @@ class Engine:
 
     @property
     def _num_needed(self) -> int:
-        """How many finite values it takes to use the model."""
+        """The number of finite values that the model requires."""
         return max(self.method.num_initial, 1)
 
     def check_room(self, known: FloatArray, n: int) -> None:
         """Checks that a finite space has n points besides the known ones, shape (m, D).
 
         Raises:
-            SpaceExhausted: if it has not.
+            SpaceExhausted: if there are fewer.
         """
         num_points = self.space.num_points
         num_known = len({row.tobytes() for row in known})
@@ -341,7 +342,7 @@ class Engine:
             )
 
     def _new_points(self, known: FloatArray, n: int, skip: int) -> FloatArray:
-        """Quasi-random points that are not known yet."""
+        """Quasi-random points other than the known ones."""
         rows = self._quasi_random(skip, number=256 + 4 * n)
         points = rows[is_new(rows, known)][:n]
         if len(points) < n and self.space.num_points is not None and self._conditions is None:
@@ -376,7 +377,7 @@ class Engine:
 
     @property
     def _levels(self) -> Levels:
-        """The legal coordinates, in double precision where that is switched on."""
+        """The legal coordinates, in double precision if it is switched on."""
         return Levels.of(self.space.levels, self.space.half_spaces, self._conditions)
 
 
@@ -392,7 +393,7 @@ def _values_and_errors(acquisition: Acquisition, x: FloatArray) -> tuple[Array, 
 
 @jax.jit
 def _improvements(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array, Array]:
-    """Means and deviations of what may improve at one point, and the bests, of all draws: (S,)."""
+    """Means and deviations of improvements at one point, and incumbents, of all draws: (S,)."""
     criterion, point = acquisition.criterion, jnp.asarray(x)
     assert isinstance(criterion, LogEI)
 

@@ -8,15 +8,15 @@ from structbo.space import Space
 
 
 class FirstStage:
-    """The trials of a screening under the numbers that they have in an optimizer.
+    """The trials of a screening, with their numbers in an optimizer.
 
     Args:
-        screening: on the same space, perhaps with trials; None for no first stage.
+        screening: a screening on the same space, possibly with trials; None for no first stage.
         space: the search space.
 
     Raises:
-        TypeError: if it is no screening.
-        ValueError: if it is one of other parameters.
+        TypeError: if it is not a screening.
+        ValueError: if it has other parameters.
     """
 
     def __init__(self, screening: Screening | None, space: Space) -> None:
@@ -27,7 +27,7 @@ class FirstStage:
             )
         if screening is not None and screening.space.names != space.names:
             raise ValueError(
-                f"screening must be of a space with the names {list(space.names)}, its own are "
+                f"the space of screening must have the names {list(space.names)}, got "
                 f"{list(screening.space.names)}."
             )
         self.screening = screening
@@ -42,6 +42,6 @@ class FirstStage:
         return replace(trial, number=number)
 
     def tell(self, told: Trial) -> None:
-        """Hands a value to the screening if it asked for the trial."""
+        """Passes a value to the screening if it asked for the trial."""
         if self.screening is not None and told.number in self._own_numbers:
             self.screening.tell(self._own_numbers[told.number], told.value)

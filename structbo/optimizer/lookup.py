@@ -1,4 +1,4 @@
-"""Which trial is told, by itself, by its number, or by its point; and its value."""
+"""Lookup of told trials by number or point, and checks of told values."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from structbo.models.foundation.arguments import is_integer
 from structbo.space import Space
 
 Told: TypeAlias = float | tuple[float | None, float | None] | None
-"""What is told of a trial: a value, or a mean and its standard error; None for what is unknown."""
+"""A told value, or a mean and its standard error; None if unknown."""
 PAST: dict[State, str] = {
     "waiting": "waits in the queue: ask for it first",
     "complete": "was already told",
@@ -20,14 +20,14 @@ PAST: dict[State, str] = {
 
 
 def told_value(value: Any) -> tuple[float, float | None]:
-    """The value of a trial as a float, NaN for None, and its standard error if there is one.
+    """The value of a trial as a float, NaN for None, and its standard error, if any.
 
     Args:
         value: a number, or a pair of a mean and its standard error. Each may be missing, in any
             form such as None or NaN.
 
     Raises:
-        ValueError: if it is anything else, or the standard error is negative or infinite.
+        ValueError: if value is anything else, or the standard error is negative or infinite.
     """
     hint = "; tell(trial, value) takes one trial, and its value second, or (mean, sem)"
     if not (isinstance(value, tuple) and len(value) == 2):
@@ -43,14 +43,14 @@ def told_value(value: Any) -> tuple[float, float | None]:
 def number_of(
     given: Any, trials: Sequence[Trial], space: Space, states: Sequence[State] = ("pending",)
 ) -> int | None:
-    """The number of a trial in one of some states.
+    """The number of a trial in one of the given states.
 
     Args:
-        given: a trial, its number, or its point, also rounded as `Space.rounded` does. It stands
-            for the nearest trial, and the first one of several at that point.
+        given: a trial, its number, or its point, possibly rounded as by `Space.rounded`. A point
+            means the nearest trial, the first one of several at equal points.
         trials: all trials, in the order of their numbers.
         space: the search space.
-        states: the states that it may have.
+        states: the allowed states.
 
     Returns:
         The number; None if no trial has this point.

@@ -34,15 +34,15 @@ from structbo.space import SpaceLike
 class Optimizer(Record, KeepsPrecision):
     """Bayesian optimization by ask and tell.
 
-    Every trial that is told is a line of the log, at the level INFO of the logger "structbo".
+    Every told trial is logged by the logger "structbo", at level INFO.
 
     Args:
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good, "minimize" or "maximize".
-        screening: a first stage that finds which parameters matter, such as
+        screening: a first stage that finds the active parameters, such as
             `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used
-            unless a model is given. Trials that it was told before count, too.
-        settings: how points are found: seed, model, criterion and more, see `Settings`.
+            unless a model is given. Its earlier trials are included.
+        settings: settings of the search, such as seed, model and criterion; see `Settings`.
 
     Raises:
         ValueError: if a setting is out of range.
@@ -77,15 +77,15 @@ class Optimizer(Record, KeepsPrecision):
 
     @property
     def method(self) -> Settings:
-        """All settings in use, with instances in place of names."""
+        """All settings, with instances in place of names."""
         return self._engine.method
 
     @contextmanager
     def expecting(self, num_evaluations: int) -> Iterator[None]:
-        """Says how many evaluations there will be at most: what more of them need is not compiled.
+        """Announces the maximum number of evaluations, to avoid compilation for more.
 
         Args:
-            num_evaluations: those that are told already counted.
+            num_evaluations: maximum number of evaluations, including told ones.
 
         Example:
             >>> optimizer = Optimizer({"x": (0.0, 1.0)}, seed=0)
@@ -103,10 +103,10 @@ class Optimizer(Record, KeepsPrecision):
     @overload
     def ask(self, n: int) -> list[Trial]: ...
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """Gives points of the queue, then proposed ones; all are pending until they are told.
+        """Returns queued points, then proposed ones; all are pending until they are told.
 
         Args:
-            n: how many; by default one.
+            n: number of points; by default one.
 
         Returns:
             A trial, or a list of n trials if n is given.
@@ -127,7 +127,7 @@ class Optimizer(Record, KeepsPrecision):
             rows = self.space.from_unit(points)
             numbers = itertools.count(len(self._trials))
             self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
-            if len(x):  # the first evaluation, which may fail at once, waits for nothing
+            if len(x):  # the first evaluation, which may fail at once, does not wait
                 num_pending = len(pending) + missing
                 self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
         for number in queue:
@@ -136,13 +136,13 @@ class Optimizer(Record, KeepsPrecision):
         return asked[0] if n is None else asked
 
     def enqueue(self, point: Any) -> Trial:
-        """Puts a point into the queue of those that are asked for before any is proposed.
+        """Adds a point to the queue, which is asked for before any proposal.
 
         Args:
-            point: in the format of ``params``. It may be one that was evaluated before.
+            point: a point in the format of ``params``. It may have been evaluated before.
 
         Returns:
-            The trial, which waits. An ``ask`` makes it pending; `withdraw` takes it out again.
+            The waiting trial. `ask` makes it pending; `withdraw` removes it from the queue.
 
         Raises:
             ValueError: if the point is outside the space.
@@ -179,8 +179,8 @@ class Optimizer(Record, KeepsPrecision):
             trial: a trial that was asked for, its number, its ``params``, or any other point of the
                 space in their format.
             value: the objective; None, NaN or infinite for a failed evaluation. For the mean of
-                several evaluations, give ``(mean, sem)`` with its standard error: the square of
-                that adds to the noise that the model learns, at this point.
+                several evaluations, pass ``(mean, sem)`` with its standard error, whose square adds
+                to the learned noise at this point.
 
         Returns:
             The trial as it is kept.
@@ -203,7 +203,7 @@ class Optimizer(Record, KeepsPrecision):
         return told
 
     def _told_value(self, value: Any) -> tuple[float, float | None]:
-        """A value, and its standard error if there is one and the model can take it."""
+        """A value and its standard error, if any; checks that the model takes known noise."""
         known, sem = told_value(value)
         if sem is not None:
             check_known_noise(self.method.model, self.space.num_dims)
@@ -240,9 +240,9 @@ class Optimizer(Record, KeepsPrecision):
     def withdraw(self, trial: Trial | int) -> Trial:
         """Withdraws a pending or waiting trial whose objective is unknown.
 
-        For evaluations that were interrupted or lost. One that *failed* is told by ``tell(trial)``,
-        which keeps the optimizer away from that point. One of the queue is waiting again then; it
-        is withdrawn for good while it waits.
+        Use it for interrupted or lost evaluations. Report a *failed* evaluation by ``tell(trial)``,
+        which keeps the optimizer away from that point. A pending trial from the queue returns to
+        the queue; a waiting one is withdrawn for good.
 
         Args:
             trial: a trial that was asked for or enqueued, or its number.
@@ -261,10 +261,10 @@ class Optimizer(Record, KeepsPrecision):
         return self._trials[number]
 
     def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
-        """The criterion of the last ask at points of your own; the higher, the better.
+        """The criterion of the last ask at given points; higher is better.
 
-        The first point of that ask was chosen to maximize it. The Monte Carlo errors show whether a
-        difference between two points may be due to the draws alone.
+        The first point of that ask maximizes it. The Monte Carlo errors show whether a difference
+        between two points may be due to the draws alone.
 
         Args:
             points: m points, in the format of ``params`` or as a table of them.
@@ -281,11 +281,11 @@ class Optimizer(Record, KeepsPrecision):
 
     @property
     def expected_gain(self) -> float | None:
-        """By how much the point asked for last was expected to improve on the best posterior mean.
+        """The expected improvement of the last asked point over the best posterior mean.
 
-        In the units of the objective, averaged over posterior draws, and before the point was
-        evaluated. It was chosen to maximize this, so that no other point promised more. For points
-        asked for at once, it is the gain of the first. None as long as points are quasi-random.
+        It is in the units of the objective, averaged over posterior draws, before the evaluation of
+        the point. The point maximizes it. For a batch, it is the gain of the first point. None
+        while points are quasi-random.
 
         Raises:
             ValueError: if the criterion is not expected improvement.
@@ -293,14 +293,14 @@ class Optimizer(Record, KeepsPrecision):
         return self._engine.expected_gain
 
     def best_trials(self, n: int = 1) -> list[Estimate]:
-        """The complete trials with the best posterior means, the best first, one for every point.
+        """The complete trials with the best posterior means, best first, one per point.
 
-        Under noise, a posterior mean judges a point better than its value, since it uses the values
-        of other points: the best of many values was lucky. The model must fit: without noise, and
-        with few values, `best` is the safer choice. Takes the time of `posterior`.
+        Under noise, posterior means are better estimates than values: they use the values of other
+        points, and the best of many values is biased. They rely on the model: without noise, and
+        with few values, `best` is safer. It takes as long as `posterior`.
 
         Args:
-            n: how many, or all if there are fewer.
+            n: maximum number of trials.
 
         Raises:
             ValueError: if fewer than two trials are complete.
@@ -310,12 +310,12 @@ class Optimizer(Record, KeepsPrecision):
 
     @property
     def will_compile(self) -> bool:
-        """Whether the next `ask` takes long, as programs are compiled.
+        """Whether the next `ask` waits for compilation.
 
-        That is so for the last quasi-random points, for the first point that the model proposes,
-        and where the table of what is told grows beyond one of a few sizes. It takes seconds, or a
-        minute on a busy machine; programs that this process or `keep_programs` already has are not
-        compiled again.
+        This is the case for the last quasi-random points, for the first proposal by the model, and
+        when the number of observations outgrows a padded size. It takes seconds, or a minute on a
+        busy machine; existing programs of this process or of `keep_programs` are not compiled
+        again.
         """
         is_first_stage = self._first_stage.screening is not None
         num_pending = sum(t.state == "pending" for t in self._trials)
@@ -326,8 +326,8 @@ class Optimizer(Record, KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        The search's model and transform of values are used. Four chains are run with `fit` at the
-        first access after new tells, in which failures have the worst value. That takes a while; a
+        It uses the search's model and transform of values. The first access after new values runs
+        four chains with `fit`, in which failures have the worst value. This takes a while; a
         terminal shows a progress bar after some seconds. Points and values are in the units of the
         optimizer, see `Posterior`.
 

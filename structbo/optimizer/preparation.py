@@ -1,8 +1,8 @@
 """Programs of the next proposals are compiled in the background, before they are needed.
 
-That is so for the first proposal by the model, along with the last quasi-random points, and for the
-next padded size, shortly before the observations reach it. A single `suggest` looks no further than
-its own proposal.
+Programs of the first proposal by the model are compiled along with the last quasi-random points,
+programs of the next padded size shortly before the observations reach it. A single `suggest` only
+compiles the programs of one proposal.
 """
 
 import math
@@ -19,15 +19,19 @@ from structbo.proposal import Situation, prepared
 from structbo.space import Levels
 
 NUM_PROGRAMS = 10
-"""The steps of `programs` for a first proposal, two of them for batches only."""
+"""Number of steps of `programs` for a first proposal, two of them for batches only."""
 NUM_NEXT = 7
-"""Those for a next padded size, two of them for batches only."""
+"""Number of steps for a next padded size, two of them for batches only."""
 SOON = 13 / 16
-"""Share of a padded size at which preparing the next one begins. Many runs end before it, with 50,
-100 or 200 evaluations."""
+"""Share of a padded size at which preparing the next one begins.
+
+Many runs end before it, with 50, 100 or 200 evaluations.
+"""
 TIMES = 4.0
-"""Bound on the time of all programs of a padded size, in multiples of the first proposal's time. A
-run that will reach the next size within that time begins to prepare it at once."""
+"""Bound on the time of all programs of a padded size, in multiples of the first proposal's time.
+
+A run that will reach the next size within this time begins to prepare it at once.
+"""
 
 
 def programs(
@@ -40,15 +44,15 @@ def programs(
     is_batch: bool = False,
     has_noise: bool = False,
 ) -> Iterator[None]:
-    """Compiles what a proposal needs, in the background: one program at every step.
+    """Compiles the programs of a proposal in the background, one per iteration.
 
     Args:
-        settings: how points are proposed.
-        chain: that will draw.
+        settings: the settings of the search.
+        chain: the source of the draws.
         levels: the legal coordinates.
-        x: as many points as will be observed, shape (m, D), with any coordinates.
-        num_pending: how many points will be pending.
-        is_batch: whether there will be several points, or pending ones.
+        x: points with the future number of observations, shape (m, D), and arbitrary coordinates.
+        num_pending: number of pending points.
+        is_batch: whether there will be several points or pending ones.
         has_noise: whether there will be standard errors of values.
     """
     data = _table(x, has_noise)
@@ -76,7 +80,7 @@ def num_first(num_missing: int) -> int:
 def num_soon(num_observed: int, num_pending: int = 1) -> int:
     """The number of programs of the next padded size to prepare at a number of observations.
 
-    They are spread over the asks that are left, to the last one before the size grows.
+    They are spread over the remaining asks before the size grows.
 
     Args:
         num_observed: the observations so far.
@@ -93,10 +97,10 @@ def num_soon(num_observed: int, num_pending: int = 1) -> int:
 
 
 class Ahead:
-    """When a run prepares which programs of its next padded size.
+    """The schedule on which a run prepares programs of its next padded size.
 
     Args:
-        clock: tells the time in seconds.
+        clock: returns the time in seconds.
 
     Example:
         >>> seconds = iter([0.0, 0.3, 60.0, 99.0])
@@ -113,24 +117,24 @@ class Ahead:
         self._number = 0
 
     def __contains__(self, size: int) -> bool:
-        """Whether something was proposed with observations of this padded size."""
+        """Whether there was a proposal with this padded size."""
         return size in self._begun
 
     def begin(self, num_observed: int, seconds: float) -> None:
-        """Says how long the first proposal with this padded size took, which is just done."""
+        """Records the duration of the first proposal with this padded size, after its end."""
         self._begun[padded_size(num_observed)] = num_observed, self._clock()
         self._longest = max(self._longest, seconds)
         self._number = 0
 
     def due(self, num_observed: int, num_pending: int = 1) -> int:
-        """Up to which program to prepare now: one more with every call in a fast run.
+        """The number of programs to have prepared by now; one more per call in a fast run.
 
         Args:
             num_observed: the observations so far, of a size that was begun.
             num_pending: how many points are being evaluated.
 
         Returns:
-            How many are due in all; 0 if as many were at the last call, and there is nothing to do.
+            The total number due; 0 if it has not changed since the last call.
         """
         size = padded_size(num_observed)
         first, begin = self._begun[size]

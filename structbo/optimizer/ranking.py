@@ -1,4 +1,4 @@
-"""Trials in the order of what the posterior says of their points."""
+"""Trials ranked by the posterior at their points."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Estimate:
     """The posterior of the objective at the point of a trial, without noise.
 
     Args:
-        trial: the first one at this point.
-        mean: of the objective there, in its units.
-        deviation: its standard deviation.
+        trial: the first trial at this point.
+        mean: posterior mean of the objective there, in its units.
+        deviation: posterior standard deviation of the objective there.
     """
 
     trial: Trial
@@ -27,12 +27,12 @@ class Estimate:
 
 
 def best_estimates(trials: Sequence[Trial], posterior: Posterior, sign: float) -> list[Estimate]:
-    """One estimate for every point, the best mean first.
+    """One estimate per point, the best mean first.
 
     Args:
-        trials: those that are complete.
-        posterior: in the units of the objective.
-        sign: 1 if large values are good, -1 if small ones are.
+        trials: the complete trials.
+        posterior: a posterior in the units of the objective.
+        sign: 1 to maximize, -1 to minimize.
     """
     space = posterior.units.space
     x = unit_points(space, [t.params for t in trials], "params")

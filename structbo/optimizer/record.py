@@ -43,14 +43,14 @@ class Record:
 
     @property
     def trials(self) -> tuple[Trial, ...]:
-        """Everything asked and told, in order."""
+        """All trials, in order."""
         return tuple(self._trials)
 
     @property
     def best(self) -> Trial:
-        """The complete trial with the best value told.
+        """The complete trial with the best value.
 
-        Values that are noisy are the better by luck the more there are: see `best_trials`.
+        Under noise this value is biased; see `best_trials`.
 
         Raises:
             ValueError: if no trial is complete.
@@ -67,8 +67,8 @@ class Record:
 
         Returns:
             A pandas DataFrame with the columns number, one per parameter and fixed value, value,
-            sem if one was told, and state. A parameter of one of these names has the column
-            ``params_number`` and so on.
+            sem if one was told, and state. A parameter with one of these names gets the prefix
+            ``params_``.
 
         Raises:
             ImportError: if pandas is not installed.
@@ -84,7 +84,7 @@ class Record:
         _logger.info("trial %d: %s%s, at %s", told.number, outcome, note, self._rounded(told))
 
     def _rounded(self, trial: Trial) -> Any:
-        """The point of a trial for people to read."""
+        """The point of a trial, rounded for display."""
         return self.space.rounded([trial.params])[0]
 
     @property
@@ -96,7 +96,7 @@ class Record:
         return [t for t in self._trials if t.state == "complete"]
 
     def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Points of the unit cube, values to be maximized, and their standard errors if any."""
+        """Points of the unit cube, values (larger is better), and their standard errors, if any."""
         new = [t for t in told if t.number not in self._rows]
         rows = unit_points(self.space, [t.params for t in new], "params")
         self._rows |= {t.number: row for t, row in zip(new, rows, strict=True)}

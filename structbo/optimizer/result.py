@@ -22,17 +22,17 @@ class Result:
 
     @property
     def best(self) -> Trial:
-        """The trial with the best value told, as `Optimizer.best`."""
+        """The trial with the best value, as in `Optimizer.best`."""
         return self.optimizer.best
 
     @property
     def best_params(self) -> Any:
-        """The point with the best value told; where values are noisy, see `best_trials`."""
+        """The point with the best value; for noisy values see `best_trials`."""
         return self.best.params
 
     @property
     def best_value(self) -> float:
-        """The best value told, which is too good to be true where values are noisy."""
+        """The best value, which is biased under noise."""
         value = self.best.value
         assert value is not None
         return value
@@ -43,7 +43,7 @@ class Result:
         return self.optimizer.trials
 
     def best_trials(self, n: int = 1) -> list[Estimate]:
-        """Trials with the best posterior means, for noise; see `Optimizer.best_trials`."""
+        """Trials with the best posterior means, for noisy values; see `Optimizer.best_trials`."""
         return self.optimizer.best_trials(n)
 
     @property

@@ -28,7 +28,7 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Keywords(TypedDict, total=False):
-    """The types in which settings are given, as keyword arguments; see `Settings`."""
+    """The types of settings as keyword arguments; see `Settings`."""
 
     seed: int
     model: AdditiveGP | None
@@ -42,7 +42,7 @@ class Keywords(TypedDict, total=False):
 
 
 def _setting(checked: Callable[[Any], Any], default: Any = MISSING) -> Any:
-    """A field with its check, which returns the value to keep: an instance for a name."""
+    """A field with its check, which returns the stored value, such as an instance for a name."""
     return field(default=default, metadata={"checked": checked})
 
 
@@ -52,39 +52,39 @@ def _checked_inference(inference: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How the next points are found.
+    """The settings of a search.
 
     Functions and classes that propose points take these as keyword arguments, all of which are
     optional. There, the name of a criterion, maximizer or batch strategy stands for an instance
     with its default arguments.
 
     Args:
-        seed: for all random choices, an integer from 0 up. The same seed and observations give the
-            same points.
+        seed: seed of all random choices, a non-negative integer. The same seed and observations
+            give the same points.
         model: a NumPyro model, ``model(X, y=None, mask=None)``; by default main effects, a random
             graph of pairs and a residual, `structbo.default_model`.
-        num_initial: with fewer finite values than this, points are quasi-random; by default twice
+        num_initial: number of finite values before which points are quasi-random; by default twice
             the number of dimensions, between 4 and 20.
-        criterion: what makes a point worth evaluating, a name of `structbo.acquisition.CRITERIA`
-            such as "log_ei", "ucb" or "thompson", or an instance such as
+        criterion: the acquisition criterion, a name of `structbo.acquisition.CRITERIA` such as
+            "log_ei", "ucb" or "thompson", or an instance such as
             ``structbo.acquisition.UCB(beta=4.0)``.
-        maximizer: how the points are found where the criterion is largest, a name of
-            `structbo.maximizers.MAXIMIZERS` such as "direct", or an instance such as
-            ``structbo.maximizers.Direct(max_evaluations=500)``. By default, the maxima of message
-            passing and other candidates are moved along coordinates and by gradient.
-        batch: how several points are chosen at a time, a name of
+        maximizer: the maximizer of the criterion, a name of `structbo.maximizers.MAXIMIZERS` such
+            as "direct", or an instance such as ``structbo.maximizers.Direct(max_evaluations=500)``.
+            By default, the maxima of message passing and other candidates are moved along
+            coordinates and by gradient.
+        batch: the strategy for several points at a time, a name of
             `structbo.batches.BATCH_STRATEGIES` such as "dpp_sample" or "local_penalization", or an
-            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each counts
-            the earlier ones as known: at their posterior means, without noise.
-        sampler: draws the model's sites: a function from a model to a NumPyro kernel, such as
-            `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
+            instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each point
+            treats the earlier ones as known to have their posterior means, without noise.
+        sampler: the sampler of the model's sites, a function from a model to a NumPyro kernel, such
+            as `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
             `numpyro.infer.NUTS`.
-        inference: the source of the draws that the criterion is averaged over: a function of a
-            model and a seed, see `structbo.draws`. By default a Markov chain of the sampler, which
-            an `Optimizer` continues from one call to the next.
-        warp: whether values go through a power transform, `structbo.data.Warping`, which draws the
-            bad ones together. Its power is learned beside the chain's draws: one, where the values
-            are as the model expects them. Only with a Markov chain.
+        inference: the source of the draws that the criterion is averaged over, a function of a
+            model and a seed, see `structbo.draws`. The default is a Markov chain of the sampler,
+            which an `Optimizer` continues between calls.
+        warp: whether values are power-transformed by `structbo.data.Warping`, which compresses bad
+            values. The power is learned together with the chain's draws; it is one if values fit
+            the model already. Only with a Markov chain.
 
     Raises:
         ValueError: if a number is out of range.
@@ -108,7 +108,7 @@ class Settings:
 
     @classmethod
     def of(cls, space: Space, **given: Unpack[Keywords]) -> "Settings":
-        """All settings of a search in a space, from the keyword arguments that were given.
+        """All settings of a search in a space, from given keyword arguments.
 
         Raises:
             ValueError: if a number is out of range, or the name of an instance is unknown.
@@ -166,7 +166,7 @@ KEYWORDS = [
 def shows(keywords: Iterable[inspect.Parameter]) -> Callable[[Decorated], Decorated]:
     """Shows keyword arguments in the signature of a function that takes them as ``**settings``.
 
-    Type checkers and editors read the typed dictionary; this is for `help` and notebooks.
+    Type checkers and editors read the typed dictionary; `help` and notebooks read the signature.
     """
 
     def decorate(function: Decorated) -> Decorated:

@@ -11,8 +11,8 @@ from structbo.optimizer.optimizer import Optimizer
 class StopSearch(Exception):
     """Raised by a callback of `minimize` or `maximize`, ends the run.
 
-    No more points are asked for, evaluations that are under way are waited for, and the result is
-    returned as at the end of the budget. The text of the exception is logged as the reason.
+    No more points are asked for, running evaluations are awaited, and the result is returned as at
+    the end of the budget. The text of the exception is logged as the reason.
 
     Example:
         >>> import structbo as sb
@@ -27,23 +27,21 @@ class StopSearch(Exception):
 
 @dataclass
 class StopBelowGain:
-    """A callback that ends the run when little more is to be gained.
+    """A callback that ends the run when the expected gain is small.
 
-    The gain of a point is its expected improvement on the best posterior mean, averaged over
-    posterior draws, in the units of the objective: `Optimizer.expected_gain`. The points asked for
-    maximize it, so that no other point promises more. The run ends only after several evaluations
-    in a row with a smaller gain, since draws vary. That is a judgment of the model: like the model,
-    it can be wrong, most of all while there are few values.
-
-    Quasi-random points do not count. The count starts afresh in a process that continues a run.
+    The gain of a point is its expected improvement over the best posterior mean, averaged over
+    posterior draws, in the units of the objective: `Optimizer.expected_gain`. Proposed points
+    maximize it. Because draws vary, the run only ends after several evaluations in a row with a
+    smaller gain. The gain depends on the model, which can be wrong, especially with few values.
+    Quasi-random points are ignored. The count restarts in a process that continues a run.
 
     Args:
-        least: the gain for which an evaluation is still worth its cost.
-        patience: after how many points in a row with a smaller gain the run ends.
+        least: the smallest gain that is worth an evaluation.
+        patience: number of points in a row with a smaller gain that end the run.
 
     Raises:
-        ValueError: if one is not positive; in the run, if its criterion is neither "log_ei" nor
-            "log_eqi".
+        ValueError: if an argument is not positive; in the run, if its criterion is neither "log_ei"
+            nor "log_eqi".
 
     Example:
         >>> import structbo as sb

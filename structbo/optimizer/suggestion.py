@@ -1,4 +1,4 @@
-"""From a table of past evaluations to the next points, without any state."""
+"""Stateless proposals of the next points from a table of evaluations."""
 
 from typing import Any, Unpack
 
@@ -36,15 +36,14 @@ def suggest(
     Args:
         space: the search space, or what `Space` accepts.
         X: evaluated points: a list of dicts, a DataFrame, or an array (m, D); None for none.
-        y: their values, shape (m,). NaN and infinite values mark failed evaluations: those points
-            are taken to be as bad as the worst value seen. Rows of pandas tables X and y are
-            matched by index.
+        y: their values, shape (m,). NaN and infinite values mark failed evaluations, which count as
+            the worst observed value. Rows of pandas tables X and y are matched by index.
         n: how many points to propose.
         direction: whether small or large values are good, "minimize" or "maximize".
         pending: points being evaluated, in the format of X.
-        sem: standard errors of the values, shape (m,), for values that are means of repeated
-            evaluations; 0 or NaN for an unknown error. Their squares add to the learned noise.
-        settings: how points are found: seed, model, criterion and more, see `Settings`.
+        sem: standard errors of values that are means of repeated evaluations, shape (m,); 0 or NaN
+            if unknown. Their squares add to the learned noise.
+        settings: settings of the search, such as seed, model and criterion; see `Settings`.
 
     Returns:
         n new points: a list of dicts by name, or an array (n, D) for a plain box.
@@ -53,8 +52,8 @@ def suggest(
         ValueError: if shapes or indices do not match, a point is outside the space, a standard
             error is negative, a setting is out of range, or a finite space has fewer than n new
             points.
-        TypeError: if a setting is unknown or of the wrong kind, or the model does not take known
-            noise where there are standard errors.
+        TypeError: if a setting is unknown or of the wrong kind, or standard errors are given and
+            the model does not take known noise.
 
     Example:
         >>> points = suggest({"x": (0.0, 1.0), "k": (1e-3, 1.0, "log")}, X=[], y=[], n=2)

@@ -35,5 +35,5 @@ def test_no_other_order_or_signs_are_closer_in_angle():
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match=r"reference has shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"got shape \(3, 2\)"):
         aligned(np.ones((4, 3, 3)), np.ones((3, 2)))

@@ -178,7 +178,7 @@ def test_errors(posterior: Posterior):
         posterior.predict({"rate": 0.1})
     with pytest.raises(ValueError, match=r"points\['act'\]: value must be one of"):
         posterior.predict({"rate": 0.1, "layers": 1, "act": "tanh", "width": 16})
-    with pytest.raises(ValueError, match=r"units must be of a space with the names \['rate', "):
+    with pytest.raises(ValueError, match=r"the space of units must have the names \['rate', "):
         replace(posterior, units=Units(Space.box([[0.0, 1.0]] * 4)))
     with pytest.raises(ValueError, match="levels of the categorical 'x1' are unknown"):
         Posterior(

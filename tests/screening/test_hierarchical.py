@@ -412,5 +412,5 @@ def test_the_first_stage_of_an_optimizer_is_what_it_would_be_alone() -> None:
 
 def test_a_first_stage_of_another_space_is_refused() -> None:
     hds = sb.HierarchicalDiagonalSampling({"a": (0.0, 1.0)})
-    with pytest.raises(ValueError, match="screening must be of a space with the names"):
+    with pytest.raises(ValueError, match="the space of screening must have the names"):
         sb.Optimizer(box(12), screening=hds)
