@@ -1,9 +1,9 @@
 """The log density of a model as a function of one structure site, everything else held fixed.
 
-All structure samplers evaluate their moves here. Where only the set of components can change, a
-move adds and subtracts the products of the components that changed, and costs one Cholesky. The
-model's trace shows whether that is so: projections and hyper-parameters may depend on a structure
-site, too. If they do, or if the likelihood is not a `MarginalGP`, the full log density is
+All structure samplers evaluate their moves here. A move that can change only the set of components
+adds and subtracts the products of the components that changed, and costs one Cholesky. The trace of
+the model shows whether moves are of this kind: projections and hyper-parameters may depend on a
+structure site, too. If they do, or if the likelihood is not a `MarginalGP`, the full log density is
 evaluated. A scale of the likelihood, as `numpyro.handlers.scale` gives it, multiplies its
 logarithm.
 """
@@ -23,8 +23,8 @@ from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.accelerator import where_needed
 from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
-from structbo.samplers.dependence import dependent_outputs
 from structbo.samplers.low_rank import features
+from structbo.samplers.traced import Traced
 
 Trace = dict[str, dict[str, Any]]
 MAX_STORED = 2**24
@@ -69,6 +69,20 @@ class Point(NamedTuple):
     guide: Any = None
 
 
+class _Parts(NamedTuple):
+    """The parts of a model's density at a value of the site.
+
+    Args:
+        fixed: all that the likelihood depends on besides its components.
+        decomposition: the components.
+        rest_log_density: of all other sites.
+    """
+
+    fixed: Any
+    decomposition: Decomposition
+    rest_log_density: Array
+
+
 class Conditional:
     """Evaluates a model at values of one of its sites.
 
@@ -78,8 +92,8 @@ class Conditional:
         value: its current value.
         args: arguments of the model.
         kwargs: keyword arguments of the model.
-        power: of the likelihood, in addition to the site's own scale; zero leaves the prior. Where
-            it is not 1, the likelihood must be a `MarginalGP`.
+        power: of the likelihood, in addition to the site's own scale; zero leaves the prior. A
+            power other than 1 needs a `MarginalGP`.
     """
 
     def __init__(
@@ -98,11 +112,18 @@ class Conditional:
         trace = self._run(value)
         self.prior = trace[site]["fn"]
         self._likelihood_site = _only(gp_sites(trace), trace)
-        self.is_incremental = self._changes_only_components(trace, value)
+        self.is_incremental = False
         """Whether moves touch only the components that change."""
         self.flips_pairs = False
         """Whether the flip of an edge changes the component of its two variables, and no other."""
+        # A class of the user's own may compute something else from the same parts.
+        if self._is_additive(trace):
+            self._parts = Traced(self._parts_of, value)
+            self.is_incremental = not any(jax.tree.leaves(self._parts.dependent.fixed))
+        self.log_density: Callable[[Array], Array] = self._log_density_of
+        """From a value to the log joint density of the model there, from scratch."""
         if not self.is_incremental:
+            self.log_density = Traced(self._log_density_of, value)
             return
         observed = trace[self._likelihood_site or ""]
         likelihood: MarginalGP = observed["fn"]
@@ -125,9 +146,9 @@ class Conditional:
             return jnp.where(self._at_centers, self._factor(dim)[:size], 0.0)
 
         self.features = jax.lax.map(lambda dim: features(at_centers(dim)), dims)
-        """Of every dimension's correlations between the centers, shape (D, 6, M)."""
+        """Features of each dimension's correlations between the centers, shape (D, 6, M)."""
         self.distinct_factors = jax.lax.map(lambda dim: distinct_elements(at_centers(dim)), dims)
-        """Those correlations that are distinct, shape (D, M (M + 1) / 2)."""
+        """The distinct ones of these correlations, shape (D, M (M + 1) / 2)."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
         decomposition = self.covariance.decomposition
         self.flips_pairs = decomposition.has_main_effects and (
@@ -135,49 +156,44 @@ class Conditional:
         )
         self._fixed = likelihood.with_noise(jnp.zeros(shape) if residual is None else residual)
 
-    def _changes_only_components(self, trace: Trace, value: Array) -> bool:
-        """Whether nothing of the likelihood but its components can depend on the site."""
-        name = self._likelihood_site
-        if name is None:
+    def _is_additive(self, trace: Trace) -> bool:
+        """Whether the likelihood is exactly a `MarginalGP` of an additive covariance."""
+        if self._likelihood_site is None:
             return False
-        # A class of the user's own may compute something else from the same parts.
-        likelihood = trace[name]["fn"]
-        kinds = type(likelihood), type(likelihood.covariance)
-        if kinds != (MarginalGP, AdditiveCovariance):
-            return False
+        likelihood = trace[self._likelihood_site]["fn"]
+        kinds = type(likelihood), type(getattr(likelihood, "covariance", None))
+        return kinds == (MarginalGP, AdditiveCovariance)
 
-        def everything_else(value: Array) -> Any:
-            site = self._run(value)[name]
-            gp: MarginalGP = site["fn"]
-            projection = gp.covariance.decomposition.projection
-            empty = Decomposition(jnp.zeros((0, 0), bool), jnp.zeros(0), jnp.array(True))
-            covariance = replace(gp.covariance, decomposition=empty)
-            return (
-                projection,
-                covariance,
-                gp.x,
-                gp.noise,
-                gp.known_noise,
-                gp.data_mask,
-                site["value"],
-                site["scale"],
-            )
+    def _parts_of(self, value: Array) -> "_Parts":
+        trace = self._run(value)
+        observed = trace[self._likelihood_site or ""]
+        gp: MarginalGP = observed["fn"]
+        decomposition = gp.covariance.decomposition
+        empty = Decomposition(jnp.zeros((0, 0), bool), jnp.zeros(0), jnp.array(True))
+        fixed = (
+            decomposition.projection,
+            replace(gp.covariance, decomposition=empty),
+            gp.x,
+            gp.noise,
+            gp.known_noise,
+            gp.data_mask,
+            observed["value"],
+            observed["scale"],
+        )
+        return _Parts(fixed, decomposition, self._rest_log_density(trace))
 
-        return not any(jax.tree.leaves(dependent_outputs(everything_else, value)))
-
-    def log_density(self, value: Array) -> Array:
-        """Log joint density of the model at a value, from scratch."""
+    def _log_density_of(self, value: Array) -> Array:
         trace = self._run(value)
         if self._likelihood_site is None:
             return trace_log_density(trace)
-        likelihood = {"y": trace[self._likelihood_site]}
-        return self._with_prior(trace, self.power, trace_log_density(likelihood))
+        likelihood = trace_log_density({"y": trace[self._likelihood_site]})
+        return _times(self.power, likelihood) + self._rest_log_density(trace)
 
-    def _with_prior(self, trace: Trace, power: Array | float, log_likelihood: Array) -> Array:
-        """The power of a likelihood times the density of all other sites."""
-        rest = {name: site for name, site in trace.items() if name != self._likelihood_site}
-        evidence = jnp.where(power == 0, 0.0, power * log_likelihood)
-        return evidence + trace_log_density(rest)
+    def _rest_log_density(self, trace: Trace) -> Array:
+        """Log density of all sites but the likelihood's."""
+        return trace_log_density(
+            {n: site for n, site in trace.items() if n != self._likelihood_site}
+        )
 
     def gram(self, components: ComponentSums) -> Array:
         """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
@@ -199,8 +215,8 @@ class Conditional:
         """Evaluates a value from scratch, with the solution where moves are incremental."""
         if not self.is_incremental:
             return Point(value, self.log_density(value))
-        trace = self._run(value)
-        decomposition = self._decomposition(trace)
+        parts = self._parts(value)
+        decomposition = parts.decomposition
         none, is_complete = jnp.array(0), decomposition.is_complete
         nothing = ComponentSums(
             jnp.zeros_like(self._fixed),
@@ -210,34 +226,30 @@ class Conditional:
             jnp.array(True) if is_complete is None else is_complete,
         )
         components = decomposition.fold(self._visit(decomposition), nothing)
-        return self._point(value, trace, components, with_solution)
+        return self._point(value, parts, components, with_solution)
 
     def move(self, point: Point, value: Array, with_solution: bool = False) -> Point:
         """Evaluates a value near a point that is already evaluated; else as `start`."""
         before = point.components
         if before is None:
             return self.start(value, with_solution)
-        trace = self._run(value)
-        old, new = self.decomposition(point.value), self._decomposition(trace)
+        parts = self._parts(value)
+        old, new = self.decomposition(point.value), parts.decomposition
         components = old.fold_changes(new, self._visit(new), before)
         if new.is_complete is None:
-            return self._point(value, trace, components, with_solution)
+            return self._point(value, parts, components, with_solution)
         if new.valid_flip_rule is None:
             is_complete = new.is_complete
         else:
             # Whether the rows suffice is known without the table, which may take long to list.
             is_complete = components.num_components <= len(new.members)
         components = components._replace(is_complete=is_complete)
-        moved = self._point(value, trace, components, with_solution)
+        moved = self._point(value, parts, components, with_solution)
         return where_needed(~before.is_complete, moved, lambda: self.start(value, with_solution))
 
     def decomposition(self, value: Array) -> Decomposition:
         """The components at a value of the site."""
-        return self._decomposition(self._run(value))
-
-    def _decomposition(self, trace: Trace) -> Decomposition:
-        likelihood: MarginalGP = trace[self._likelihood_site or ""]["fn"]
-        return likelihood.covariance.decomposition
+        return self._parts(value).decomposition
 
     def _visit(self, decomposition: Decomposition) -> Callable[..., ComponentSums]:
         largest = decomposition.max_size
@@ -257,9 +269,9 @@ class Conditional:
         return visit
 
     def _point(
-        self, value: Array, trace: Trace, components: ComponentSums, with_solution: bool
+        self, value: Array, parts: "_Parts", components: ComponentSums, with_solution: bool
     ) -> Point:
-        decomposition = self._decomposition(trace)
+        decomposition = parts.decomposition
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
         gram, solution = self.gram(components), None
         if with_solution:
@@ -267,7 +279,7 @@ class Conditional:
         else:
             evidence = self.likelihood.log_evidence(gram, self.y)
         evidence = jnp.where(inside, evidence, -jnp.inf)
-        log_density = self._with_prior(trace, self.evidence_power, evidence)
+        log_density = _times(self.evidence_power, evidence) + parts.rest_log_density
         return Point(value, log_density, components, solution)
 
 
@@ -290,6 +302,11 @@ def gradient_by_distinct(gradient: Array) -> Array:
 def choose(accept: Array, new: Point, old: Point) -> Point:
     """One of two points."""
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
+
+
+def _times(power: Array | float, log_likelihood: Array) -> Array:
+    """The logarithm of a power of a likelihood; the power zero removes it."""
+    return jnp.where(power == 0, 0.0, power * log_likelihood)
 
 
 def _only(sites: list[str], trace: Trace) -> str | None:

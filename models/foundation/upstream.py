@@ -12,12 +12,15 @@ import jax.experimental.serialize_executable
 import jax.extend.core
 import numpyro.distributions.util
 import numpyro.infer.gibbs
+import numpyro.infer.util
 import numpyro.primitives
 
 Tracer = jax.core.Tracer
 """The type of values that are traced."""
 Literal = jax.extend.core.Literal
 """A constant in a trace."""
+jaxpr_as_fun: Any = jax.extend.core.jaxpr_as_fun
+"""The function of a trace, from a flat list of arrays to another."""
 reset_cache: Any = jax.experimental.compilation_cache.compilation_cache.reset_cache
 """Makes JAX read the settings of its persistent cache again."""
 serialize: Any = jax.experimental.serialize_executable.serialize
@@ -32,7 +35,11 @@ latent_sample_sites: Any = numpyro.infer.gibbs.latent_sample_sites
 """The latent sites of a trace."""
 prototype_trace: Any = numpyro.infer.gibbs.prototype_trace
 """The trace of one run of a model, as in `numpyro.infer.Gibbs`."""
+conditioned: Any = numpyro.infer.gibbs.conditioned
+"""A model that takes the values of sites from a keyword argument, as blocks of `Gibbs` do."""
 with_conditioning: Any = numpyro.infer.gibbs.with_conditioning
 """Conditions a model on the values of other blocks, as in `numpyro.infer.Gibbs`."""
+unconstrain_reparam: Any = numpyro.infer.util._unconstrain_reparam
+"""The value of a site from a real number, and a factor of the model for the change of variables."""
 Messenger: Any = numpyro.primitives.Messenger
 """The base class of handlers."""

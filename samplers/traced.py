@@ -1,0 +1,56 @@
+"""Functions that are traced once, and show which results depend on their argument."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import jax
+from jax import Array
+
+from structbo.models.foundation.upstream import Literal, jaxpr_as_fun
+
+Result = TypeVar("Result")
+
+
+class Traced(Generic[Result]):
+    """A function that runs in Python once, however many calls a program makes.
+
+    A program evaluates a model at several places: at the start of a loop, inside it, and after it.
+    Each evaluation repeats the operations of one trace.
+
+    Args:
+        function: traceable by JAX, from an array to a pytree. Values that it closes over are fixed.
+        value: an argument. Only its shape and type matter.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> both = Traced(lambda x: {"twice": 2.0 * x, "one": jnp.ones(())}, jnp.zeros(()))
+        >>> float(both(jnp.array(3.0))["twice"])
+        6.0
+        >>> both.dependent
+        {'twice': True, 'one': False}
+    """
+
+    def __init__(self, function: Callable[[Array], Result], value: Array) -> None:
+        self._jaxpr, shapes = jax.make_jaxpr(function, return_shape=True)(value)
+        self._tree = jax.tree.structure(shapes)
+        self._type = value.dtype
+
+    def __call__(self, value: Array) -> Result:
+        outputs = jaxpr_as_fun(self._jaxpr)(value.astype(self._type))
+        result: Result = jax.tree.unflatten(self._tree, outputs)
+        return result
+
+    @property
+    def dependent(self) -> Any:
+        """The structure of the result, with True for each array that can depend on the argument.
+
+        An output counts as dependent if any operation on the way to it reads the argument. An
+        output that does not count is constant.
+        """
+        program = self._jaxpr.jaxpr
+        dependent = set(program.invars)
+        for equation in program.eqns:
+            if any(not isinstance(v, Literal) and v in dependent for v in equation.invars):
+                dependent.update(equation.outvars)
+        found = [not isinstance(v, Literal) and v in dependent for v in program.outvars]
+        return jax.tree.unflatten(self._tree, found)
