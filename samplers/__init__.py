@@ -1,7 +1,9 @@
 """Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`; k-DPPs."""
 
 from structbo.samplers.active_gibbs import ActiveGibbs
-from structbo.samplers.default import default_sampler
+from structbo.samplers.block_gibbs import BlockGibbs
+from structbo.samplers.composition import SamplerFactory, composed, kernel_of
+from structbo.samplers.default import default_sampler, search_sampler
 from structbo.samplers.edge_flips import EdgeFlips
 from structbo.samplers.edge_gibbs import EdgeGibbs
 from structbo.samplers.family_gibbs import FamilyGibbs
@@ -23,19 +25,23 @@ from structbo.samplers.partition_gibbs import PartitionGibbs
 from structbo.samplers.partition_moves import PartitionMoves
 from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.registry import BLOCKS
-from structbo.samplers.sampler import Sampler, kernel_of
+from structbo.samplers.sampler import Arguments, ChainState, Info, Sampler, Stage, State
 from structbo.samplers.split_merge import RestrictedSplitMerge, SplitMerge
 from structbo.samplers.structure_block import StructureBlock, sites_with_support
 
 __all__ = [
     "BLOCKS",
     "ActiveGibbs",
+    "Arguments",
+    "BlockGibbs",
+    "ChainState",
     "EdgeFlips",
     "EdgeGibbs",
     "FamilyGibbs",
     "GridGibbs",
     "Hamiltonian",
     "HeatBath",
+    "Info",
     "InformedEdges",
     "Metropolis",
     "ParallelTempering",
@@ -44,8 +50,12 @@ __all__ = [
     "PriorDraws",
     "RestrictedSplitMerge",
     "Sampler",
+    "SamplerFactory",
     "SplitMerge",
+    "Stage",
+    "State",
     "StructureBlock",
+    "composed",
     "default_sampler",
     "greedy_kdpp",
     "heat_bath_steps",
@@ -54,5 +64,6 @@ __all__ = [
     "sample_kdpp",
     "sample_kdpp_heat_bath",
     "sample_kdpp_mcmc",
+    "search_sampler",
     "sites_with_support",
 ]

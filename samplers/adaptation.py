@@ -9,14 +9,13 @@ from jax import Array
 TARGET_ACCEPTANCE = 0.8
 FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
 NUM_EARLY = 30
-"""Values of so many trajectories say nothing of deviations: a chain that starts far up is on its
-way."""
+"""Early trajectories, whose values do not count: a chain that starts far up is on its way."""
 FORGETTING = 3.0
 """The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
 NUM_PRIOR_VALUES = 10.0
 """How many values the first guess of the deviations is worth."""
 NUM_PER_CORRELATION = 1.0
-"""So many values for each of the P numbers make correlations worth as much as none."""
+"""With this number of values for each of P numbers, learned correlations get half the weight."""
 LEAST_CURVATURE = 1e-12
 """The least that is told from rounding errors, in units of the largest."""
 STABILITY, SHRINKAGE = 10.0, 0.05
@@ -24,7 +23,7 @@ STABILITY, SHRINKAGE = 10.0, 0.05
 
 
 class Adaptation(NamedTuple):
-    """What the trajectories have taught. Values are those of sites mapped to the real numbers.
+    """The step size and the metric that a chain has learned from values on the real numbers.
 
     Args:
         step_size: in units of the deviations, averaged over what was tried.
@@ -47,7 +46,7 @@ class Adaptation(NamedTuple):
 
     @classmethod
     def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
-        """Before anything is seen of P numbers, whose correlations are to be learned or not."""
+        """The first guess for P numbers; ``is_dense`` says whether correlations are learned."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
         covariance = FIRST_DEVIATION**2 * (jnp.eye(size) if is_dense else jnp.ones(size))
         curvature = jnp.eye(size) / FIRST_DEVIATION**2 if is_dense else None
@@ -56,11 +55,11 @@ class Adaptation(NamedTuple):
     def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
         """The linear map from steps (P,) of a normal distribution to such steps of the values.
 
-        Seen through it, values have the covariance of the potential's derivatives, as those of a
-        normal distribution have seen through a root of its covariance. Where the posterior is a
-        bent ridge, that is a compromise between its length and its width. Correlations of values
-        are shrunk while these are few, to those that numbers have which are independent given the
-        factors; of derivatives each trajectory has many.
+        The map gives values and derivatives of the potential the same covariance, as a root of the
+        covariance does for a normal distribution. On a bent ridge it is a compromise between the
+        length and the width. While values are few, their correlations are shrunk towards the
+        correlations of numbers that are independent given the factors. Derivatives need no
+        shrinkage, since each trajectory has many.
 
         Args:
             factors: which of the numbers multiply others.
@@ -79,14 +78,14 @@ class Adaptation(NamedTuple):
     def learned(
         self, position: Array, curvature: Array, accept_prob: Array, moved: Array
     ) -> "Adaptation":
-        """After one more trajectory.
+        """The adaptation after one more trajectory.
 
         Args:
             position: where it ended, shape (P,).
             curvature: the average of products of the derivatives on the way, shape (P, P). It
                 counts by the next: where a trajectory is rejected, the posterior is not.
             accept_prob: of its end.
-            moved: which of the numbers did, bool, shape (P,); of others nothing is learned.
+            moved: which of the numbers moved, bool, shape (P,). Only these are learned from.
         """
         num_values = self.num_values + 1.0
         weight = 1.0 / (num_values + STABILITY)
@@ -109,10 +108,10 @@ class Adaptation(NamedTuple):
         return Adaptation(step_size, trial, error, mean, covariance, curvature_learned, num_values)
 
     def renewed(self, where: Array) -> "Adaptation":
-        """As after the early values, with what it has learned for a first guess.
+        """Starts to learn again, from the present metric as the first guess.
 
         Args:
-            where: whether to; otherwise it is the same.
+            where: whether to start again; otherwise the adaptation stays the same.
         """
         num_values = jnp.minimum(self.num_values, NUM_EARLY)
         return self._replace(num_values=jnp.where(where, num_values, self.num_values))

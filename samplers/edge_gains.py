@@ -1,14 +1,14 @@
-"""What the flip of an edge changes of the log density: nearly exact, and for all edges at once.
+"""The change of the log density under the flip of each edge: nearly exact, for all edges at once.
 
-The covariance function of a pair is smooth, so that of the observations has a low rank. For a flip
-that adds ``P S P^T`` to their covariance ``K``, with r columns and signs ``S``, the log evidence
-changes by
+The covariance function of a pair is smooth, so its matrix has a low rank. For a flip that adds
+``P S P^T`` to the covariance ``K`` of the observations, with r columns and signs ``S``, the log
+evidence changes by
 
     -log|S (S + P^T K^-1 P)| / 2 + b^T (S + P^T K^-1 P)^-1 b / 2,  b = P^T K^-1 y.
 
-Its derivative by the covariance is no substitute. Where noise is small, the directions that a pair
-adds have a thousand times the variance of the noise, and changes are far from linear: of 200 values
-of 20 parameters a pair that would lose 1 in log density seems to gain 100.
+The derivative by the covariance is no substitute. When noise is small, the directions that a pair
+adds have a thousand times the variance of the noise, and changes are far from linear. On 200 values
+of 20 parameters, a pair that would lose 1 in log density seems to gain 100.
 """
 
 from typing import NamedTuple
@@ -90,8 +90,8 @@ def prior_log_odds(prior: Distribution, edges: Array) -> Array:
 def flip_gains(conditional: Conditional, point: Point) -> Array:
     """The change of the log density under the flip of each edge i < j, shape (D (D - 1) / 2,).
 
-    Where ``conditional.flips_pairs``, a flip adds or removes the component of its two variables;
-    edges of inactive variables gain nothing. Elsewhere the gains are the prior's alone.
+    If ``conditional.flips_pairs``, a flip adds or removes the component of its two variables, and
+    edges of inactive variables change the prior only. Otherwise the gains leave out the evidence.
 
     Args:
         conditional: the model as a function of its edges.
@@ -110,7 +110,7 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
 def _gains(
     conditional: Conditional, graph: _Evaluated, pairs: tuple[np.ndarray, np.ndarray]
 ) -> Array:
-    """Of the evidence, by low rank; with many edges those that seem to gain most, and that are."""
+    """Gains of the evidence, by low rank; with many edges, some only to first order."""
     if len(pairs[0]) <= MAX_REFINED:
         return _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
     first = _first_order_gains(conditional, graph)[pairs]
@@ -132,7 +132,7 @@ def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
 def _low_rank_gains(
     conditional: Conditional, graph: _Evaluated, first: Array, second: Array
 ) -> Array:
-    """Of the evidence, for edges with these ends, shape (E,)."""
+    """Gains of the evidence for edges with these ends, by low rank, shape (E,)."""
     relevance, total = conditional.relevance, graph.components.total
     sign = jnp.where(graph.edges[first, second], -1.0, 1.0)
     weight = relevance[first] + relevance[second]
@@ -161,7 +161,7 @@ def _scaled(rows: Array, variances: Array) -> Array:
 
 
 def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) -> Array:
-    """By the formula above, and then that of `_gain_of_scale` for the components that stay.
+    """The sum of the formula above and of `_gain_of_scale` for the components that stay.
 
     Args:
         graph: before the flips.
@@ -218,10 +218,10 @@ def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Arra
 def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
     """What the evidence gains if the variance of some components is multiplied by a factor.
 
-    That is known where they explain all of some directions and nothing of the others. It takes the
-    number of the first and what the values are in these, squared, in units of their variance: the
-    trace ``r`` of ``K^-1 G``, where these components add ``G`` to the covariance, and ``q = y^T
-    K^-1 G K^-1 y``.
+    The gain has this form if the components explain all of some directions and leave the others to
+    noise. It needs the number of these directions, and the squared values along them in units of
+    their variance: the trace ``r`` of ``K^-1 G``, where these components add ``G`` to the
+    covariance, and ``q = y^T K^-1 G K^-1 y``.
 
     A pair that explains the same as they do leaves less of q to them. Their sum over a flip, ``y^T
     K^-1 G K'^-1 y``, is known; the rest is in proportion.
@@ -246,7 +246,7 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
 def weighted_products(factors: Array, weights: Array) -> Array:
     """Inner products of all pairs of rows (D, E) with weights (E,): shape (D, D).
 
-    Columns after the last weight that is not zero, those of padding, are not visited.
+    Columns after the last weight that is not zero are padding, and are not visited.
     """
     num_columns = len(weights)
     size = num_columns if has_accelerator() else min(BLOCK, num_columns)

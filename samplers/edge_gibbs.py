@@ -40,6 +40,6 @@ def num_pairs(value: Array) -> int:
 
 
 def flipped(value: Array, flips: Array) -> Array:
-    """An edge matrix, in the site's own dtype, with those of the pairs i < j flipped, bool."""
+    """An edge matrix in the site's dtype after flips of the pairs i < j, given as bool."""
     upper = jnp.zeros(value.shape, bool).at[np.triu_indices(value.shape[0], 1)].set(flips)
     return (value.astype(bool) ^ upper ^ upper.T).astype(value.dtype)

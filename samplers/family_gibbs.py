@@ -13,15 +13,13 @@ from structbo.models.structures.families import DIVIDER
 from structbo.models.supports import Family
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.registry import BLOCKS, Blocks, block_of, is_reversible
+from structbo.samplers.sampler import Arguments, Info, State, Values
 from structbo.samplers.structure_block import (
     Block,
-    BlockState,
     StructureBlock,
     fixed,
     sites_with_support,
 )
-
-Sites = dict[str, Array]
 
 
 class FamilyGibbs(Block):
@@ -29,11 +27,11 @@ class FamilyGibbs(Block):
 
     The structures of the other families follow their priors, and a structure from the prior hardly
     ever explains the data as well as the present one. So each structure is annealed first: from the
-    prior to the posterior that it would have if its family were chosen; that of the present family
-    the other way. The likelihood ratios along a path multiply to an estimate of the evidence of the
-    family. To draw a family with probability proportional to prior times estimate is *exactly* a
-    Gibbs step in the space of all these paths, however rough the estimates are. With one
-    temperature it is the draw of Carlin and Chib.
+    prior to the posterior that it would have if its family were chosen. The structure of the
+    present family goes the other way. The likelihood ratios along a path multiply to an estimate of
+    the evidence of the family. To draw a family with probability proportional to prior times
+    estimate is *exactly* a Gibbs step in the space of all these paths, however rough the estimates
+    are. With one temperature it is the draw of Carlin and Chib.
 
     The block owns the sites that `family_sites` finds; all others are held fixed. So the chain
     rarely moves between families that need very different lengthscales or noise.
@@ -41,8 +39,8 @@ class FamilyGibbs(Block):
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.
         num_temperatures: steps of each path, with a few moves at each of them.
-        blocks: which blocks move the structures, each satisfying detailed balance; by default those
-            of `BLOCKS`.
+        blocks: which blocks move the structures, each satisfying detailed balance; by default
+            `BLOCKS`.
 
     References:
         Carlin and Chib 1995, "Bayesian model choice via Markov chain Monte Carlo methods"; Neal
@@ -55,44 +53,42 @@ class FamilyGibbs(Block):
         self._num_temperatures = num_temperatures
         self._blocks = blocks
 
-    def sample(
-        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> BlockState:
-        """One step; its acceptance probability is that of another family than the present one."""
-        rng_key, key_trace, key_family, key_paths = jax.random.split(state.rng_key, 4)
-        call = (model_args, model_kwargs or {})
-        trace = prototype_trace(self._model, key_trace, *call)
+    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+        """One step; its acceptance rate is the probability of leaving the present family."""
+        key_trace, key_family, key_paths = jax.random.split(key, 3)
+        trace = prototype_trace(self.model, key_trace, *arguments)
         likelihood_site(trace)
         (site,) = sites_with_support(Family)(trace)
-        prior, family = trace[site]["fn"], state.z[site]
+        prior, family = trace[site]["fn"], state.values[site]
 
-        paths: list[tuple[Sites, Sites, Array]] = []
+        paths: list[tuple[Values, Values, Array]] = []
         keys = jax.random.split(key_paths, len(prior.names))
         for k, name in enumerate(prior.names):
-            own = {s: state.z[s] for s in state.z if s.startswith(name + DIVIDER)}
-            others = {s: state.z[s] for s in state.z if s not in own}
+            own = {s: v for s, v in state.values.items() if s.startswith(name + DIVIDER)}
+            others = {s: v for s, v in state.values.items() if s not in own}
             model = fixed(self._model, others | {site: jnp.full_like(family, k)})
-            paths.append(self._path(keys[k], model, own, family == k, call))
+            paths.append(self._path(keys[k], model, own, family == k, arguments))
 
         log_weights = jnp.log(prior.probs) + jnp.stack([path[2] for path in paths])
         stay = jnp.where(jnp.arange(len(prior.names)) == family, 0.0, -jnp.inf)
         log_weights = jnp.where(jnp.isneginf(log_weights).all(), stay, log_weights)
         new = jax.random.categorical(key_family, log_weights).astype(family.dtype)
-        z = {site: new}
+        values = {site: new}
         for k, (near, far, _) in enumerate(paths):
             stays = (family == k) == (new == k)
-            z |= {s: jnp.where(stays, near[s], far[s]) for s in near}
-        z = {s: z[s] for s in state.z}
-        return BlockState(z, 1.0 - jax.nn.softmax(log_weights)[family], rng_key)
+            values |= {s: jnp.where(stays, near[s], far[s]) for s in near}
+        values = {s: values[s] for s in state.values}
+        info = {self._statistic: 1.0 - jax.nn.softmax(log_weights)[family]}
+        return State(values, (), state.stage.next()), info
 
     def _path(
         self,
         key: Array,
         model: Model,
-        start: Sites,
+        start: Values,
         is_family: Array,
-        call: tuple[tuple[Any, ...], dict[str, Any]],
-    ) -> tuple[Sites, Sites, Array]:
+        arguments: Arguments,
+    ) -> tuple[Values, Values, Array]:
         """Anneals the structure of one family.
 
         Args:
@@ -100,7 +96,7 @@ class FamilyGibbs(Block):
             model: with that family, and with all sites fixed but its own.
             start: the values of its sites.
             is_family: whether it is the present family; its path leads from the posterior down.
-            call: arguments of the model.
+            arguments: of the model.
 
         Returns:
             Values at the near end of the path, after moves there; at its far end; and the log of
@@ -108,35 +104,38 @@ class FamilyGibbs(Block):
         """
         key_trace, key_moves = jax.random.split(key)
 
-        def log_likelihood(values: Sites) -> Array:
-            trace = prototype_trace(fixed(model, values), key_trace, *call)
+        def log_likelihood(values: Values) -> Array:
+            trace = prototype_trace(fixed(model, values), key_trace, *arguments)
             site = trace[likelihood_site(trace)]
             log_prob: Array = site["fn"].log_prob(site["value"])
             return log_prob if site["scale"] is None else site["scale"] * log_prob
 
         if not start:
             return start, start, log_likelihood(start)
-        trace = prototype_trace(model, key_trace, *call)
+        trace = prototype_trace(model, key_trace, *arguments)
         blocks: list[tuple[StructureBlock, str]] = []
         for site in start:
             factory = block_of(site, trace[site]["fn"].support, self._blocks)
             block = None if factory is None else factory(model)
             if isinstance(block, StructureBlock):
-                block.num_warmup = self.num_warmup
                 blocks.append((block, site))
 
-        def moves(key: Array, values: Sites, power: Array) -> Sites:
+        def moves(key: Array, values: Values, power: Array) -> Values:
             """All blocks in turn and back again, which is as reversible as each of them."""
             visits = [*blocks, *blocks[-2::-1]]
             for (block, site), key_move in zip(
                 visits, jax.random.split(key, len(visits)), strict=True
             ):
                 others = {s: values[s] for s in values if s != site}
-                conditional = Conditional(fixed(model, others), site, values[site], *call, power)
+                conditional = Conditional(
+                    fixed(model, others), site, values[site], *arguments, power
+                )
                 values = values | {site: block.update(key_move, conditional, values[site])[0]}
             return values
 
-        def step(values: Sites, rung: tuple[Array, Array, Array]) -> tuple[Sites, tuple[Any, ...]]:
+        def step(
+            values: Values, rung: tuple[Array, Array, Array]
+        ) -> tuple[Values, tuple[Any, ...]]:
             key, power, increase = rung
             values = moves(key, values, power)
             return values, (values, increase * log_likelihood(values))

@@ -1,6 +1,7 @@
 """Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -8,31 +9,31 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
+from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.infer.util import constrain_fn, potential_energy, unconstrain_fn
+from numpyro.infer.util import log_density
 
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.upstream import prototype_trace
+from structbo.models.foundation.upstream import unconstrain_reparam
 from structbo.models.likelihood import Model
-from structbo.samplers.adaptation import NUM_EARLY, Adaptation
+from structbo.samplers.adaptation import FIRST_STEP_SIZE, NUM_EARLY, Adaptation
 from structbo.samplers.orbits import Orbit, Product, Spread, Translation, orbit_moves
-from structbo.samplers.structure_block import Block
+from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
+from structbo.samplers.traced import Traced
 
 EARLY_STEPS = 3
-"""Of the first trajectories. A chain that starts far up would fly past all modes: its height turns
-into speed, which only a new momentum takes away."""
-NUM_HELD = 100
-"""For how many of the first trajectories sites with `HELD_AT` stay where they are."""
+"""Steps of the first trajectories. A chain that starts far up would fly past all modes: its height
+turns into speed, which only a new momentum takes away."""
 HELD_AT = "held_at"
-"""What the value is called, in a site's ``infer``, that it starts at and is held at."""
+"""Key of ``infer``: the value at which a site starts, and stays in the early warm-up."""
 MAY_BE_ALIKE = "may_be_alike"
-"""What a site's ``infer`` says of numbers whose spread moves as one."""
+"""Key of ``infer``: whether the spread of a site's numbers moves as one."""
 MULTIPLIES = "multiplies"
-"""In a site's ``infer``: the site whose numbers it multiplies, which move with it, or stay."""
+"""Key of ``infer``: the name of the site whose numbers this factor multiplies."""
 NUM_STARTS, RADIUS = 30, 2.0
 """How many other starts are looked at, and how far from zero they are, on the real numbers."""
 LENGTH = 4.0
-"""Of the longest trajectories, in units of the deviations; the shortest have half of that. Half an
+"""Length of the longest trajectories, in units of the deviations; the shortest have half. Half an
 oscillation takes numbers to the other side and leaves their squares, so lengths are around it."""
 JITTER = 0.2
 """Steps vary by this share, so that no trajectory closes into an orbit."""
@@ -40,60 +41,48 @@ DIVERGENCE = 1000.0
 """An error of the energy, above which a trajectory has left the level that it should follow."""
 
 
-class HamiltonianState(NamedTuple):
-    """State of the Hamiltonian block.
+class Memory(NamedTuple):
+    """The memory of Hamiltonian moves.
 
     Args:
-        z: values of the block's sites.
-        i: how many steps were taken; it learns until they are as many as the warm-up.
-        is_held: whether a site stays where it is at first, bool, shape (), for each.
-        adapt_state: what it has learned.
-        accept_prob: of the last trajectory.
-        energy: the potential and kinetic energy at the end of the last trajectory.
-        diverging: whether the last trajectory lost its energy.
-        rng_key: for the next step.
+        adaptation: of step size and metric.
+        is_held: whether a site stays where it is in the early warm-up, bool, shape (), by name.
     """
 
-    z: dict[str, Array]
-    i: Array
+    adaptation: Adaptation
     is_held: dict[str, Array]
-    adapt_state: Adaptation
-    accept_prob: Array
-    energy: Array
-    diverging: Array
-    rng_key: Array
 
 
-class Hamiltonian(Block):
-    """Hamiltonian Monte Carlo with a learned metric, as a block of `numpyro.infer.Gibbs`.
+class Hamiltonian(Sampler):
+    """Hamiltonian Monte Carlo of all continuous sites of a model, with a learned metric.
 
     NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues whenever
-    an observation is added has none, so this one learns from every step, ever less. It starts from
-    the most probable of the values that it is given and some others. Its state has values only, and
-    no gradient to be kept up to date by the other blocks: the gradient is compiled once, in the
-    loop over the steps of a trajectory.
+    an observation is added has none, so this sampler learns from every step, ever less. A chain
+    starts from the most probable of the given values and some others. The state has values and no
+    gradient, which other blocks would have to keep up to date.
 
     A component that explains anything, if not well, can hide the others from a chain that has just
-    started, and for long. So a site of ``infer={"held_at": value}`` starts at the value, if that is
-    in its support, and stays there during the first 100 steps, at most a quarter of the warm-up.
-    What was learned until then is of another distribution: where the warm-up ends, it is but a
-    first guess of what is learned afterwards.
+    started, and for long. A site of ``infer={"held_at": value}`` therefore starts at the value, if
+    its support has it, and stays there in the early warm-up. The metric of that part describes
+    another distribution, so what follows takes it for a first guess.
 
-    The metric is learned from values and from derivatives. Values say how far the posterior goes
+    The metric is learned from values and from derivatives. Values tell how far the posterior goes
     over all graphs; derivatives, of which every step of a trajectory has one, how narrow it is
-    given a graph. In a search, whose warm-up never ends, deviations of values alone are learned,
-    and all steps of a trajectory are taken: with more a chain mixes better, but the few draws for
-    each point spread so much wider that regret was larger on one function and no smaller on others.
-    Nor are there moves along orbits, which made regret no smaller.
+    given a graph.
 
-    A trajectory has small steps where numbers that may be alike are nearly so, and where little but
-    the products of a factor and other numbers is known. After each one, the spreads of sites of
-    ``infer={"may_be_alike": True}`` move, and sites of ``infer={"multiplies": name}`` with those
-    that they multiply and by themselves, see `orbit_moves`.
+    Trajectories take small steps where numbers that may be alike are nearly so, and where little
+    but the products of a factor and other numbers is known. After each trajectory, the spreads of
+    sites of ``infer={"may_be_alike": True}`` move, and sites of ``infer={"multiplies": name}`` with
+    the numbers that they multiply and by themselves, see `orbit_moves`.
 
     Args:
         model: the NumPyro model.
-        num_steps: of each trajectory at most; each costs a gradient, and there is one more.
+        num_steps: the largest number of steps of a trajectory. Each costs a gradient, and a
+            trajectory one more.
+        is_dense: whether the metric has correlations. If not, it is learned from the values alone.
+        varies_length: whether lengths of trajectories are random, between half and all of `LENGTH`;
+            otherwise every trajectory has all steps.
+        has_orbits: whether to move along orbits.
 
     References:
         Neal 2011, "MCMC using Hamiltonian dynamics"; Hoffman and Gelman 2014, "The No-U-Turn
@@ -103,154 +92,167 @@ class Hamiltonian(Block):
         of both.
     """
 
-    def __init__(self, model: Model, num_steps: int = 10) -> None:
+    def __init__(
+        self,
+        model: Model,
+        num_steps: int = 10,
+        *,
+        is_dense: bool = True,
+        varies_length: bool = True,
+        has_orbits: bool = True,
+    ) -> None:
         super().__init__(model)
         self._num_steps = checked_count("num_steps", num_steps)
-        self._orbits: tuple[Orbit, ...] = ()
+        self._is_dense = is_dense
+        self._varies_length = varies_length
+        self._has_orbits = has_orbits
 
-    @property
-    def statistics(self) -> dict[str, str]:
+    def no_info(self, state: State) -> Info:
+        nothing = jnp.array(0.0)
         return {
-            "acceptance_rate": "accept_prob",
-            "diverging": "diverging",
-            "energy": "energy",
-            "step_size": "adapt_state.step_size",
+            "acceptance_rate": nothing,
+            "diverging": jnp.array(False),
+            "energy": nothing,
+            "step_size": jnp.array(FIRST_STEP_SIZE),
         }
 
-    def init(
-        self,
-        rng_key: Array,
-        num_warmup: int,
-        init_params: dict[str, Array] | None,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> HamiltonianState:
+    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
         """Starts from the most probable of the given values and some others."""
-        self.num_warmup = num_warmup
-        model, kwargs = self._model, model_kwargs or {}
-        z = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
-        trace = prototype_trace(model, jax.random.key(0), model_args, kwargs)
-        self._orbits = () if self.is_search else _orbits(trace, z)
-        z, is_held = _held(trace, z)
-        sites = self._unconstrained(z, model_args, kwargs)
+        trace = self._trace(values, arguments)
+        values, is_held = _held(trace, values)
+        sites = _unconstrained(trace, values)
         given, unravel = ravel_pytree(sites)
-        if z:
-            key_starts, rng_key = jax.random.split(rng_key)
+        if values:
             shape = (NUM_STARTS, given.size)
-            others = jax.random.uniform(key_starts, shape, minval=-RADIUS, maxval=RADIUS)
+            others = jax.random.uniform(key, shape, minval=-RADIUS, maxval=RADIUS)
             held = _numbers(is_held, sites)
             starts = jnp.concatenate([given[None], jnp.where(held, given, others)])
-            energies = jax.lax.map(
-                lambda u: potential_energy(model, model_args, kwargs, unravel(u)), starts
+            energies, found = jax.lax.map(
+                lambda position: self._energy(unravel(position), arguments), starts
             )
             best = jnp.argmin(jnp.nan_to_num(energies, nan=jnp.inf, posinf=jnp.inf))
-            values = constrain_fn(model, model_args, kwargs, unravel(starts[best]))
-            z = {name: jnp.where(best == 0, z[name], values[name]) for name in z}
-        nothing = jnp.array(0.0)
-        adaptation = Adaptation.first(given.size, is_dense=not self.is_search)
-        diverging = jnp.array(False)
-        zero = jnp.array(0)
-        return HamiltonianState(z, zero, is_held, adaptation, nothing, nothing, diverging, rng_key)
+            values = {
+                name: jnp.where(best == 0, values[name], found[name][best]) for name in values
+            }
+        adaptation = Adaptation.first(given.size, is_dense=self._is_dense)
+        return State(values, Memory(adaptation, is_held), stage)
 
-    def sample(
-        self,
-        state: HamiltonianState,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> HamiltonianState:
-        if not state.z:
-            return state
-        model, kwargs = self._model, model_kwargs or {}
-        sites = self._unconstrained(state.z, model_args, kwargs)
+    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+        before, stage, (adaptation, is_held) = state.values, state.stage, state.memory
+        if not before:
+            return state._replace(stage=stage.next()), self.no_info(state)
+        key_trajectory, key_orbits = jax.random.split(key)
+        trace = self._trace(before, arguments)
+        sites = _unconstrained(trace, before)
         start, unravel = ravel_pytree(sites)
-        num_held = min(NUM_HELD, self.num_warmup // 4)
-        is_released = state.i >= num_held
-        moves = {name: is_released | ~is_held for name, is_held in state.is_held.items()}
-        moved, held = (_numbers(which, sites) for which in (moves, state.is_held))
-        factors = [o.sites[0] for o in self._orbits if isinstance(o, Product)]
-        adaptation = state.adapt_state
-        if not self.is_search:
-            adaptation = adaptation.renewed((state.i == num_held) & held.any())
-        stretch = adaptation.stretch([_place(name, sites) for name in factors])
+        evaluated = Traced(lambda position: self._energy(unravel(position), arguments), start)
+        moves = {name: ~stage.holds | ~held for name, held in is_held.items()}
+        moved = _numbers(moves, sites)
+        orbits = _orbits_of(trace, before) if self._has_orbits else ()
+        factors = [_place(o.sites[0], sites) for o in orbits if isinstance(o, Product)]
+        stretch = adaptation.stretch(factors)
 
         def position_at(shift: Array) -> Array:
             return start + jnp.where(moved, stretch(shift), 0.0)
 
-        def potential(values: dict[str, Array]) -> Array:
-            energy: Array = potential_energy(model, model_args, kwargs, values)
-            return energy
+        def potential(position: Array) -> Array:
+            return evaluated(position)[0]
 
-        rng_key, key_momentum, key_jitter, key_accept = jax.random.split(state.rng_key, 4)
+        position, curvature, info = self._trajectory(
+            key_trajectory,
+            potential,
+            position_at,
+            start,
+            adaptation,
+            stage,
+        )
+        if orbits:
+            is_free = [jnp.stack([moves[site] for site in o.sites]).all() for o in orbits]
+            ends = orbit_moves(
+                key_orbits,
+                lambda sites: potential(ravel_pytree(sites)[0]),
+                unravel(position),
+                orbits,
+                is_free,
+            )
+            position, _ = ravel_pytree(ends)
+        learned = adaptation.learned(position, curvature, info["acceptance_rate"], moved)
+        is_released = (stage.num_held == 1) & _numbers(is_held, sites).any()
+        learned = learned.renewed(is_released)
+        adaptation = jax.tree.map(lambda a, b: jnp.where(stage.learns, a, b), learned, adaptation)
+        _, found = evaluated(position)
+        has_moved = (position != start).any()
+        values = {name: jnp.where(has_moved, found[name], before[name]) for name in before}
+        return State(values, Memory(adaptation, is_held), stage.next()), info
+
+    def _trajectory(
+        self,
+        key: Array,
+        potential: Callable[[Array], Array],
+        position_at: Callable[[Array], Array],
+        start: Array,
+        adaptation: Adaptation,
+        stage: Stage,
+    ) -> tuple[Array, Array, Info]:
+        """A trajectory of random length, whose end is accepted or not: where the chain is then.
+
+        The second result is the average of products of derivatives, see `trajectory`.
+        """
+        key_momentum, key_length, key_jitter, key_accept = jax.random.split(key, 4)
         momentum = jax.random.normal(key_momentum, start.shape)
-        learns = state.i < self.num_warmup
-        step_size = jnp.where(learns, adaptation.trial, adaptation.step_size)
-        is_early = learns & (adaptation.num_values < NUM_EARLY)
+        step_size = jnp.where(stage.learns, adaptation.trial, adaptation.step_size)
+        is_early = stage.learns & (adaptation.num_values < NUM_EARLY)
         num_steps = jnp.where(is_early, min(EARLY_STEPS, self._num_steps), self._num_steps)
-        if not self.is_search:
-            key_jitter, key_length = jax.random.split(key_jitter)
+        if self._varies_length:
             length = jax.random.uniform(key_length, minval=0.5 * LENGTH, maxval=LENGTH)
             num_steps = jnp.clip(jnp.ceil(length / step_size), 1, num_steps).astype(int)
         jitter = jax.random.uniform(key_jitter, minval=1.0 - JITTER, maxval=1.0 + JITTER)
         shift, before, after, curvature = trajectory(
-            lambda position: potential(unravel(position)),
-            position_at,
-            momentum,
-            jitter * step_size,
-            num_steps,
+            potential, position_at, momentum, jitter * step_size, num_steps
         )
         # Infinite energies on both sides leave the chain where it is.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
-        position = jnp.where(accept, position_at(shift), start)
-        if self._orbits:
-            key_orbits, rng_key = jax.random.split(rng_key)
-            ends = orbit_moves(
-                key_orbits,
-                potential,
-                unravel(position),
-                self._orbits,
-                [jnp.stack([moves[site] for site in o.sites]).all() for o in self._orbits],
-            )
-            position, _ = ravel_pytree(ends)
-        learned = adaptation.learned(position, curvature, accept_prob, moved)
-        values = constrain_fn(model, model_args, kwargs, unravel(position))
-        has_moved = (position != start).any()
-        return HamiltonianState(
-            {name: jnp.where(has_moved, values[name], state.z[name]) for name in state.z},
-            state.i + 1,
-            state.is_held,
-            jax.tree.map(lambda a, b: jnp.where(learns, a, b), learned, adaptation),
-            accept_prob,
-            jnp.where(accept, after, before),
-            error > DIVERGENCE,
-            rng_key,
+        info = {
+            "acceptance_rate": accept_prob,
+            "diverging": error > DIVERGENCE,
+            "energy": jnp.where(accept, after, before),
+            "step_size": step_size,
+        }
+        return jnp.where(accept, position_at(shift), start), curvature, info
+
+    def _trace(self, values: Values, arguments: Arguments) -> Any:
+        run = handlers.trace(handlers.substitute(handlers.seed(self.model, 0), data=values))
+        return run.get_trace(*arguments.args, **arguments.kwargs)
+
+    def _energy(self, sites: Values, arguments: Arguments) -> tuple[Array, Values]:
+        """Minus the log density at real numbers, and the values of the sites there."""
+        substituted = handlers.substitute(
+            handlers.seed(self.model, 0), substitute_fn=partial(unconstrain_reparam, sites)
         )
-
-    def _unconstrained(
-        self,
-        z: dict[str, Array],
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> dict[str, Array]:
-        """The values of the block's sites, mapped to the real numbers."""
-        u = unconstrain_fn(self._model, model_args, model_kwargs or {}, z)
-        return {name: u[name] for name in z}
+        density, trace = log_density(substituted, *arguments, {})
+        return -density, {name: trace[name]["value"] for name in sites}
 
 
-def _held(trace: Any, z: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The values where sites start that are held, and which sites those are."""
-    is_held = {name: jnp.array(False) for name in z}
-    for name, value in z.items():
+def _unconstrained(trace: Any, values: Values) -> Values:
+    """The values of sites, mapped from their supports to the real numbers."""
+    return {name: biject_to(trace[name]["fn"].support).inv(values[name]) for name in values}
+
+
+def _held(trace: Any, values: Values) -> tuple[Values, dict[str, Array]]:
+    """The values at which chains start, held sites at theirs, and which sites are held."""
+    is_held = {name: jnp.array(False) for name in values}
+    for name, value in values.items():
         if HELD_AT in (infer := trace[name]["infer"]):
             at = jnp.broadcast_to(jnp.asarray(infer[HELD_AT], value.dtype), value.shape)
             is_held[name] = jnp.all(trace[name]["fn"].support(at))
-            z = {**z, name: jnp.where(is_held[name], at, value)}
-    return z, is_held
+            values = {**values, name: jnp.where(is_held[name], at, value)}
+    return values, is_held
 
 
-def _orbits(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
-    """Of numbers that may be alike, and of factors, alone and with what they multiply."""
+def _orbits_of(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
+    """The orbits of numbers that may be alike, and of factors, with and without their numbers."""
     orbits: list[Orbit] = []
     for name in names:
         infer, size = trace[name]["infer"], int(np.size(trace[name]["value"]))

@@ -13,8 +13,8 @@ from structbo.samplers.metropolis import Metropolis
 class HeatBath(Metropolis):
     """Draws between two values, each with a probability proportional to its density.
 
-    Where the two differ in one binary element, that is a draw from its full conditional, as Gibbs
-    sampling makes it. A subclass states its `support` and the `alternative`.
+    If the two values differ in one binary element, this is a draw from its full conditional, as in
+    Gibbs sampling. A subclass states its `support` and the `alternative`.
 
     Args:
         model: the NumPyro model.

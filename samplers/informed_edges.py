@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from structbo.models.foundation.accelerator import where_needed
+from structbo.models.likelihood import Model
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Conditional, Point
 from structbo.samplers.edge_flips import EdgeFlips
@@ -12,16 +13,13 @@ from structbo.samplers.edge_gains import flip_gains
 from structbo.samplers.edge_gibbs import flipped, num_pairs
 from structbo.samplers.metropolis import Metropolis
 
-NUM_MOVES, LEAST_IN_SEARCH = 10, 5
-MOVES_TIMES_DIMS = 200
-"""The more dimensions, the more a proposal costs. In a search, where a draw must not take long,
-this, divided by D, are those of a step."""
+NUM_MOVES = 10
 FLIPS = 8.0
 """Upper bound of a proposal's expected number of flips, before the share that is left out."""
 UNIFORM = 0.05
 """Expected number of flips that a proposal draws uniformly, whatever the gains."""
 MOST_PROBABLE = 0.8
-"""Of a single flip, and so the share of all that is not left out: no proposal must flip an edge."""
+"""The largest probability of a flip. All probabilities have this factor, so no flip is certain."""
 
 
 class InformedEdges(Metropolis):
@@ -33,8 +31,8 @@ class InformedEdges(Metropolis):
     sampling would flip it with. It is accepted with the exact Metropolis-Hastings ratio, which
     needs the same changes at the proposed graph.
 
-    Where many edges matter little, a proposal flips six of them on average, and most are
-    accepted. Where a posterior is sure of its edges, most proposals flip none, which costs nothing.
+    If many edges matter little, a proposal flips six of them on average, and most are accepted. If
+    the posterior is sure of its edges, most proposals flip none, and take no time.
 
     The gains are known where a flip changes the component of its pair alone, as in `pairs`. With
     other components, such as `cliques`, or another likelihood than `MarginalGP`, a step takes the
@@ -42,7 +40,8 @@ class InformedEdges(Metropolis):
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default 10, in a search with 40 variables or more 5.
+        num_moves: informed proposals per step; by default 10.
+        num_flips: moves of `EdgeFlips` per step, where these are taken; by default its own number.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
@@ -51,23 +50,26 @@ class InformedEdges(Metropolis):
 
     support = Adjacency
 
+    def __init__(
+        self, model: Model, num_moves: int | None = None, num_flips: int | None = None
+    ) -> None:
+        super().__init__(model, num_moves)
+        self._num_flips = num_flips
+
     def moves_per_step(self, value: Array) -> int:
-        if not num_pairs(value):
-            return 0
-        most = MOVES_TIMES_DIMS // len(value) if self.is_search else NUM_MOVES
-        return min(max(most, LEAST_IN_SEARCH), NUM_MOVES)
+        return NUM_MOVES if num_pairs(value) else 0
 
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
         if conditional.flips_pairs:
             return super().update(key, conditional, value)
-        return EdgeFlips(self.model, self._num_moves).update(key, conditional, value)
+        return EdgeFlips(self.model, self._num_flips).update(key, conditional, value)
 
     def start(self, conditional: Conditional, value: Array) -> Point:
         return _guided(conditional, conditional.start(value, with_solution=True))
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
         def probabilities(point: Point) -> Array:
-            """Of the flip of each edge."""
+            """The probability of the flip of each edge."""
             share = jnp.minimum(FLIPS / point.guide.sum(), 1.0)
             return MOST_PROBABLE * jnp.minimum(
                 share * point.guide + UNIFORM / len(point.guide), 1.0

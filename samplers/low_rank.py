@@ -13,7 +13,7 @@ LEAST = 1e-10
 def features(correlations: Array) -> Array:
     """Rows whose inner products are nearly a matrix, those that explain most first.
 
-    A pivoted Cholesky factorization, turned to its principal axes. What it leaves of the matrix is
+    A pivoted Cholesky factorization, turned to its principal axes. The rest of the matrix is
     positive semi-definite.
 
     Args:

@@ -43,12 +43,18 @@ class Metropolis(StructureBlock):
             point: where the chain is.
 
         Returns:
-            The proposed point, and the log probability of the way back minus that of the way there.
+            The proposed point, and the log ratio of the probabilities of the way back and the way
+            there.
         """
 
     def moves_per_step(self, value: Array) -> int:
         """How many moves a step has by default; 0 where there is nothing to move."""
         return 1
+
+    def num_moves(self, value: Array) -> int:
+        """How many moves a step has."""
+        default = self.moves_per_step(value)
+        return default if default == 0 or self._num_moves is None else self._num_moves
 
     def start(self, conditional: Conditional, value: Array) -> Point:
         """The point to start from; a block may add a ``guide``, which its proposals must renew."""
@@ -72,10 +78,9 @@ class Metropolis(StructureBlock):
         return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
 
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        num_moves = self.moves_per_step(value)
+        num_moves = self.num_moves(value)
         if num_moves == 0:
             return value, jnp.array(0.0)
-        num_moves = num_moves if self._num_moves is None else self._num_moves
         key_propose, key_accept = jax.random.split(key)
         keys = jax.random.split(key_propose, num_moves)
         thresholds = jax.random.uniform(key_accept, (num_moves,))

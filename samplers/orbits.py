@@ -13,7 +13,7 @@ from numpyro.distributions.transforms import Transform
 NUM_MOVES = 9
 """In a row; each costs an evaluation of the density, and there is one more."""
 LARGEST_TRANSLATION = 4.5
-"""A scale of which nothing is known but its prior may be anywhere within orders of magnitude."""
+"""Large enough for a scale that only its prior bounds, within orders of magnitude."""
 
 Values = dict[str, Array]
 """Those of sites, mapped to the real numbers."""
@@ -73,8 +73,8 @@ class Spread(Orbit):
 class Product(Orbit):
     """A factor and the numbers that it multiplies, whose products stay as they are.
 
-    Where little but the products is known, as of lengthscales of which another component has
-    multiples, steps of either site are as small as products are certain.
+    If the data determine little but the products, steps of either site must be as small as the
+    products are certain. An example is a component whose lengthscales are multiples of others.
 
     Args:
         sites: the names of the factor, one positive number, and of the numbers.
@@ -109,8 +109,8 @@ class Product(Orbit):
 class Translation(Orbit):
     """One number by itself, on the real numbers.
 
-    Where the data say next to nothing of a number, as of the stretch of a component without
-    variance, it has its prior, whose tail may be longer than trajectories.
+    A number that the data hardly determine follows its prior, whose tail may be longer than
+    trajectories. An example is the stretch of a component without variance.
 
     Args:
         sites: the name of the number.
@@ -128,7 +128,7 @@ class Translation(Orbit):
 
 
 def _sizes_of_scales(freedom: int) -> tuple[float, float]:
-    """The scale of so many numbers is known the better, the more they are."""
+    """The scale of more numbers is known better, so that smaller shifts fit."""
     return freedom**-0.5, 1.0
 
 

@@ -11,15 +11,13 @@ import numpyro.distributions as dist
 from jax import Array
 from numpy.typing import NDArray
 from numpyro import handlers
-from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.foundation.arguments import checked_count, is_integer
 from structbo.models.likelihood import Model
+from structbo.samplers.composition import SamplerFactory, composed, kernel_of
 from structbo.samplers.conditional import trace_log_density
 from structbo.samplers.default import default_sampler
-from structbo.samplers.relocation import relocated
-from structbo.samplers.sampler import Sampler, kernel_of
-from structbo.samplers.statistics import inside
+from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
 
 NUM_TEMPERATURES = 6
 FIRST_FALL = 0.1
@@ -32,28 +30,24 @@ FORGETTING = 0.6
 _KWARG = "_inverse_temperature"
 
 
-class TemperingState(NamedTuple):
-    """State of parallel tempering.
+class Ladder(NamedTuple):
+    """The memory of parallel tempering.
 
     Args:
-        z: values of all latent sites at inverse temperature one.
-        replicas: the state of the sampler at every inverse temperature.
-        inverse_temperatures: the ladder, shape (K,); its first is one.
+        replicas: the states of the sampler at every inverse temperature, stacked.
+        inverse_temperatures: shape (K,); the first is one.
         swap_probs: for each pair of neighbors, the probability with which it was last swapped,
             shape (K - 1,).
-        step: how many steps were taken.
-        rng_key: for the next step.
+        num_steps: how many steps were taken.
     """
 
-    z: dict[str, Array]
-    replicas: tuple[Any, ...]
+    replicas: State
     inverse_temperatures: Array
     swap_probs: Array
-    step: Array
-    rng_key: Array
+    num_steps: Array
 
 
-class ParallelTempering(MCMCKernel):
+class ParallelTempering(Sampler):
     """Runs one sampler at several temperatures, whose replicas exchange their places.
 
     Replica k draws from the prior times the likelihood to the power ``beta_k``. The hotter a
@@ -72,8 +66,8 @@ class ParallelTempering(MCMCKernel):
 
     Args:
         model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
-        sampler: from a model to the kernel that is run at every temperature; it must implement
-            NumPyro's ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
+        sampler: from a model to the kernel that is run at every temperature. One of NumPyro must
+            implement ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
         inverse_temperatures: how many, to be learned, or the numbers themselves, from one
             downwards.
         num_dims: a number of columns of X that the model accepts, which the sampler is told.
@@ -91,150 +85,91 @@ class ParallelTempering(MCMCKernel):
         >>> from structbo.models import AdditiveGP
         >>> kernel = ParallelTempering(AdditiveGP(), inverse_temperatures=[1.0, 0.5, 0.2])
         >>> type(kernel.sampler).__name__
-        'Gibbs'
+        'BlockGibbs'
     """
 
     def __init__(
         self,
         model: Model,
-        sampler: Sampler = default_sampler,
+        sampler: SamplerFactory = default_sampler,
         inverse_temperatures: int | Sequence[float] = NUM_TEMPERATURES,
         *,
         num_dims: int = 2,
     ) -> None:
-        self._model = model
-        self._is_learned, self._num_warmup = is_integer(inverse_temperatures), 0
+        super().__init__(model)
+        self._is_learned = is_integer(inverse_temperatures)
         self._first_ladder = _first_ladder(inverse_temperatures)
-        self._sampler = kernel_of(sampler, partial(_tempered, model), num_dims)
-
-    @property
-    def model(self) -> Model:
-        return self._model
-
-    @property
-    def sampler(self) -> MCMCKernel:
-        """The kernel that is run at every temperature."""
-        return self._sampler
-
-    @property
-    def statistics(self) -> dict[str, str]:
-        """The ladder, the rates of swaps, and the statistics of the sampler at temperature one."""
-        own = {"inverse_temperature": "inverse_temperatures", "swap_rate": "swap_probs"}
-        return own | inside("replicas.0", self._sampler)
-
-    @property
-    def sample_field(self) -> str:
-        return "z"
-
-    @property
-    def default_fields(self) -> tuple[str, ...]:
-        return ("z",)
-
-    def get_diagnostics_str(self, state: TemperingState) -> str:
-        inner = self._sampler.get_diagnostics_str(state.replicas[0])
-        return f"swap prob={state.swap_probs.mean():.2f} | {inner}"
-
-    def init(
-        self,
-        rng_key: Array,
-        num_warmup: int,
-        init_params: dict[str, Array] | None,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> TemperingState:
-        """Starts every replica from values of its own, unless initial values are given."""
-        self._num_warmup = num_warmup
-        betas = jnp.asarray(self._first_ladder)
-        rng_key, *keys = jax.random.split(rng_key, len(betas) + 1)
-        replicas = tuple(
-            self._sampler.init(key, num_warmup, init_params, model_args, _at(beta, model_kwargs))
-            for key, beta in zip(keys, betas, strict=True)
-        )
-        nothing, zero = jnp.zeros(len(replicas) - 1), jnp.array(0)
-        return TemperingState(self._values(replicas[0]), replicas, betas, nothing, zero, rng_key)
-
-    def sample(
-        self,
-        state: TemperingState,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> TemperingState:
-        rng_key, key_swap = jax.random.split(state.rng_key)
-        betas = state.inverse_temperatures
-
-        def sweep(replica_and_beta: tuple[Any, Array]) -> tuple[Any, Array]:
-            replica, beta = replica_and_beta
-            replica = self._sampler.sample(replica, model_args, _at(beta, model_kwargs))
-            constrain = self._sampler.get_constrain_fn(model_args, _at(beta, model_kwargs))
-            values = constrain(self._values(replica))
-            return replica, log_likelihood(self._model, values, model_args, model_kwargs or {})
-
-        def exchange(arrival: tuple[Any, Any, Array, Array]) -> Any:
-            replica, z, is_new, beta = arrival
-            kwargs = _at(beta, model_kwargs)
-            return jax.lax.cond(
-                is_new,
-                lambda r: relocated(self._sampler, r, z, model_args, kwargs),
-                lambda r: r,
-                replica,
+        tempered = partial(_tempered, model)
+        self.sampler = composed(kernel_of(sampler, tempered, num_dims), tempered, num_dims)
+        if not self.sampler.follows_data:
+            raise ValueError(
+                f"the kernel of {sampler!r} does not implement NumPyro's refresh, so its replicas "
+                "cannot exchange their values: use one that does, such as numpyro.infer.NUTS."
             )
+
+    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+        """Starts every replica from other values, unless initial values are given."""
+        betas = jnp.asarray(self._first_ladder)
+
+        def begun(start: tuple[Array, Array]) -> State:
+            key, beta = start
+            return self.sampler.initial(key, values, stage, _at(beta, arguments))
+
+        replicas = jax.lax.map(begun, (jax.random.split(key, len(betas)), betas))
+        ladder = Ladder(replicas, betas, jnp.zeros(len(betas) - 1), jnp.array(0))
+        return State(_first(replicas.values), ladder, stage)
+
+    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+        ladder, stage = state.memory, state.stage
+        betas = ladder.inverse_temperatures
+        key_swap, key_sweeps = jax.random.split(key)
+
+        def sweep(replica: tuple[Array, State, Array]) -> tuple[State, Info, Array]:
+            key, before, beta = replica
+            before = before._replace(stage=stage)
+            after, info = self.sampler.step(key, before, _at(beta, arguments))
+            return after, info, log_likelihood(self.model, after.values, arguments)
 
         # One after the other: batches of factorizations can wait for each other forever, see
         # `structbo.models.outer_box.each_matrix`.
-        stacked = jax.tree.map(_stack, *state.replicas)
-        stacked, heights = jax.lax.map(sweep, (stacked, betas))
-        source, probs, is_tried = swaps(key_swap, betas, heights, state.step)
-        z = jax.tree.map(lambda leaf: leaf[source], self._values(stacked))
-        is_new = source != jnp.arange(len(betas))
+        keys = jax.random.split(key_sweeps, len(betas))
+        replicas, info, heights = jax.lax.map(sweep, (keys, self._current(state), betas))
+        source, probs, is_tried = swaps(key_swap, betas, heights, ladder.num_steps)
+        values = jax.tree.map(lambda leaf: leaf[source], replicas.values)
         if self._is_learned:
-            learns = state.step < self._num_warmup
-            size = jnp.where(learns & is_tried, (state.step + 1.0) ** -FORGETTING, 0.0)
+            learns = stage.learns & is_tried
+            size = jnp.where(learns, (ladder.num_steps + 1.0) ** -FORGETTING, 0.0)
             betas = moved_ladder(betas, size * (probs - TARGET_SWAPS))
-            # What a replica has stored depends on its temperature.
-            is_new |= learns
-        stacked = jax.lax.map(exchange, (stacked, z, is_new, betas))
-        replicas = _unstacked(stacked, len(betas))
-        return TemperingState(
-            self._values(replicas[0]),
-            replicas,
+        ladder = Ladder(
+            replicas._replace(values=values),
             betas,
-            jnp.where(is_tried, probs, state.swap_probs),
-            state.step + 1,
-            rng_key,
+            jnp.where(is_tried, probs, ladder.swap_probs),
+            ladder.num_steps + 1,
         )
-
-    def refresh(
-        self,
-        state: TemperingState,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> TemperingState:
-        """Recomputes what depends on the data; the first replica takes the values of the state."""
-
-        def at_its_values(arrival: tuple[Any, dict[str, Array], Array]) -> Any:
-            replica, z, beta = arrival
-            return relocated(self._sampler, replica, z, model_args, _at(beta, model_kwargs))
-
-        values = [state.z, *map(self._values, state.replicas[1:])]
-        replicas, z = (jax.tree.map(_stack, *parts) for parts in (state.replicas, values))
-        betas = state.inverse_temperatures
-        return state._replace(
-            replicas=_unstacked(jax.lax.map(at_its_values, (replicas, z, betas)), len(betas))
-        )
-
-    def get_constrain_fn(
-        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> Callable[[Any], Any]:
-        return self._sampler.get_constrain_fn(model_args, model_kwargs)
+        return State(_first(values), ladder, stage.next()), _first(info) | _own_info(ladder)
 
     def postprocess_fn(
         self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> Callable[[Any], Any]:
-        """With deterministic sites, where the model has them."""
-        return self._sampler.postprocess_fn(model_args, model_kwargs)
+    ) -> Callable[[Values], Values]:
+        return self.sampler.postprocess_fn(model_args, model_kwargs)
 
-    def _values(self, replica: Any) -> dict[str, Array]:
-        return getattr(replica, self._sampler.sample_field)
+    def no_info(self, state: State) -> Info:
+        """The ladder, the rates of swaps, and the info of the sampler at temperature one."""
+        return self.sampler.no_info(_first(state.memory.replicas)) | _own_info(state.memory)
+
+    def _current(self, state: State) -> State:
+        """The replicas, of which the first has the values of the state."""
+        replicas = state.memory.replicas
+        values = jax.tree.map(lambda all_, own: all_.at[0].set(own), replicas.values, state.values)
+        return replicas._replace(values=values)
+
+
+def _own_info(ladder: Ladder) -> Info:
+    return {"inverse_temperature": ladder.inverse_temperatures, "swap_rate": ladder.swap_probs}
+
+
+def _first(stacked: Any) -> Any:
+    return jax.tree.map(lambda leaf: leaf[0], stacked)
 
 
 def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.float64]:
@@ -250,14 +185,6 @@ def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.flo
             f"there are, got {inverse_temperatures}; for example numpy.geomspace(1.0, 0.5, 6)."
         )
     return ladder
-
-
-def _stack(*leaves: Array) -> Array:
-    return jnp.stack(leaves)
-
-
-def _unstacked(replicas: Any, number: int) -> tuple[Any, ...]:
-    return tuple(jax.tree.map(lambda leaf, k=k: leaf[k], replicas) for k in range(number))
 
 
 def _is_likelihood(site: dict[str, Any]) -> bool:
@@ -284,19 +211,14 @@ def _tempered(model: Model, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
 
-def _at(beta: Array, model_kwargs: dict[str, Any] | None) -> dict[str, Any]:
-    return {**(model_kwargs or {}), _KWARG: beta}
+def _at(beta: Array, arguments: Arguments) -> Arguments:
+    return arguments._replace(kwargs={**arguments.kwargs, _KWARG: beta})
 
 
-def log_likelihood(
-    model: Model,
-    values: dict[str, Array],
-    model_args: tuple[Any, ...],
-    model_kwargs: dict[str, Any],
-) -> Array:
+def log_likelihood(model: Model, values: Values, arguments: Arguments) -> Array:
     """Log density of the observed sites of a model, given values of all latent ones."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
-    trace = run.get_trace(*model_args, **model_kwargs)
+    trace = run.get_trace(*arguments.args, **arguments.kwargs)
     return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
 
 
@@ -325,7 +247,7 @@ def swaps(
         key: a JAX random key.
         betas: inverse temperatures, shape (K,).
         log_likelihoods: of the values that the replicas have, at temperature one, shape (K,).
-        step: its parity is that of the pairs that are tried.
+        step: the number of the step; even steps try even pairs, odd steps odd pairs.
 
     Returns:
         From which replica each one takes its values, shape (K,); the probability of each swap, and

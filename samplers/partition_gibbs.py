@@ -41,7 +41,7 @@ class PartitionGibbs(PartitionBlock):
         return len(value)
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        """A draw from the full conditional, whose ratio cancels that of the densities."""
+        """A draw from the full conditional: its ratio cancels the ratio of the densities."""
         key_dim, key_noise = jax.random.split(key)
         labels, num_dims = point.value, len(point.value)
         dim = jax.random.randint(key_dim, (), 0, num_dims)

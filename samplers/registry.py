@@ -31,7 +31,7 @@ BLOCKS: dict[type[Constraint] | str, BlockFactory] = {block.support: block for b
 
 
 def block_of(name: str, support: Constraint, blocks: Blocks) -> BlockFactory | None:
-    """The block of a site: that of its name, else of the nearest class of its support, if any.
+    """The block for the name of a site, else for the nearest class of its support, if any.
 
     Args:
         name: of the site.

@@ -1,42 +1,206 @@
-"""From a model to the kernel that draws its sites."""
+"""Pure Markov kernels, each of which is a kernel of NumPyro as well."""
 
-import inspect
+import copy
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Self
 
+import jax
+import jax.numpy as jnp
+from jax import Array
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.upstream import with_conditioning
 from structbo.models.likelihood import Model
 
-Sampler = Callable[..., MCMCKernel]
-"""From a NumPyro model to a kernel, such as `default_sampler`, `ParallelTempering` or `NUTS`.
+Values = dict[str, Array]
+"""Constrained values of sites."""
+Info = dict[str, Array]
+"""Statistics of a step, under the names that ArviZ uses."""
 
-One with an argument ``num_dims`` is told the number of dimensions."""
+MAX_HELD = 100
+"""The longest early part of a warm-up, in steps; it is at most a quarter of the warm-up."""
 
 
-def kernel_of(sampler: Sampler, model: Model, num_dims: int) -> MCMCKernel:
-    """The kernel that a sampler makes of a model.
+class Arguments(NamedTuple):
+    """The arguments with which a model is called.
 
     Args:
-        sampler: from the model to the kernel.
-        model: a NumPyro model, ``model(X, y=None)``.
-        num_dims: the number of columns of X.
-
-    Raises:
-        TypeError: if the sampler cannot be called, or gives something else than a kernel.
-
-    Example:
-        >>> from numpyro.infer import NUTS
-        >>> type(kernel_of(NUTS, lambda X, y=None: None, num_dims=2)).__name__
-        'NUTS'
+        args: the positional ones.
+        kwargs: the keyword arguments.
     """
-    if not callable(sampler) or isinstance(sampler, MCMCKernel):
-        raise TypeError(
-            "sampler must be a function from a model to a kernel, such as "
-            f"structbo.samplers.default_sampler or numpyro.infer.NUTS, got {sampler!r}."
-        )
-    is_told = "num_dims" in inspect.signature(sampler).parameters
-    kernel: Any = sampler(model, num_dims=num_dims) if is_told else sampler(model)
-    if not isinstance(kernel, MCMCKernel):
-        raise TypeError(f"sampler must give a kernel of NumPyro, {sampler!r} gave {kernel!r}.")
-    return kernel
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def given(self, values: Values) -> "Arguments":
+        """With values of some sites, which the models of blocks in `numpyro.infer.Gibbs` read."""
+        kwargs = with_conditioning(self.kwargs, values) if values else self.kwargs
+        return Arguments(self.args, kwargs)
+
+
+class Stage(NamedTuple):
+    """The rest of a warm-up.
+
+    Args:
+        num_learning: the number of steps that still adapt the sampler, an integer.
+        num_held: the number of steps during which marked sites still stay where they are.
+    """
+
+    num_learning: Array
+    num_held: Array
+
+    @classmethod
+    def of(cls, num_learning: int, num_held: int | None = None) -> "Stage":
+        """A warm-up of some steps, which holds sites in its early part unless told otherwise.
+
+        Example:
+            >>> [int(number) for number in Stage.of(200)]
+            [200, 50]
+        """
+        early = min(MAX_HELD, num_learning // 4) if num_held is None else num_held
+        return cls(jnp.array(num_learning), jnp.array(early))
+
+    @property
+    def learns(self) -> Array:
+        """Whether the next step adapts the sampler."""
+        return self.num_learning > 0
+
+    @property
+    def holds(self) -> Array:
+        """Whether marked sites stay where they are during the next step."""
+        return self.num_held > 0
+
+    def next(self) -> "Stage":
+        """The stage after one more step."""
+        return Stage(*(jnp.maximum(number - 1, 0) for number in self))
+
+
+class State(NamedTuple):
+    """The state of a sampler.
+
+    Args:
+        values: of its sites.
+        memory: what it has learned, a pytree; an empty tuple if it learns nothing.
+        stage: of the warm-up.
+    """
+
+    values: Values
+    memory: Any
+    stage: Stage
+
+
+class ChainState(NamedTuple):
+    """The state of a Markov chain, as NumPyro's `MCMC` and `Gibbs` handle it.
+
+    Args:
+        z: values of the sampler's sites.
+        memory: as in `State`.
+        stage: as in `State`.
+        info: what the last step reported.
+        rng_key: for the next step.
+    """
+
+    z: Values
+    memory: Any
+    stage: Stage
+    info: Info
+    rng_key: Array
+
+
+class Sampler(MCMCKernel):
+    """A Markov kernel of the sites of a model.
+
+    A subclass has settings only: everything that changes along a chain is in its state. It runs in
+    chains of this package by the pure functions `initial` and `step`, and by `init` and `sample`,
+    which follow from them, in NumPyro's `MCMC` and `Gibbs`.
+
+    Args:
+        model: a NumPyro model.
+    """
+
+    sample_field = "z"
+    default_fields = ("z",)
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    @property
+    def follows_data(self) -> bool:
+        """Whether a chain may go on with other data."""
+        return True
+
+    @abstractmethod
+    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+        """The first state of a chain.
+
+        Args:
+            key: a JAX random key.
+            values: where its sites may start.
+            stage: of the warm-up.
+            arguments: of the model.
+        """
+
+    @abstractmethod
+    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+        """One transition, which leaves the posterior invariant after the warm-up.
+
+        Args:
+            key: a JAX random key.
+            state: before the step; values and memory may come from a chain on other data.
+            arguments: of the model.
+        """
+
+    @abstractmethod
+    def no_info(self, state: State) -> Info:
+        """The info of a chain before its first step, from its first state."""
+
+    def init(
+        self,
+        rng_key: Array,
+        num_warmup: int,
+        init_params: Values | None,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> ChainState:
+        key, rng_key = jax.random.split(rng_key)
+        given = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
+        stage = Stage.of(num_warmup)
+        state = self.initial(key, given, stage, Arguments(model_args, model_kwargs or {}))
+        return ChainState(*state, self.no_info(state), rng_key)
+
+    def sample(
+        self,
+        state: ChainState,
+        model_args: tuple[Any, ...],
+        model_kwargs: dict[str, Any] | None,
+    ) -> ChainState:
+        key, rng_key = jax.random.split(state.rng_key)
+        before = State(state.z, state.memory, state.stage)
+        after, info = self.step(key, before, Arguments(model_args, model_kwargs or {}))
+        return ChainState(*after, info, rng_key)
+
+    def refresh(
+        self, state: ChainState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> ChainState:
+        """Nothing in the state depends on data or other sites."""
+        return state
+
+    def wrap_model(self, wrapper: Callable[[Model], Model]) -> Self:
+        kernel = copy.copy(self)
+        kernel._model = wrapper(self._model)
+        return kernel
+
+    def get_constrain_fn(
+        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
+    ) -> Callable[[Values], Values]:
+        """The values are already constrained."""
+        return lambda z: z
+
+    def get_diagnostics_str(self, state: ChainState) -> str:
+        numbers = {name: value for name, value in state.info.items() if jnp.ndim(value) == 0}
+        return " | ".join(f"{name} {float(value):.2f}" for name, value in numbers.items())

@@ -69,7 +69,7 @@ def propose(key: Array, labels: Array) -> tuple[Array, Array]:
         labels: a partition of several dimensions in canonical labels, shape (D,).
 
     Returns:
-        Another partition, and the log probability of the way back minus that of the way there.
+        Another partition, and the log ratio of the probabilities of the way back and the way there.
     """
     key_kind, key_block, key_sides = jax.random.split(key, 3)
     num_dims = labels.shape[0]

@@ -1,115 +1,42 @@
-"""Structure samplers as blocks of `numpyro.infer.Gibbs`."""
+"""Samplers of structure sites."""
 
-import copy
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 from numpyro.distributions.constraints import Constraint
 from numpyro.handlers import condition
-from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import Conditional
-
-ENDLESS = 2**30
-"""A warm-up of so many steps is that of a search: it does not end, and observations are added on
-the way. No other warm-up is as long, and steps that are counted from here stay within 32 bits."""
+from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
 
 
-class BlockState(NamedTuple):
-    """State of a structure block.
-
-    Args:
-        z: values of the block's sites.
-        accept_prob: mean probability that a move of the last step changed the structure.
-        rng_key: for the next step.
-    """
-
-    z: dict[str, Array]
-    accept_prob: Array
-    rng_key: Array
-
-
-class Block(MCMCKernel):
-    """A block kernel whose state has the values of structure sites, and nothing else.
-
-    Args:
-        model: the NumPyro model.
-    """
-
-    num_warmup: int = 0
-    """How many steps adapt the sampler, which `init` is told."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
+class Block(Sampler):
+    """A sampler of structure sites, whose memory is empty."""
 
     @property
-    def model(self) -> Model:
-        return self._model
+    def _statistic(self) -> str:
+        return f"acceptance_rate_{type(self).__name__}"
 
-    @property
-    def is_search(self) -> bool:
-        """Whether the chain is that of a search, whose warm-up does not end."""
-        return self.num_warmup == ENDLESS
-
-    @property
-    def statistics(self) -> dict[str, str]:
-        """What to record of every step: names, and the fields of the state."""
-        return {f"acceptance_rate_{type(self).__name__}": "accept_prob"}
-
-    @property
-    def sample_field(self) -> str:
-        return "z"
-
-    @property
-    def default_fields(self) -> tuple[str, ...]:
-        return ("z",)
-
-    def get_diagnostics_str(self, state: BlockState) -> str:
-        return f"{type(self).__name__} acc. prob={state.accept_prob:.2f}"
-
-    def init(
-        self,
-        rng_key: Array,
-        num_warmup: int,
-        init_params: dict[str, Array] | None,
-        model_args: tuple[Any, ...],
-        model_kwargs: dict[str, Any] | None,
-    ) -> Any:
-        self.num_warmup = num_warmup
-        if not init_params:
+    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+        if not values:
             raise ValueError(
                 f"{type(self).__name__} needs initial values: use it as a block of "
                 "numpyro.infer.Gibbs, for example the one that default_sampler(model) builds."
             )
-        values = {name: jnp.asarray(value) for name, value in init_params.items()}
-        return BlockState(values, jnp.array(0.0), rng_key)
+        return State(values, (), stage)
 
-    def refresh(
-        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> BlockState:
-        """Nothing is cached between steps."""
-        return state
-
-    def wrap_model(self, wrapper: Callable[[Model], Model]) -> Self:
-        kernel = copy.copy(self)
-        kernel._model = wrapper(self._model)
-        return kernel
-
-    def get_constrain_fn(
-        self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> Callable[[Any], Any]:
-        """The values are already constrained."""
-        return lambda z: z
+    def no_info(self, state: State) -> Info:
+        return {self._statistic: jnp.array(0.0)}
 
 
 class StructureBlock(Block):
-    """A block kernel that updates structure sites one at a time, given all others.
+    """A block that updates structure sites one at a time, given all others.
 
     Subclasses say which support they sample and how to update one site. Most are `Metropolis`.
 
@@ -126,18 +53,16 @@ class StructureBlock(Block):
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
         """One Markov transition of one site: its new value, and the mean acceptance probability."""
 
-    def sample(
-        self, state: BlockState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
-    ) -> BlockState:
-        rng_key, key_update = jax.random.split(state.rng_key)
-        z, accept = dict(state.z), []
-        for name, key in zip(z, jax.random.split(key_update, len(z)), strict=True):
-            others = {other: z[other] for other in z if other != name}
-            model = fixed(self._model, others)
-            conditional = Conditional(model, name, z[name], model_args, model_kwargs or {})
-            z[name], prob = self.update(key, conditional, z[name])
+    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+        values, accept = dict(state.values), []
+        for name, key_site in zip(values, jax.random.split(key, len(values)), strict=True):
+            others = {other: values[other] for other in values if other != name}
+            model = fixed(self.model, others)
+            conditional = Conditional(model, name, values[name], *arguments)
+            values[name], prob = self.update(key_site, conditional, values[name])
             accept.append(prob)
-        return BlockState(z, jnp.stack(accept).mean(), rng_key)
+        info = {self._statistic: jnp.stack(accept).mean()}
+        return State(values, (), state.stage.next()), info
 
 
 def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:

@@ -27,7 +27,7 @@ class Traced(Generic[Result]):
         >>> float(both(jnp.array(3.0))["twice"])
         6.0
         >>> both.dependent
-        {'twice': True, 'one': False}
+        {'one': False, 'twice': True}
     """
 
     def __init__(self, function: Callable[[Array], Result], value: Array) -> None:

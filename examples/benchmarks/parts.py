@@ -30,8 +30,8 @@ from structbo.samplers import Hamiltonian, InformedEdges
 
 NUM_ASKS = 6
 NAMES = {
-    "sweep": "chain",
-    "warp": "power of the transform",
+    "run": "chain",
+    "_warp": "power of the transform",
     "_conditioned": "posteriors of the draws",
     "search_starts": "starts",
     "_value_and_gradient": "gradient ascent",
@@ -53,8 +53,8 @@ def sampler(edges: type[InformedEdges], num_steps: int) -> Any:
 
 
 SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
-    "moves of edges, in the chain": ("sweep", {"sampler": sampler(FewMoves, 10)}),
-    "leapfrog steps, in the chain": ("sweep", {"sampler": sampler(InformedEdges, 5)}),
+    "moves of edges, in the chain": ("run", {"sampler": sampler(FewMoves, 10)}),
+    "leapfrog steps, in the chain": ("run", {"sampler": sampler(InformedEdges, 5)}),
     "coordinate ascent, in the starts": ("search_starts", {"maximizer": MultiStart(2, 8)}),
 }
 """Settings with fewer moves or starts, and the affected program."""

@@ -148,7 +148,7 @@ class ItemSet(NamedTuple):
     """A set of items, with the inverse that gives ratios of determinants.
 
     Args:
-        order: all items, those of the set first, shape (n,).
+        order: all items, the members of the set first, shape (n,).
         inverse: the inverse of the set's submatrix of L, shape (k, k).
     """
 

@@ -1,42 +1,34 @@
 """Posterior draws for a growing data set: a Markov chain, compiled once per padded size."""
 
 from collections.abc import Generator
-from functools import cache
-from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import Data, Warping
 from structbo.draws.conditioning import likelihood_of
+from structbo.draws.driver import Driver
 from structbo.draws.model import Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
-from structbo.models.foundation.accelerator import for_chains, has_accelerator
-from structbo.models.foundation.compilation import remembered
+from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import KeepsPrecision
-from structbo.models.foundation.program import Program
-from structbo.samplers import BLOCKS, Sampler, default_sampler, kernel_of
-from structbo.samplers.hamiltonian import NUM_HELD
-from structbo.samplers.registry import Blocks
-from structbo.samplers.relocation import relocated
-from structbo.samplers.structure_block import ENDLESS
+from structbo.samplers import Arguments, ChainState, SamplerFactory, Stage, search_sampler
 
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
 WARPING_ROUNDS = 7
-"""Of a few sweeps, in turns with the power of the values' transform, where that is to be found."""
+"""Rounds of a few sweeps, in turns with the power of the transform of values, if there is one."""
 RUN_IN_ROWS = 128
-"""Of more than twice as many observations, a chain is run in on so many."""
+"""Observations on which a chain is run in, if there are more than twice this number."""
 MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
 SWEEPS_TIMES_DIMS = 30
-"""Sweeps cost the more, the more dimensions: this many, divided by D, lie between two draws."""
+"""Sweeps in more dimensions cost more: this number, divided by D, lies between two draws."""
 MANY_ROWS = 512
-"""Of more observations a sweep takes seconds, and each makes a draw."""
+"""With more observations a sweep takes seconds, and each sweep makes a draw."""
 
 
 def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
@@ -62,15 +54,15 @@ class Chain(KeepsPrecision):
     and nearly from the posterior, but the points that are proposed by them are worse: one proposal
     after the other rests on the same few guesses.
 
-    On an accelerator many chains take the time of one. There each draw has a chain of its own,
+    On an accelerator many chains take the time of one. There each draw has a separate chain,
     unless a spacing is given.
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
         num_draws: posterior draws per call of `advance`.
         seed: for the chain.
-        sampler: from the model to the kernel of the chain, which must implement NumPyro's
-            ``refresh``, as `Gibbs`, `HMC`, `NUTS` and `ParallelTempering` do.
+        sampler: from the model to the kernel of the chain. One of NumPyro must implement
+            ``refresh``, as `Gibbs`, `HMC` and `NUTS` do.
         spacing: how many sweeps lie between two draws, by default `sweeps_per_draw`.
     """
 
@@ -79,7 +71,7 @@ class Chain(KeepsPrecision):
         model: Model,
         num_draws: int,
         seed: int,
-        sampler: Sampler = default_sampler,
+        sampler: SamplerFactory = search_sampler,
         spacing: int | None = None,
     ) -> None:
         self._model = model
@@ -88,7 +80,7 @@ class Chain(KeepsPrecision):
         self._sampler = sampler
         self._spacing = spacing
         self._is_vectorized = spacing is None and has_accelerator()
-        self._state: Any = None
+        self._state: ChainState | None = None
         self._saved: bytes | None = None
 
     def saved(self) -> bytes | None:
@@ -113,7 +105,8 @@ class Chain(KeepsPrecision):
         if self._current(data) is None:
             part = self._run_in(data)
             for _ in range(WARPING_ROUNDS):
-                self._sweep(self._warped(part)[0], MIN_SWEEPS_PER_DRAW, ADAPTATION_SWEEPS)
+                stage = Stage.of(ADAPTATION_SWEEPS, 0)
+                self._sweep(self._warped(part)[0], MIN_SWEEPS_PER_DRAW, stage)
         return self._warped(data)
 
     def advance(self, data: Data) -> Draws:
@@ -127,9 +120,9 @@ class Chain(KeepsPrecision):
         """
         if self._current(data) is None:
             part = self._run_in(data)
-            self._sweep(part, self._run_in_spacing, ENDLESS - NUM_HELD)
+            self._sweep(part, self._run_in_spacing, Stage.of(RUN_IN_SWEEPS, 0))
         spacing = self._spacing or sweeps_per_draw(*np.shape(data.x)[::-1])
-        return self._sweep(data, spacing, ADAPTATION_SWEEPS)
+        return self._sweep(data, spacing, Stage.of(ADAPTATION_SWEEPS, 0))
 
     def prepared(self, data: Data, *, warp: bool) -> Generator[None, None, Draws]:
         """Compiles what draws need, in the background: one program at every step.
@@ -139,42 +132,44 @@ class Chain(KeepsPrecision):
             warp: whether values will be transformed.
 
         Returns:
-            Of the iterator: zeros in the shapes of draws.
+            Zeros in the shapes of draws, when the iterator ends.
         """
         state = self._current(data)
         if state is None:
             part = self._part(data)
-            state = self._compiled(data).initialize.prepare(self._key, part)
+            state = self._driver(data).start.prepare(self._key, _arguments(part))
             yield
             yield from self._prepared_sweep(state, part, warp)
         return (yield from self._prepared_sweep(state, data, warp))
 
-    def _prepared_sweep(self, state: Any, data: Data, warp: bool) -> Generator[None, None, Draws]:
-        compiled = self._compiled(data)
+    def _prepared_sweep(
+        self, state: ChainState, data: Data, warp: bool
+    ) -> Generator[None, None, Draws]:
         if warp:
-            compiled.warp.prepare(state, data)
+            _warp.prepare(self._model, self._first(state), data)
             yield
-        _, draws = compiled.sweep.prepare(state, data, self._num_draws, 1, 0)
+        run = self._driver(data).run
+        state, draws, _ = run.prepare(state, _arguments(data), self._draws_per_chain, 1)
         yield
-        return draws
+        return self._latent(state, draws)
 
-    def _current(self, data: Data) -> Any:
+    def _current(self, data: Data) -> ChainState | None:
         """The state, if need be from what was saved; None before the first draws."""
         if self._state is None and self._saved is not None:
-            like = self._compiled(data).initialize.shapes(self._key, data)
+            like = self._driver(data).start.shapes(self._key, _arguments(data))
             self._state = state_from_bytes(self._saved, like)
         return self._state
 
     def _run_in(self, data: Data) -> Data:
         """Starts the chain on a part of the observations, evenly spaced, which it returns.
 
-        Sites that `Hamiltonian` holds at first are held. A sweep costs as much as the square of the
-        number of observations, or more. The chain finds the rest of the structure in its first
-        sweeps on all.
+        Marked sites are held. A sweep costs as much as the square of the number of observations, or
+        more. The chain finds the rest of the structure in its first sweeps on all.
         """
         part = self._part(data)
-        self._state = self._compiled(data).initialize(self._key, part)
-        self._sweep(part, self._run_in_spacing, ENDLESS)
+        self._state = self._driver(data).start(self._key, _arguments(part))
+        num_sweeps = self._run_in_spacing * self._draws_per_chain
+        self._sweep(part, self._run_in_spacing, Stage.of(num_sweeps, num_sweeps))
         return part
 
     def _part(self, data: Data) -> Data:
@@ -182,23 +177,44 @@ class Chain(KeepsPrecision):
 
     @property
     def _run_in_spacing(self) -> int:
-        return RUN_IN_SWEEPS if self._is_vectorized else -(-RUN_IN_SWEEPS // self._num_draws)
+        return -(-RUN_IN_SWEEPS // self._draws_per_chain)
 
-    def _sweep(self, data: Data, spacing: int, num_adapting: int) -> Draws:
-        """Draws, so many sweeps apart, of which the first adapt the sampler."""
-        sweep = self._compiled(data).sweep
-        self._state, draws = sweep(self._state, data, self._num_draws, spacing, num_adapting)
+    @property
+    def _draws_per_chain(self) -> int:
+        return 1 if self._is_vectorized else self._num_draws
+
+    def _sweep(self, data: Data, spacing: int, stage: Stage) -> Draws:
+        """Draws, some sweeps apart, in a stage of the warm-up."""
+        assert self._state is not None
+        run = self._driver(data).run
+        state = self._state._replace(stage=jax.tree.map(np.full_like, self._state.stage, stage))
+        self._state, draws, _ = run(state, _arguments(data), self._draws_per_chain, spacing)
         self._saved = None
-        return draws
+        return self._latent(self._state, draws)
+
+    def _latent(self, state: ChainState, draws: Draws) -> Draws:
+        """Values of the latent sites; the draws are along the first axis."""
+        values = {name: draws[name] for name in state.z}
+        return {n: v[:, 0] for n, v in values.items()} if self._is_vectorized else values
+
+    def _first(self, state: ChainState) -> Draws:
+        """The values of the first chain."""
+        return jax.tree.map(lambda leaf: leaf[0], state.z) if self._is_vectorized else state.z
 
     def _warped(self, data: Data) -> tuple[Data, Warping]:
-        found = self._compiled(data).warp(self._state, data)
+        assert self._state is not None
+        found = _warp(self._model, self._first(self._state), data)
         arrays: tuple[Data, Warping] = jax.tree.map(np.asarray, found)
         return arrays
 
-    def _compiled(self, data: Data) -> "CompiledSampler":
-        num_dims = data.x.shape[1]
-        return compiled_sampler(self._model, num_dims, self._sampler, self._is_vectorized, BLOCKS)
+    def _driver(self, data: Data) -> Driver:
+        return Driver.of(
+            self._model,
+            self._sampler,
+            data.x.shape[1],
+            num_warmup=None,
+            is_vectorized=self._is_vectorized,
+        )
 
     @property
     def _key(self) -> Array:
@@ -206,100 +222,12 @@ class Chain(KeepsPrecision):
         return jax.random.split(key, self._num_draws) if self._is_vectorized else key
 
 
-class CompiledSampler(NamedTuple):
-    """The compiled parts of a model's chain, whose state is that of its kernel, or of many chains.
-
-    Args:
-        initialize: from a key and data to a state; from many keys to those of many chains.
-        sweep: from a state, data, a number of draws, the sweeps between two of them, and how many
-            of them adapt the sampler, to the next state and the draws, of many chains one each.
-        warp: from a state and data to the data after the transform of their values, and this.
-    """
-
-    initialize: Program[[Array, Data], Any]
-    sweep: Program[[Any, Data, int, int, int], tuple[Any, Draws]]
-    warp: Program[[Any, Data], tuple[Data, Warping]]
+@compiled("model")
+def _warp(model: Model, draw: Draws, data: Data) -> tuple[Data, Warping]:
+    """The data after the transform of values that is likeliest given a draw, and the transform."""
+    warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
+    return warping.data(data), warping
 
 
-@remembered
-def compiled_sampler(
-    model: Model, num_dims: int, sampler: Sampler, is_vectorized: bool, blocks: Blocks
-) -> CompiledSampler:
-    """The compiled chain of a model, or many chains; equal ones share their programs.
-
-    Samplers compose the registered blocks, so the registry is among the arguments.
-    """
-    kernel = kernel_of(sampler, model, num_dims)
-
-    def initialize(key: Array, data: Data) -> Any:
-        args, kwargs = data.arguments
-        return kernel.init(key, ENDLESS, None, args, kwargs)
-
-    @cache
-    def set_up() -> None:
-        """Kernels are set up by `init`, which a state from elsewhere has not been through here."""
-        data = Data(np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool))
-        jax.eval_shape(initialize, jax.random.key(0), data)
-
-    def sweep(
-        state: Any, data: Data, num_draws: int, spacing: int, num_adapting: int
-    ) -> tuple[Any, Draws]:
-        args, kwargs = data.arguments
-        set_up()
-
-        def draw(state: Any, _: None) -> tuple[Any, Draws]:
-            state = jax.lax.fori_loop(
-                0, spacing, lambda _, s: kernel.sample(s, args, kwargs), state
-            )
-            return state, kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
-
-        start = _refreshed(kernel, state, args, kwargs, ENDLESS - jnp.asarray(num_adapting))
-        return jax.lax.scan(draw, start, length=num_draws)
-
-    def warp(state: Any, data: Data) -> tuple[Data, Warping]:
-        args, kwargs = data.arguments
-        set_up()
-        draw = kernel.get_constrain_fn(args, kwargs)(_values(kernel, state))
-        warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
-        return warping.data(data), warping
-
-    def sweep_one(
-        state: Any, data: Data, num_draws: int, spacing: int, num_adapting: int
-    ) -> tuple[Any, Draws]:
-        state, draws = sweep(state, data, 1, spacing, num_adapting)
-        return state, jax.tree.map(lambda values: values[0], draws)
-
-    def warp_first(states: Any, data: Data) -> tuple[Data, Warping]:
-        return warp(jax.tree.map(lambda leaf: leaf[0], states), data)
-
-    def program(one: Any, of_many: Any, static: tuple[int, ...] = ()) -> Program[..., Any]:
-        made_of = model, num_dims, sampler, is_vectorized, dict(blocks)
-        return Program(of_many if is_vectorized else one, static=static, made_of=made_of)
-
-    return CompiledSampler(
-        program(initialize, for_chains(initialize)),
-        program(sweep, for_chains(sweep_one), static=(2,)),
-        program(warp, warp_first),
-    )
-
-
-def _values(kernel: MCMCKernel, state: Any) -> dict[str, Array]:
-    values: dict[str, Array] = getattr(state, kernel.sample_field)
-    return values
-
-
-def _refreshed(
-    kernel: MCMCKernel, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any], step: Array
-) -> Any:
-    """The state with everything that depends on the data recomputed, at a step of its warm-up."""
-    state = relocated(kernel, state, _values(kernel, state), args, kwargs)
-    return jax.tree.map(
-        lambda part: part._replace(i=step.astype(part.i.dtype)) if _adapts(part) else part,
-        state,
-        is_leaf=_adapts,
-    )
-
-
-def _adapts(part: Any) -> bool:
-    """Whether it is the state of a kernel that adapts over a counted number of steps."""
-    return isinstance(part, tuple) and hasattr(part, "adapt_state") and hasattr(part, "i")
+def _arguments(data: Data) -> Arguments:
+    return Arguments(*data.arguments)

@@ -20,7 +20,7 @@ from structbo.models.foundation.arguments import (
     checked_model,
     checked_seed,
 )
-from structbo.samplers import Sampler, default_sampler
+from structbo.samplers import SamplerFactory, search_sampler
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean
 
@@ -36,7 +36,7 @@ class Keywords(TypedDict, total=False):
     criterion: str | Criterion
     maximizer: str | Maximizer
     batch: str | BatchStrategy
-    sampler: Sampler
+    sampler: SamplerFactory
     inference: Inference | None
     warp: bool
 
@@ -77,7 +77,7 @@ class Settings:
             instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each point
             treats the earlier ones as known to have their posterior means, without noise.
         sampler: the sampler of the model's sites, a function from a model to a NumPyro kernel, such
-            as `structbo.samplers.default_sampler`, `structbo.samplers.ParallelTempering` or
+            as `structbo.samplers.search_sampler`, `structbo.samplers.ParallelTempering` or
             `numpyro.infer.NUTS`.
         inference: the source of the draws that the criterion is averaged over, a function of a
             model and a seed, see `structbo.draws`. The default is a Markov chain of the sampler,
@@ -97,7 +97,7 @@ class Settings:
     criterion: Criterion = _setting(as_criterion, "log_ei")
     maximizer: Maximizer = _setting(as_maximizer, "multi_start")
     batch: BatchStrategy = _setting(as_strategy, "believer")
-    sampler: Sampler = _setting(partial(checked_function, "sampler"), default_sampler)
+    sampler: SamplerFactory = _setting(partial(checked_function, "sampler"), search_sampler)
     inference: Inference | None = _setting(_checked_inference, None)
     warp: bool = _setting(partial(checked_bool, "warp"), True)
 

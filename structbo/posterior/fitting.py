@@ -26,7 +26,7 @@ from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import UNIT_CUBE, checked_names
 from structbo.posterior.posterior import Posterior
 from structbo.posterior.units import Units
-from structbo.samplers import Sampler, default_sampler
+from structbo.samplers import Arguments, SamplerFactory, default_sampler
 from structbo.space import Space, SpaceLike
 
 
@@ -40,7 +40,7 @@ def fit(
     num_warmup: int = 200,
     num_samples: int = 250,
     num_chains: int = 4,
-    sampler: MCMCKernel | Sampler = default_sampler,
+    sampler: MCMCKernel | SamplerFactory = default_sampler,
     seed: int = 0,
     show_progress_bar: bool = True,
     names: Sequence[str] = (),
@@ -108,13 +108,12 @@ def fit(
         check_known_noise(model, X.shape[1])
     with double_precision():
         order = inducing_first(X, y)
+        known = None if errors is None else errors[order] ** 2
         draws, statistics = run_chains(
             model,
             sampler,
-            X[order],
-            y[order],
+            Arguments((X[order], y[order]), known_noise_argument(known)),
             jax.random.key(checked_seed(seed)),
-            options=known_noise_argument(None if errors is None else errors[order] ** 2),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),
             num_chains=checked_count("num_chains", num_chains),

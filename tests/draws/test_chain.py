@@ -7,16 +7,26 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from numpyro.infer import NUTS, Gibbs
+from numpyro.infer import NUTS, BarkerMH, Gibbs
 
-from structbo.data import NO_WARPING, Data, Warping, inducing_first
+from structbo.data import Data, inducing_first
 from structbo.draws import Chain, Draws, default_model
 from structbo.draws import chain as chain_module
-from structbo.draws.chain import CompiledSampler
+from structbo.draws.driver import Driver
 from structbo.draws.saved_state import state_to_bytes
 from structbo.models import AdditiveGP, Model, main_effects
 from structbo.models.additive_gp import FIRST_RHO
-from structbo.samplers import BLOCKS, ParallelTempering, Sampler, default_sampler, kernel_of
+from structbo.samplers import (
+    Arguments,
+    BlockGibbs,
+    ChainState,
+    ParallelTempering,
+    SamplerFactory,
+    Stage,
+    default_sampler,
+    kernel_of,
+    search_sampler,
+)
 
 NUM_DIMS, NUM_DRAWS = 3, 6
 RUN_IN_SWEEPS = chain_module.RUN_IN_SWEEPS
@@ -47,12 +57,17 @@ def advance(chain: Chain, data: Data) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in draws.items()}
 
 
-def compiled() -> CompiledSampler:
-    return chain_module.compiled_sampler(MODEL, NUM_DIMS, default_sampler, False, BLOCKS)
+def driver() -> Driver:
+    """The programs of a single chain."""
+    return Driver.of(MODEL, search_sampler, NUM_DIMS, num_warmup=None, is_vectorized=False)
 
 
-def unwarped(state: Any, data: Data) -> tuple[Data, Warping]:
-    return data, NO_WARPING
+def arguments(data: Data) -> Arguments:
+    return Arguments(*data.arguments)
+
+
+def staged(state: ChainState, num_learning: int, num_held: int) -> ChainState:
+    return state._replace(stage=Stage.of(num_learning, num_held))
 
 
 def assert_equal(one: dict[str, np.ndarray], other: dict[str, np.ndarray], **tolerance) -> None:
@@ -137,14 +152,15 @@ def test_on_an_accelerator_every_draw_has_its_own_chain(monkeypatch: pytest.Monk
     again = Chain(MODEL, 2, seed=3)
     again.restore(saved)
     assert_equal(advance(chain, second), advance(again, second), rtol=0)
-    initialize, sweep, _ = compiled()
+    start, run = driver()
     for k, key in enumerate(jax.random.split(jax.random.key(3), 2)):
         with jax.enable_x64(True):
-            state = initialize(key, first)
-            state, _ = sweep(state, first, 1, 1, chain_module.ENDLESS)
-            state, _ = sweep(state, first, 1, 1, chain_module.ENDLESS - chain_module.NUM_HELD)
+            state = staged(start(key, arguments(first)), 1, 1)
+            state, _, _ = run(state, arguments(first), 1, 1)
+            state, _, _ = run(staged(state, 1, 0), arguments(first), 1, 1)
             for data, found in zip((first, second), draws, strict=True):
-                state, own = sweep(state, data, 1, 1, chain_module.ADAPTATION_SWEEPS)
+                state = staged(state, chain_module.ADAPTATION_SWEEPS, 0)
+                state, own, _ = run(state, arguments(data), 1, 1)
                 assert_equal(
                     {n: v[k] for n, v in found.items()},
                     {n: np.asarray(v)[0] for n, v in own.items()},
@@ -161,11 +177,12 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
         np.concatenate([y, np.full(68, 3.0)]),
         np.arange(128) < 60,
     )
-    initialize, sweep, _ = compiled()
+    start, run = driver()
 
     def first(data: Data) -> dict[str, np.ndarray]:
         with jax.enable_x64(True):
-            draws = sweep(initialize(jax.random.key(3), data), data, 2, 1, 0)[1]
+            state = start(jax.random.key(3), arguments(data))
+            draws = run(state, arguments(data), 2, 1)[1]
         return {name: np.asarray(value) for name, value in draws.items()}
 
     assert_equal(first(Data.padded(x, y)), first(wide), rtol=1e-4)
@@ -174,27 +191,27 @@ def test_padding_changes_draws_by_round_off_alone() -> None:
 @pytest.mark.nightly
 def test_the_chain_goes_on_when_the_padded_size_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is one run-in; each later call continues from the last state with one pass."""
-    initialize, sweep, _ = compiled()
+    start, run = driver()
     passes: list[tuple[int, Any, Any]] = []
     starts: list[Any] = []
 
-    def start(key: jax.Array, data: Data) -> Any:
-        starts.append(initialize(key, data))
+    def noted_start(key: jax.Array, data: Arguments) -> Any:
+        starts.append(start(key, data))
         return starts[-1]
 
-    def one_pass(state: Any, data: Data, *numbers: int) -> Any:
-        after, draws = sweep(state, data, *numbers)
-        passes.append((len(data.y), state, after))
-        return after, draws
+    def noted_run(state: Any, data: Arguments, *numbers: int) -> Any:
+        after, *rest = run(state, data, *numbers)
+        passes.append((len(data.args[1]), state.z, after.z))
+        return after, *rest
 
-    noted = CompiledSampler(start, one_pass, unwarped)
-    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: noted)
+    noted = Driver(noted_start, noted_run)
+    monkeypatch.setattr(Driver, "of", lambda *_, **__: noted)
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
     before = advance(chain, Data.padded(x[:64], y[:64]))
     after = advance(chain, Data.padded(x, y))
     assert [size for size, _, _ in passes] == [64, 64, 64, 128]
-    assert len(starts) == 1 and passes[0][1] is starts[0]
+    assert len(starts) == 1 and passes[0][1] is starts[0].z
     assert all(passes[i][1] is passes[i - 1][2] for i in range(1, len(passes)))
     assert not np.allclose(before["lengthscale"], after["lengthscale"])
 
@@ -223,19 +240,22 @@ def test_on_many_observations_it_is_run_in_on_a_part(
     n: int, of_run_in: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The part covers the whole table, and all draws use all observations."""
-    initialize, sweep, _ = compiled()
+    start, run = driver()
     seen: list[np.ndarray] = []
 
-    def start(key: jax.Array, data: Data) -> Any:
-        seen.append(np.asarray(data.y)[np.asarray(data.mask)])
-        return initialize(key, data)
+    def note(data: Arguments) -> None:
+        seen.append(np.asarray(data.args[1])[np.asarray(data.kwargs["mask"])])
 
-    def one_pass(state: Any, data: Data, *numbers: int) -> Any:
-        seen.append(np.asarray(data.y)[np.asarray(data.mask)])
-        return sweep(state, data, *numbers)
+    def noted_start(key: jax.Array, data: Arguments) -> Any:
+        note(data)
+        return start(key, data)
 
-    noted = CompiledSampler(start, one_pass, unwarped)
-    monkeypatch.setattr(chain_module, "compiled_sampler", lambda *_: noted)
+    def noted_run(state: Any, data: Arguments, *numbers: int) -> Any:
+        note(data)
+        return run(state, data, *numbers)
+
+    noted = Driver(noted_start, noted_run)
+    monkeypatch.setattr(Driver, "of", lambda *_, **__: noted)
     monkeypatch.setattr(chain_module, "RUN_IN_ROWS", 20)
     x, y = table(n + 1)
     chain = Chain(MODEL, NUM_DRAWS, seed=1)
@@ -247,9 +267,9 @@ def test_on_many_observations_it_is_run_in_on_a_part(
 
 
 @pytest.mark.parametrize(
-    "sampler", [default_sampler, pytest.param(ParallelTempering, marks=pytest.mark.nightly)]
+    "sampler", [search_sampler, pytest.param(ParallelTempering, marks=pytest.mark.nightly)]
 )
-def test_a_chain_goes_on_from_its_saved_state(sampler: Sampler) -> None:
+def test_a_chain_goes_on_from_its_saved_state(sampler: SamplerFactory) -> None:
     """The restored chain equals the uninterrupted one, bit by bit, for any new seed."""
     x, y = table(65)
     chain = Chain(MODEL, NUM_DRAWS, seed=1, sampler=sampler)
@@ -296,12 +316,12 @@ def test_the_chain_follows_new_observations() -> None:
 
 def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     """Otherwise the first call and later ones compile separately, which takes 10 more seconds."""
-    initialize, sweep, _ = compiled()
-    data = Data.padded(*table(60))
+    start, run = driver()
+    data = arguments(Data.padded(*table(60)))
     with jax.enable_x64(True):
-        start = initialize(jax.random.key(3), data)
-        state, _ = sweep(start, data, NUM_DRAWS, 1, 1)
-    types = [[leaf.aval for leaf in jax.tree.leaves(tree)] for tree in (start, state)]
+        first = start(jax.random.key(3), data)
+        state, _, _ = run(first, data, NUM_DRAWS, 1)
+    types = [[leaf.aval for leaf in jax.tree.leaves(tree)] for tree in (first, state)]
     assert types[0] == types[1]
 
 
@@ -315,7 +335,9 @@ def test_a_sweep_gives_back_the_types_of_state_that_it_was_given() -> None:
     ids=["NUTS", "ParallelTempering"],
 )
 @pytest.mark.usefixtures("full_run_in")
-def test_any_kernel_that_can_be_moved_makes_a_chain(sampler: Sampler, model: AdditiveGP) -> None:
+def test_any_kernel_that_can_be_moved_makes_a_chain(
+    sampler: SamplerFactory, model: AdditiveGP
+) -> None:
     """The chain continues with data of another size, and learns that they are noise."""
     chain = Chain(model, NUM_DRAWS, seed=0, sampler=sampler)
     before = advance(chain, Data.padded(*table(60)))
@@ -334,4 +356,10 @@ def test_a_sampler_is_told_the_number_of_dimensions() -> None:
     kernel_of(sampler, MODEL, NUM_DIMS)
     tempered = kernel_of(partial(ParallelTempering, sampler=sampler), MODEL, NUM_DIMS)
     assert told == [NUM_DIMS, NUM_DIMS]
-    assert isinstance(tempered, ParallelTempering) and isinstance(tempered.sampler, Gibbs)
+    assert isinstance(tempered, ParallelTempering) and isinstance(tempered.sampler, BlockGibbs)
+
+
+def test_a_kernel_that_cannot_go_on_with_other_data_is_refused() -> None:
+    chain = Chain(AdditiveGP(main_effects()), NUM_DRAWS, seed=0, sampler=BarkerMH)
+    with pytest.raises(ValueError, match=r"goes on when data are added, and .*BarkerMH"):
+        advance(chain, Data.padded(*table(60)))

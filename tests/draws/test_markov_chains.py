@@ -8,7 +8,7 @@ from numpyro.infer import MCMC
 
 from structbo import fit
 from structbo.models import AdditiveGP, edges
-from structbo.samplers import default_sampler
+from structbo.samplers import composed, default_sampler
 
 X = np.random.default_rng(0).random((6, 2))
 Y = np.sin(6.0 * X[:, 0]) + X[:, 1]
@@ -24,17 +24,18 @@ def draws(seed: int, **changes: int):
 @pytest.mark.nightly
 def test_equal_to_mcmc():
     model = AdditiveGP(edges(0.2))
-    mcmc = MCMC(default_sampler(model), **STEPS, chain_method="sequential", progress_bar=False)
-    mcmc.run(
-        jax.random.key(3), jnp.array(X), jnp.array(Y), extra_fields=["block_states.1.accept_prob"]
-    )
+    kernel = composed(default_sampler(model), model, num_dims=2)
+    mcmc = MCMC(kernel, **STEPS, chain_method="sequential", progress_bar=False)
+    mcmc.run(jax.random.key(3), jnp.array(X), jnp.array(Y), extra_fields=["info"])
     found = draws(3)
     expected = mcmc.get_samples(group_by_chain=True)
     assert set(found.draws) == set(expected)
     for site, value in expected.items():
         np.testing.assert_allclose(found.draws[site], value, err_msg=site)
-    extra = mcmc.get_extra_fields(group_by_chain=True)["block_states.1.accept_prob"]
-    np.testing.assert_allclose(found.sample_stats["acceptance_rate"], extra)
+    info = mcmc.get_extra_fields(group_by_chain=True)["info"]
+    assert set(info) == set(found.sample_stats)
+    for name, value in info.items():
+        np.testing.assert_allclose(found.sample_stats[name], value, err_msg=name)
 
 
 def test_draws_are_the_same_on_any_number_of_processors(monkeypatch):

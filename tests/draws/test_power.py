@@ -10,7 +10,6 @@ from structbo.draws import Chain, likelihood_of, power
 from structbo.models import AdditiveGP, MarginalGP, main_effects
 from structbo.models.foundation.precision import double_precision
 from structbo.models.marginal import log_marginal
-from structbo.samplers import default_sampler
 
 MODEL = AdditiveGP(main_effects())
 
@@ -67,7 +66,7 @@ def test_a_chain_finds_it_and_its_draws_are_those_of_warped_values(
 ) -> None:
     x, y = wave(60)
     data = Data.padded(x, skewed(y, rate) if rate else y)
-    chain = Chain(MODEL, 4, 0, default_sampler)
+    chain = Chain(MODEL, 4, 0)
     with double_precision():
         warped, warping = chain.warped(data)
         assert low <= float(warping.power) <= high
@@ -79,9 +78,9 @@ def test_a_saved_chain_finds_the_same() -> None:
     x, y = wave(40)
     data = Data.padded(x, skewed(y))
     with double_precision():
-        chain = Chain(MODEL, 4, 0, default_sampler)
+        chain = Chain(MODEL, 4, 0)
         chain.advance(chain.warped(data)[0])
-        other = Chain(MODEL, 4, 1, default_sampler)
+        other = Chain(MODEL, 4, 1)
         other.restore(chain.saved())
         assert float(other.warped(data)[1].power) == float(chain.warped(data)[1].power) > 1.0
 

@@ -21,8 +21,8 @@ SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(
 SIZES = (20, 64, 65, 103)
 SOON = range(52, 64)
 """The numbers of observations at which the next padded size is prepared."""
-PREPARED = ["warp", "sweep", "_conditioned", "search_starts", "_value_and_gradient"]
-FUNCTIONS = {"initialize", "sweep", "_conditioned", "search_starts", "_value_and_gradient"}
+PREPARED = ["_warp", "run", "_conditioned", "search_starts", "_value_and_gradient"]
+FUNCTIONS = {"start", "run", "_conditioned", "search_starts", "_value_and_gradient"}
 """All functions compiled for a suggestion, except for a few primitives outside of them."""
 
 

@@ -86,7 +86,7 @@ def test_an_optimizer_compiles_at_its_first_suggestion_and_no_more(
     assert steps(1) == []
     steps.tell_up_to(SMALLEST)
     assert not steps.optimizer.will_compile, "the last one of the smallest size"
-    ahead = {"warp", "sweep", "_conditioned", "search_starts", "_value_and_gradient"}
+    ahead = {"_warp", "run", "_conditioned", "search_starts", "_value_and_gradient"}
     assert {*steps(1)} <= (ahead if settings is sampled else set())
 
 
@@ -101,7 +101,7 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
     search = ["_conditioned", "search_starts", "_value_and_gradient"]
     before = steps(1)
     if settings is sampled:
-        assert before[-5:] == ["warp", "sweep", *search]
+        assert before[-5:] == ["_warp", "run", *search]
     assert steps.optimizer.will_compile
     assert steps(1) == ([] if settings is sampled else search)
     assert steps(1) == []

@@ -42,7 +42,7 @@ def test_a_second_fit_compiles_nothing(compiled: Compiled):
         steps = {"num_warmup": 7, "num_samples": num_samples}
         fit(model, X[:6], Y[:6], **steps, num_chains=num_chains, seed=seed, show_progress_bar=False)
 
-    assert {"start", "advance", "collect"} <= set(compiled(lambda: draw(0, 6, 2)))
+    assert {"start", "run"} <= set(compiled(lambda: draw(0, 6, 2)))
     assert compiled(lambda: draw(1, 6, 2)) == []
 
 

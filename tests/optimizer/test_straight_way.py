@@ -13,12 +13,26 @@ from import_graph import FLOORS, ROOT
 import structbo as sb
 from structbo.models import AdditiveGP
 
-MAX_CALLS = 1500
+MAX_CALLS, MAX_RUNS = 1500, 12
 NUM_DIMS, NUM_POINTS = 6, 25
 
 
 def objective(x: np.ndarray) -> float:
     return float(np.sin(5.0 * x[0] * x[1]) + x[2] * x[3])
+
+
+def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The files of the package that are on the stack of every run of the model from here on."""
+    runs: list[tuple[str, ...]] = []
+    run = AdditiveGP.__call__
+
+    def counted(self: AdditiveGP, *args: Any, **kwargs: Any) -> Any:
+        files = [Path(frame.f_code.co_filename) for frame, _ in walk_stack(None)]
+        runs.append(tuple(str(f.relative_to(ROOT)) for f in files if f.is_relative_to(ROOT)))
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(AdditiveGP, "__call__", counted)
+    return runs
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +66,22 @@ def test_a_proposal_runs_the_model_once(
     optimizer: sb.Optimizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the padded size grows, one run serves all uses of posteriors, also fantasies."""
-    runs: list[set[str]] = []
-    run = AdditiveGP.__call__
-
-    def counted(self: AdditiveGP, *args: Any, **kwargs: Any) -> Any:
-        files = [Path(frame.f_code.co_filename) for frame, _ in walk_stack(None)]
-        runs.append({file.stem for file in files if file.parent.name == "draws"})
-        return run(self, *args, **kwargs)
-
-    monkeypatch.setattr(AdditiveGP, "__call__", counted)
+    runs = counted_runs(monkeypatch)
     for point in np.random.default_rng(1).random((70 - NUM_POINTS, NUM_DIMS)):
         optimizer.tell(point, objective(point))
     optimizer.ask(3)
-    assert any("chain" in run for run in runs)
-    assert sum("posteriors" in run for run in runs) == 1, runs
+    assert any("structbo/draws/chain.py" in run for run in runs)
+    assert sum("structbo/draws/posteriors.py" in run for run in runs) == 1, runs
+
+
+def test_a_first_suggestion_runs_the_model_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each program traces the model once or twice, in Python; what it computes does not count.
+
+    The prior takes two runs, the start of the chain three, its steps four, the transform of the
+    values one, and the posteriors of the draws one.
+    """
+    runs = counted_runs(monkeypatch)
+    num_dims = NUM_DIMS + 1  # no other test has compiled these shapes
+    X = np.random.default_rng(2).random((NUM_POINTS, num_dims))
+    sb.suggest(sb.Space.box([[0.0, 1.0]] * num_dims), X, [objective(x) for x in X])
+    assert 5 <= len(runs) <= MAX_RUNS, runs

@@ -14,7 +14,7 @@ from structbo import Categorical, Space
 from structbo.draws import latent_sites
 from structbo.models import AdditiveGP, edges, main_effects
 from structbo.posterior import Posterior, fit
-from structbo.samplers.statistics import statistics_of
+from structbo.samplers.numpyro_kernel import HMC_STATISTICS
 
 
 @pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
@@ -43,13 +43,18 @@ def test_fit_keeps_draws_and_statistics_by_chain(num_warmup: int):
     assert (posterior.draws["Z"].std((0, 1))[[0, 1], [1, 2]] > 0.0).all()
 
 
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore::structbo.posterior.ConvergenceWarning")
 def test_a_kernel_that_is_not_gibbs_has_statistics():
-    found = statistics_of(NUTS(AdditiveGP()))
-    assert found["step_size"] == "adapt_state.step_size"
+    X, y = observations()
+    length = {"num_warmup": 6, "num_samples": 6, "num_chains": 1}
+    found = fit(AdditiveGP(main_effects()), X, y, sampler=NUTS, **length)
+    assert set(found.sample_stats) == set(HMC_STATISTICS)
+    assert (found.sample_stats["n_steps"] > 0).all()
 
 
 def test_a_data_frame_gives_names_and_its_index_the_order(monkeypatch: pytest.MonkeyPatch):
-    def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **_: Any) -> Any:
+    def given(model: Any, sampler: Any, arguments: Any, key: Any, **_: Any) -> Any:
         return dict.fromkeys(latent_sites(model, 2), np.ones((1, 3))), {}
 
     fitting = "structbo.posterior.fitting"
@@ -71,8 +76,9 @@ def test_a_table_of_ones_own_keeps_its_names_categories_and_units(monkeypatch: p
     """The model sees the unit cube and standardized values, with the right standard errors."""
     seen: dict[str, Any] = {}
 
-    def given(model: Any, sampler: Any, x: Any, y: Any, key: Any, **options: Any) -> Any:
-        seen.update(model=model, x=x, y=y, noise=options["options"].get("known_noise"))
+    def given(model: Any, sampler: Any, arguments: Any, key: Any, **_: Any) -> Any:
+        x, y = arguments.args
+        seen.update(model=model, x=x, y=y, noise=arguments.kwargs.get("known_noise"))
         sites = {"lengthscale": np.ones((1, 1, 2)), "outputscale": np.ones((1, 1))}
         return sites | {"noise": np.full((1, 1), 0.1)}, {}
 

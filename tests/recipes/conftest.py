@@ -14,9 +14,11 @@ from numpyro import handlers
 from numpyro.infer.gibbs import latent_sample_sites
 from recipe_runs import Call
 
-from structbo.data import NO_WARPING, Data, Warping
+from structbo.data import NO_WARPING, Data
 from structbo.draws import BestDraw, Chain, Fitted, chain
+from structbo.draws.driver import Driver
 from structbo.models import FiniteUniform
+from structbo.samplers import ChainState, Stage
 
 
 class Unconditioned(NamedTuple):
@@ -28,15 +30,11 @@ class Unconditioned(NamedTuple):
     num_inducing: None = None
 
 
-def unwarped(state: jax.Array, data: Data) -> tuple[Data, Warping]:
-    return data, NO_WARPING
-
-
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """The calls of a stub search, which returns random points given prior draws."""
     noted: list[Call] = []
-    compiled = chain.compiled_sampler
+    of = Driver.of
 
     def search(situation, num_points, key, criterion, strategy, maximizer):
         model, draws, data, _ = situation.posteriors
@@ -44,29 +42,30 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         seeds = jax.random.split(key, num_points)
         return [np.asarray(jax.random.uniform(k, (4, data.x.shape[1]))) for k in seeds], None
 
-    def sampler(model, *rest):
+    def driver(model, *rest, **options):
         is_finite = isinstance(model.lengthscale, FiniteUniform)
-        if is_finite:
-            return compiled(model, *rest)
-        return chain.CompiledSampler(first_key, sweep(model), unwarped)
+        return of(model, *rest, **options) if is_finite else Driver(start, run(model))
 
-    def first_key(keys, data):
+    def start(keys, arguments):
         """The first of the keys; an accelerator has one per chain."""
-        return keys.ravel()[0]
+        return ChainState({}, (), Stage.of(0), {}, keys.ravel()[0])
 
-    def sweep(model):
-        def draw(key, data):
-            trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x[:1], data.y[:1])
+    def run(model):
+        def draw(key, arguments):
+            x, y = arguments.args
+            trace = handlers.trace(handlers.seed(model, key)).get_trace(x[:1], y[:1])
             return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
-        def sweep(key, data, num_draws, spacing, num_adapting):
-            key, *keys = jax.random.split(key, num_draws + 1)
-            draws = [draw(one, data) for one in keys]
-            return key, jax.tree.map(lambda *values: jnp.stack(values), *draws)
+        def run(state, arguments, num_draws, spacing):
+            key, *keys = jax.random.split(state.rng_key, num_draws + 1)
+            draws = [draw(one, arguments) for one in keys]
+            stacked = jax.tree.map(lambda *values: jnp.stack(values), *draws)
+            return state._replace(z=draws[-1], rng_key=key), stacked, {}
 
-        return sweep
+        return run
 
-    monkeypatch.setattr(chain, "compiled_sampler", sampler)
+    monkeypatch.setattr(Driver, "of", driver)
+    monkeypatch.setattr(chain, "_warp", lambda model, draw, data: (data, NO_WARPING))
     monkeypatch.setattr("structbo.optimizer.engine.programs", lambda *_, **__: iter(()))
     monkeypatch.setattr("structbo.optimizer.engine.Posteriors.of", Unconditioned)
     monkeypatch.setattr("structbo.optimizer.engine.propose", search)

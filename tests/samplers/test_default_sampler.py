@@ -8,11 +8,12 @@ import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from numpyro.distributions import constraints
-from numpyro.infer import MCMC, NUTS, DiscreteGibbs
+from numpyro.infer import MCMC, NUTS
 from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import (
     AdditiveGP,
+    Adjacency,
     Decomposition,
     EdgeBernoulli,
     FiniteUniform,
@@ -23,8 +24,16 @@ from structbo.models import (
     pairs,
     partitions,
 )
-from structbo.samplers import GridGibbs, Hamiltonian, InformedEdges, PartitionMoves, default_sampler
-from structbo.samplers.structure_block import ENDLESS
+from structbo.samplers import (
+    BLOCKS,
+    EdgeGibbs,
+    GridGibbs,
+    Hamiltonian,
+    InformedEdges,
+    PartitionMoves,
+    default_sampler,
+    search_sampler,
+)
 
 GRID = [0.2, 0.5, 1.0]
 
@@ -174,26 +183,21 @@ def chosen_graph(prior: dist.Distribution, first: int = 0):
 
 
 @pytest.mark.parametrize(
-    ("prior", "first", "block"),
+    ("prior", "first"),
     [
-        pytest.param(
-            dist.Categorical(jnp.array([0.5, 0.3, 0.2])),
-            0,
-            DiscreteGibbs,
-            marks=pytest.mark.nightly,
-        ),
-        (dist.DiscreteUniform(4, 6), 4, GridGibbs),
+        pytest.param(dist.Categorical(jnp.array([0.5, 0.3, 0.2])), 0, marks=pytest.mark.nightly),
+        (dist.DiscreteUniform(4, 6), 4),
     ],
     ids=["numbers from 0", "other numbers"],
 )
 def test_other_discrete_sites_follow_their_posterior(
-    prior, first, block, effort, data, posterior_over, check_frequencies
+    prior, first, effort, data, posterior_over, check_frequencies
 ):
     fixed = {"lengthscale": jnp.full(3, 0.4), "outputscale": 1.0, "noise": 0.3}
     model = handlers.condition(AdditiveGP(chosen_graph(prior, first)), data=fixed)
     args = data(7, 3)
     kernel = default_sampler(model, num_dims=3)
-    assert [type(kernel) for kernel, _ in kernel.blocks] == [block]
+    assert [type(kernel) for kernel, _ in kernel.blocks] == [GridGibbs]
 
     def chain(key):
         def step(state, _):
@@ -260,16 +264,20 @@ def test_errors_name_the_class_of_a_support(prior, name):
 
 
 @pytest.mark.parametrize(
-    ("num_warmup", "num_moves"), [(ENDLESS, [10, 10, 8, 5, 5]), (300, [10] * 5)]
+    ("sampler", "num_moves"), [(search_sampler, [10, 10, 8, 5, 5]), (default_sampler, [10] * 5)]
 )
-def test_a_search_in_many_dimensions_has_fewer_moves_of_edges(
-    num_warmup: int, num_moves: list[int]
-) -> None:
-    kernel = default_sampler(AdditiveGP())
-    call = (jnp.full((3, 2), 0.5), jnp.zeros(3))
-    with jax.enable_x64(True):
-        jax.eval_shape(lambda k: kernel.init(k, num_warmup, None, call, {}), jax.random.key(0))
-    block = kernel.blocks[0][0]
-    graphs = [jnp.zeros((size, size), int) for size in (2, 20, 25, 40, 100)]
-    assert [block.moves_per_step(graph) for graph in graphs] == num_moves
-    assert block.moves_per_step(jnp.zeros((1, 1), int)) == 0
+def test_a_search_in_many_dimensions_has_fewer_moves_of_edges(sampler, num_moves) -> None:
+    sizes = (2, 20, 25, 40, 100)
+    blocks = [sampler(AdditiveGP(), num_dims=size).blocks[0][0] for size in sizes]
+    found = [
+        block.num_moves(jnp.zeros((size, size), int))
+        for block, size in zip(blocks, sizes, strict=True)
+    ]
+    assert found == num_moves
+    assert blocks[0].num_moves(jnp.zeros((1, 1), int)) == 0
+
+
+def test_a_search_has_registered_blocks(monkeypatch):
+    monkeypatch.setitem(BLOCKS, Adjacency, EdgeGibbs)
+    kernels = [type(kernel) for kernel, _ in search_sampler(AdditiveGP()).blocks]
+    assert kernels == [EdgeGibbs, Hamiltonian]

@@ -41,7 +41,7 @@ def test_a_proposal_leaves_the_posterior_as_it_is(block, data, all_graphs, poste
     graphs, args, num_starts = all_graphs(NUM_DIMS), data(12, NUM_DIMS), 20_000
     posterior = posterior_over(MODEL, args, "Z", graphs)
     starts = np.random.default_rng(0).choice(len(graphs), num_starts, p=posterior)
-    one = block(MODEL, num_moves=3)
+    one = block(MODEL)
 
     @jax.jit
     def ends(keys, Z):
@@ -84,7 +84,10 @@ def test_informed_edges_draw_no_fewer_effective_graphs_than_gibbs(data):
         found = arviz.ess(arviz.convert_to_dataset({"edges": draws.astype(float)}))
         return float(found["edges"].mean()), seconds
 
-    of_gibbs, of_informed = effective(EdgeGibbs(MODEL, 6)), effective(InformedEdges(MODEL, 6))
+    of_gibbs, of_informed = (
+        effective(EdgeGibbs(MODEL, 6)),
+        effective(InformedEdges(MODEL, num_flips=6)),
+    )
     assert of_informed[0] > of_gibbs[0]
     assert of_informed[0] / of_informed[1] > 0.5 * of_gibbs[0] / of_gibbs[1]
 

@@ -104,7 +104,7 @@ def problem(request, effort, data, all_graphs, all_partitions):
 
             def step(state, _):
                 state = kernel.sample(state, (X, y), {"mask": mask})
-                return state, (state.z, state.block_states[0].accept_prob)
+                return state, (state.z, state.block_states[0].info["acceptance_rate_FamilyGibbs"])
 
             return jax.lax.scan(step, state, None, length=NUM_WARMUP + int(NUM_STEPS * effort))[1]
 

@@ -55,6 +55,6 @@ def test_diagnostics_are_the_share_of_elements_that_moved(data):
     for _ in range(3):
         new = sample(state)
         moved = (new.z["lengthscale"] != state.z["lengthscale"]).mean()
-        assert new.accept_prob == moved
+        assert new.info["acceptance_rate_GridGibbs"] == moved
         state = new
     assert "GridGibbs" in block.get_diagnostics_str(state)
