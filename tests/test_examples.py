@@ -71,6 +71,7 @@ NIGHTLY = {
     "extend/new_random_variable.py": Short(),
     "extend/new_structure.py": Short(),
     "interactions.py": Short("--n-trials 24 --picture OUT/picture.png"),
+    "own_model.py": Short("--num-rows 12 --num-samples 20"),
     "quickstart.py": Short("--n-trials 4 --picture OUT/picture.png", needs=("cv2", "skimage")),
     "unmixed_chain.py": Short("--num-samples 20 --output OUT/picture.png"),
     "which_structure.py": Short("--n 12 --num-samples 5"),

@@ -97,7 +97,7 @@ def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
     [
         (partial(recipes.g_add_gp_ucb, graph="edges"), "graph must be .*got 'edges'"),
         (partial(recipes.g_add_gp_ucb, graph=STAR[:2, :2]), r"of shape \(3, 3\)"),
-        (partial(recipes.g_add_gp_ucb, graph=np.ones((3, 3), int)), "with an empty diagonal"),
+        (partial(recipes.g_add_gp_ucb, graph=np.ones((3, 3), int)), "with a zero diagonal"),
         (partial(recipes.batch, method="dpp"), "method must be one of .*'lp_ucb', got 'dpp'"),
         (partial(recipes.known_partition, labels=[0, 1]), r"shape \(3,\), got \(2,\)"),
         (partial(recipes.rpp_gp_ucb, delta=-1.0), "delta must be at least 0"),
