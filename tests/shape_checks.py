@@ -5,7 +5,7 @@ dataclass. Annotations of anything but arrays are left to the type checkers.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 import jax
 from beartype import BeartypeConf, beartype
@@ -25,7 +25,7 @@ def arrays_checked(function: Callable[..., Any]) -> Callable[..., Any]:
 def _has_arrays(hint: Any) -> bool:
     if isinstance(hint, type) and issubclass(hint, AbstractArray):
         return True
-    return any(map(_has_arrays, get_args(hint)))
+    return get_origin(hint) is not Callable and any(map(_has_arrays, get_args(hint)))
 
 
 def register_dataclass(

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Float, Inexact, Int
 
 from structbo.acquisition.criterion import Acquisition, Criterion
 from structbo.acquisition.joint import TINY_VARIANCE
@@ -27,30 +28,34 @@ class AdditiveCriterion(Criterion):
 
     @abstractmethod
     def on_grid(
-        self, draw: Any, context: Any, row: Array, coordinates: Array, factors: Array
-    ) -> Array:
+        self,
+        draw: Any,
+        context: Any,
+        row: Int[Array, ""],
+        coordinates: Float[Array, "s G"],
+        factors: Float[Array, "s G n"],
+    ) -> Float[Array, " G**s"]:
         """One component of one draw on the product of the grids of its s members.
 
         Args:
             draw: one of the acquisition's draws.
             context: further inputs of the criterion, such as an incumbent or beta.
             row: the row of the component in the draw's table.
-            coordinates: the grids, shape (s, G).
-            factors: correlations of the grids with the data, zero for padding, shape (s, G, n).
-
-        Returns:
-            Shape (G^s,).
+            coordinates: the grids.
+            factors: correlations of the grids with the data, zero for padding.
         """
 
     @abstractmethod
-    def component(self, draw: Any, context: Any, row: Array, x: Array) -> Array:
-        """One component of one draw at points of the parameters (m, D): shape (m,)."""
+    def component(
+        self, draw: Any, context: Any, row: Int[Array, ""], x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
+        """One component of one draw at points of the parameters."""
 
     @abstractmethod
-    def residual(self, draw: Any, context: Any, x: Array) -> Array:
-        """The residual of one draw at points (m, D): shape (m,), zeros if there is none."""
+    def residual(self, draw: Any, context: Any, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The residual of one draw at points, zeros if there is none."""
 
-    def values(self, draw: Any, context: Any, x: Array) -> Array:
+    def values(self, draw: Any, context: Any, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         decomposition = posterior_of(draw).covariance.decomposition
 
         @jax.checkpoint
@@ -74,24 +79,45 @@ class ComponentCriterion(AdditiveCriterion):
     """
 
     @abstractmethod
-    def score(self, mean: Array, deviation: Array, context: Any, row: Array | int) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Any,
+        row: Int[Array, ""] | int,
+    ) -> Float[Array, " m"]:
         """The values of a component with these moments; the residual has row -1."""
 
     def on_grid(
-        self, draw: ConditionedGP, context: Any, row: Array, coordinates: Array, factors: Array
-    ) -> Array:
+        self,
+        draw: ConditionedGP,
+        context: Any,
+        row: Int[Array, ""],
+        coordinates: Float[Array, "s G"],
+        factors: Float[Array, "s G n"],
+    ) -> Float[Array, " G**s"]:
         variance = draw.covariance.variances[row]
         return self._score(*draw.moments(variance * products(factors), variance), context, row)
 
-    def component(self, draw: ConditionedGP, context: Any, row: Array, x: Array) -> Array:
+    def component(
+        self, draw: ConditionedGP, context: Any, row: Int[Array, ""], x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         return self._score(*draw.predict_component(row, x), context, row)
 
-    def residual(self, draw: ConditionedGP, context: Any, x: Array) -> Array:
+    def residual(
+        self, draw: ConditionedGP, context: Any, x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         if draw.covariance.rho is None:
             return jnp.zeros(len(x))
         return self._score(*draw.predict_residual(x), context, -1)
 
-    def _score(self, mean: Array, variance: Array, context: Any, row: Array | int) -> Array:
+    def _score(
+        self,
+        mean: Float[Array, " m"],
+        variance: Float[Array, " m"],
+        context: Any,
+        row: Int[Array, ""] | int,
+    ) -> Float[Array, " m"]:
         deviation = jnp.sqrt(jnp.maximum(variance, TINY_VARIANCE))
         return self.score(mean, deviation, context, row)
 
@@ -131,15 +157,15 @@ class AdditiveAcquisition:
         return cls(acquisition.draws, acquisition.contexts, own, criterion)
 
     @property
-    def scopes(self) -> tuple[np.ndarray, ...]:
-        """Members of all components by size, shapes (F, size); -1 for components of no draw."""
+    def scopes(self) -> tuple[Int[np.ndarray, "_F _size"], ...]:
+        """Members of all components by size; -1 for components of no draw."""
         return tuple(
             np.where(np.asarray(rows).max(0)[:, None] >= 0, np.asarray(group), -1)
             for group, rows in zip(self.components.groups, self.components.rows, strict=True)
         )
 
-    def tables(self, grids: Array) -> tuple[Array, ...]:
-        """The components on grids (D, G): by size, shape (F, G, ..., G)."""
+    def tables(self, grids: Float[Array, "D G"]) -> tuple[Float[Array, " _F *_grid"], ...]:
+        """The components on grids, by size, with one axis of grid points for each member."""
 
         def add(totals: tuple[Array, ...], item: Any) -> tuple[tuple[Array, ...], None]:
             return jax.tree.map(jnp.add, totals, self._of_draw(grids, item)), None
@@ -152,8 +178,8 @@ class AdditiveAcquisition:
         totals, _ = jax.lax.scan(add, zeros, self._items)
         return tuple(total / num_draws for total in totals)
 
-    def tables_by_draw(self, grids: Array) -> tuple[Array, ...]:
-        """The components of every draw on grids (D, G): by size, shape (S, F, G, ..., G)."""
+    def tables_by_draw(self, grids: Float[Array, "D G"]) -> tuple[Float[Array, "S _F *_grid"], ...]:
+        """The components of every draw on grids, see `tables`."""
         return map_draws(partial(self._of_draw, grids), self._items)
 
     @property
@@ -161,8 +187,10 @@ class AdditiveAcquisition:
         """Arguments of `_of_draw`, stacked."""
         return self.draws, self.contexts, tuple(map(jnp.asarray, self.components.rows))
 
-    def _of_draw(self, grids: Array, item: Any) -> tuple[Array, ...]:
-        """The components of one draw on grids (D, G): by size, shape (F, G, ..., G)."""
+    def _of_draw(
+        self, grids: Float[Array, "D G"], item: Any
+    ) -> tuple[Float[Array, " _F *_grid"], ...]:
+        """The components of one draw on grids, see `tables`."""
         draw, context, rows = item
         posterior = posterior_of(draw)
         factors = posterior.covariance.factors(grids.T, posterior.x) * posterior.mask
@@ -180,8 +208,8 @@ class AdditiveAcquisition:
         groups = map(jnp.asarray, self.components.groups)
         return tuple(jax.lax.map(table, pair) for pair in zip(groups, rows, strict=True))
 
-    def __call__(self, x: Array) -> Array:
-        """The sum of these components at points, shape (m, D): shape (m,)."""
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The sum of these components at points."""
         return jax.lax.map(lambda p: sum(t.sum() for t in self.tables(p[:, None])), x)
 
 
@@ -190,14 +218,16 @@ def posterior_of(draw: Any) -> ConditionedGP:
     return draw if isinstance(draw, ConditionedGP) else draw.posterior
 
 
-def products(rows: Array) -> Array:
-    """Products over all combinations of one grid point per member: (s, G, n) to (G^s, n)."""
+def products(rows: Inexact[Array, "s G n"]) -> Inexact[Array, "G**s n"]:
+    """Products over all combinations of one grid point per member."""
     product = jnp.ones((1, rows.shape[2]), rows.dtype)
     for row in rows:
         product = (product[:, None, :] * row[None, :, :]).reshape(-1, rows.shape[2])
     return product
 
 
-def sums_of_products(rows: Array, weights: Array) -> Array:
-    """Weighted sums of `products`, by a product of matrices: (s, G, n) and (n,) to (G^s,)."""
+def sums_of_products(
+    rows: Inexact[Array, "s G n"], weights: Inexact[Array, " n"]
+) -> Inexact[Array, " G**s"]:
+    """Weighted sums of `products`, by a product of matrices."""
     return ((weights * products(rows[:-1])) @ rows[-1].T).ravel()

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
 from structbo.acquisition.additive_criterion import ComponentCriterion
 from structbo.acquisition.criterion import Acquisition, count_draws
@@ -40,9 +41,20 @@ class AdditiveUCB(ComponentCriterion):
         return Acquisition(posteriors, jnp.full(count, beta), jnp.arange(count), self)
 
     def width(
-        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
-    ) -> Array:
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Any,
+        num_observed: float,
+        num_dims: int,
+    ) -> Float[Array, ""]:
         return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
-    def score(self, mean: Array, deviation: Array, context: Array, row: Array | int) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, ""],
+        row: Int[Array, ""] | int,
+    ) -> Float[Array, " m"]:
         return mean + jnp.sqrt(context) * deviation

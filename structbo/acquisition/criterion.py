@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass, register_pytree_node
+from jaxtyping import Float, Int
 
 from structbo.acquisition.exploration import HalfLog
 from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.values import ByContent
 from structbo.models.gp import ConditionedGP
 
@@ -52,8 +53,8 @@ class Criterion(ABC):
         `HalfLog`.
 
         Args:
-            mean: mean of the function at the candidates of a batch, shape (m,).
-            deviation: standard deviation of the function there, shape (m,).
+            mean: mean of the function at the candidates of a batch.
+            deviation: standard deviation of the function there.
             context: the context of the mixture of draws.
             num_observed: the number of observations.
             num_dims: the number of dimensions D.
@@ -61,29 +62,28 @@ class Criterion(ABC):
         return jnp.sqrt(HalfLog()(num_observed, num_dims))
 
     @abstractmethod
-    def values(self, draw: Any, context: Any, x: Array) -> Array:
+    def values(self, draw: Any, context: Any, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         """Values at points, for one draw.
 
         Args:
             draw: one of the acquisition's draws.
             context: what the criterion needs besides the draw, such as an incumbent or beta.
-            x: points of the unit cube, shape (m, D).
+            x: points of the unit cube.
 
         Returns:
-            Shape (m,); larger is better.
+            Values, larger is better.
         """
 
-    def values_on_lines(self, draw: Any, context: Any, x: Array, dim: Array) -> Array:
+    def values_on_lines(
+        self, draw: Any, context: Any, x: Float[Array, "L G D"], dim: Int[Array, ""]
+    ) -> Float[Array, "L G"]:
         """Values on lines along one dimension, for one draw; the default evaluates every point.
 
         Args:
             draw: one of the acquisition's draws.
             context: what the criterion needs besides the draw.
-            x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
-            dim: this coordinate, a scalar.
-
-        Returns:
-            Shape (K, G).
+            x: G points on each of L lines, which differ in one coordinate only.
+            dim: this coordinate.
         """
         return self.values(draw, context, x.reshape(-1, x.shape[2])).reshape(x.shape[:2])
 
@@ -117,40 +117,42 @@ class Acquisition:
     Args:
         draws: posteriors or functions drawn from them, K of them stacked along the first axis.
         contexts: what the criterion needs besides each of them, stacked likewise.
-        which: index of the posterior of each draw, shape (K,).
+        which: index of the posterior of each draw.
         criterion: the criterion.
     """
 
     draws: Any
     contexts: Any
-    which: Array | np.ndarray
+    which: Int[AnyArray, " K"]
     criterion: Criterion
 
-    def by_draw(self, x: Array) -> Array:
-        """The values of every draw at points (m, D): shape (K, m)."""
+    def by_draw(self, x: Float[Array, "m D"]) -> Float[Array, "K m"]:
+        """The values of every draw at points."""
         return self._map(lambda draw, context: self.criterion.values(draw, context, x))
 
-    def __call__(self, x: Array) -> Array:
-        """The mean over draws at points (m, D); its logarithm if the criterion is on this scale."""
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The mean over draws at points; its logarithm if the criterion is on this scale."""
         return self._mean(self.by_draw(x))
 
-    def on_lines(self, x: Array, dim: Array) -> Array:
-        """The same on lines (K, G, D) whose points differ in the coordinate `dim`: (K, G)."""
+    def on_lines(self, x: Float[Array, "L G D"], dim: Int[Array, ""]) -> Float[Array, "L G"]:
+        """The same for G points on each of L lines, which differ in the coordinate `dim` only."""
         return self._mean(
             self._map(lambda draw, context: self.criterion.values_on_lines(draw, context, x, dim))
         )
 
-    def _map(self, values: Callable[[Any, Any], Array]) -> Array:
+    def _map(
+        self, values: Callable[[Any, Any], Float[Array, "*shape"]]
+    ) -> Float[Array, " K *shape"]:
         """Values of every draw, the draws along the first axis."""
         return map_draws(lambda item: values(*item), (self.draws, self.contexts))
 
-    def _mean(self, by_draw: Array) -> Array:
+    def _mean(self, by_draw: Float[Array, " K *shape"]) -> Float[Array, "*shape"]:
         if not self.criterion.is_log:
             return by_draw.mean(0)
         return jax.nn.logsumexp(by_draw, axis=0) - jnp.log(by_draw.shape[0])
 
-    def standard_error(self, x: Array) -> Array:
-        """Monte Carlo error of the mean over draws at points (m, D), as if draws were independent.
+    def standard_error(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """Monte Carlo error of the mean over draws at points, as if draws were independent.
 
         For a criterion on the log scale it is the relative error of the mean. With one draw the
         error is unknown: the result is infinite.

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
 from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
@@ -38,15 +39,20 @@ class EST(JointCriterion):
     def __post_init__(self) -> None:
         check_name("maximum", self.maximum, ESTIMATORS)
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
-        def estimate(item: tuple[ConditionedGP, Array]) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S"]:
+        def estimate(item: tuple[ConditionedGP, Array]) -> Float[Array, ""]:
             posterior, best = item
             mean, variance = posterior.predict(search.candidates)
             return ESTIMATORS[self.maximum](mean, jnp.sqrt(variance + TINY_VARIANCE), best)
 
         return map_draws(estimate, (posteriors, best_means(posteriors)))
 
-    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, ""],
+    ) -> Float[Array, " m"]:
         gap = mean - context
         # Above the estimate, dividing by the deviation would favor points that are already known.
         return jnp.where(gap > 0.0, gap, gap / deviation)

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.scipy.stats import norm
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.maximizers.search_state import Search
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray, FloatArray
 from structbo.models.gp import ConditionedGP
 
 LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
@@ -36,14 +37,24 @@ class LogEI(JointCriterion):
 
     is_log: ClassVar[bool] = True
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S"]:
         return best_means(posteriors)
 
-    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, "*context"],
+    ) -> Float[Array, " m"]:
         mean, deviation, best = self.normal(mean, deviation, context)
         return jnp.log(deviation) + log_improvement((mean - best) / deviation)
 
-    def normal(self, mean: Array, deviation: Array, context: Array) -> tuple[Array, Array, Array]:
+    def normal(
+        self,
+        mean: Float[Array, "*shape"],
+        deviation: Float[Array, "*shape"],
+        context: Float[Array, "*context"],
+    ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, ""]]:
         """Mean and deviation of the improving normal variable, and the incumbent."""
         return mean, deviation, context
 
@@ -62,31 +73,34 @@ class LogEQI(LogEI):
         experiments with tunable precision", section 3, expected quantile improvement at level 1/2.
 
     Example:
-        >>> mean, deviation, best, noise = jnp.array([1.0, 0.9]), jnp.array([0.02, 0.1]), 1.0, 0.01
-        >>> int(LogEI().score(mean, deviation, best).argmax())
+        >>> mean, deviation = jnp.array([1.0, 0.9]), jnp.array([0.02, 0.1])
+        >>> best_and_noise = jnp.array([1.0, 0.01])
+        >>> gains = LogEI().score(mean, deviation, best_and_noise[0])
+        >>> int(gains.argmax())
         1
-        >>> gains = LogEQI().score(mean, deviation, jnp.array([best, noise]))
-        >>> bool((gains < LogEI().score(mean, deviation, best)).all())
+        >>> bool((LogEQI().score(mean, deviation, best_and_noise) < gains).all())
         True
     """
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, "S 2"]:
         return jnp.stack([super().contexts(posteriors, search), posteriors.noise], axis=-1)
 
-    def normal(self, mean: Array, deviation: Array, context: Array) -> tuple[Array, Array, Array]:
+    def normal(
+        self,
+        mean: Float[Array, "*shape"],
+        deviation: Float[Array, "*shape"],
+        context: Float[Array, " 2"],
+    ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, ""]]:
         best, noise = context[..., 0], context[..., 1]
         shown = jnp.square(deviation) / jnp.sqrt(jnp.square(deviation) + noise)
         return mean, shown, best
 
 
-def log_improvement(z: Array) -> Array:
+def log_improvement(z: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """``log(pdf(z) + z cdf(z))`` for the standard normal, accurate and smooth for all z.
 
     Args:
-        z: standardized gaps, any shape.
-
-    Returns:
-        The same shape.
+        z: standardized gaps.
 
     Example:
         >>> bool(jnp.isfinite(log_improvement(jnp.array(-1e6))))

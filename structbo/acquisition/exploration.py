@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 from structbo.models.foundation.arguments import (
     check_fraction,
@@ -19,7 +20,7 @@ from structbo.models.foundation.arguments import (
     is_concrete,
 )
 
-Schedule = Callable[[Array | float, int], Array]
+Schedule = Callable[[Float[Array, ""] | float, int], Float[Array, ""]]
 """Maps the number of observations t and of dimensions D to beta."""
 
 
@@ -46,7 +47,7 @@ class Constant:
                 f"{self.value!r}."
             )
 
-    def __call__(self, t: Array | float, num_dims: int) -> Array:
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
         return jnp.asarray(self.value, float)
 
 
@@ -62,7 +63,7 @@ class HalfLog:
         2.303
     """
 
-    def __call__(self, t: Array | float, num_dims: int) -> Array:
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
         return 0.5 * jnp.log(2.0 * jnp.maximum(t, 1.0))
 
 
@@ -88,7 +89,7 @@ class GroupLog:
         if self.group_size is not None:
             checked_count("group_size", self.group_size)
 
-    def __call__(self, t: Array | float, num_dims: int) -> Array:
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
         group_size = num_dims if self.group_size is None else self.group_size
         return 0.2 * group_size * jnp.log(2.0 * jnp.maximum(t, 1.0))
 
@@ -117,7 +118,7 @@ class FiniteDomain:
         checked_count("num_points", self.num_points)
         check_fraction("delta", self.delta)
 
-    def __call__(self, t: Array | float, num_dims: int) -> Array:
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
         fixed = math.log(self.num_points) + math.log(math.pi**2 / (6.0 * self.delta))
         return 2.0 * (fixed + 2.0 * jnp.log(jnp.maximum(t, 1.0)))
 
@@ -156,7 +157,7 @@ class ActiveVariables:
         check_positive("deviation", self.deviation)
         check_fraction("delta", self.delta)
 
-    def __call__(self, t: Array | float, num_dims: int) -> Array:
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
         d = num_dims if self.num_active is None else self.num_active
         log_t = jnp.log(jnp.maximum(t, 1.0))
         by_time = math.log(2.0 * math.pi**2 / (3.0 * self.delta)) + 2.0 * log_t

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.stats import norm
+from jaxtyping import Float
 
 NUM_NODES = 256
 NUM_BISECTIONS = 40
@@ -15,32 +16,33 @@ FAR = 9.0
 """Range of every variable around its mean, in standard deviations."""
 
 
-def exceedance(w: Array, mean: Array, deviation: Array) -> Array:
+def exceedance(
+    w: Float[Array, " k"], mean: Float[Array, " m"], deviation: Float[Array, " m"]
+) -> Float[Array, " k"]:
     """The probability that the maximum of independent normals exceeds a number.
 
     Args:
-        w: the numbers, shape (k,).
-        mean: of the variables, shape (m,).
-        deviation: of the variables, shape (m,).
-
-    Returns:
-        Shape (k,).
+        w: the numbers.
+        mean: of the variables.
+        deviation: of the variables.
     """
 
-    def one(w: Array) -> Array:
+    def one(w: Float[Array, ""]) -> Float[Array, ""]:
         return -jnp.expm1(norm.logcdf((w - mean) / deviation).sum())
 
     return jax.lax.map(one, w)
 
 
-def expected_maximum(mean: Array, deviation: Array, least: Array) -> Array:
+def expected_maximum(
+    mean: Float[Array, " m"], deviation: Float[Array, " m"], least: Float[Array, ""]
+) -> Float[Array, ""]:
     """The mean of the maximum of independent normals and a number, by quadrature (ESTn).
 
     ``E max(m_0, max Y) = m_0 +`` the integral of the exceedance from ``m_0`` upwards.
 
     Args:
-        mean: of the variables, shape (m,).
-        deviation: of the variables, shape (m,).
+        mean: of the variables.
+        deviation: of the variables.
         least: the number ``m_0``.
 
     Returns:
@@ -59,15 +61,17 @@ def expected_maximum(mean: Array, deviation: Array, least: Array) -> Array:
     return least + width * exceedance(nodes, mean, deviation).mean()
 
 
-def approximate_maximum(mean: Array, deviation: Array, least: Array) -> Array:
+def approximate_maximum(
+    mean: Float[Array, " m"], deviation: Float[Array, " m"], least: Float[Array, ""]
+) -> Float[Array, ""]:
     """`expected_maximum` with the exceedance replaced by half a bell curve (ESTa).
 
     The curve matches the exceedance at ``m_0`` and where it has fallen to a half. Its integral has
     a closed form, and scales with the function.
 
     Args:
-        mean: of the variables, shape (m,).
-        deviation: of the variables, shape (m,).
+        mean: of the variables.
+        deviation: of the variables.
         least: the number ``m_0``.
 
     Returns:
@@ -86,7 +90,12 @@ def approximate_maximum(mean: Array, deviation: Array, least: Array) -> Array:
     return least + start * spread * jnp.sqrt(0.5 * jnp.pi)
 
 
-def quantile(probability: Array, mean: Array, deviation: Array, least: Array) -> Array:
+def quantile(
+    probability: Float[Array, ""],
+    mean: Float[Array, " m"],
+    deviation: Float[Array, " m"],
+    least: Float[Array, ""],
+) -> Float[Array, ""]:
     """The number above ``least`` that the maximum exceeds with a probability, by bisection."""
 
     def halve(_: int, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -100,6 +109,8 @@ def quantile(probability: Array, mean: Array, deviation: Array, least: Array) ->
     return 0.5 * (low + high)
 
 
-def _range(mean: Array, deviation: Array, least: Array) -> Array:
+def _range(
+    mean: Float[Array, " m"], deviation: Float[Array, " m"], least: Float[Array, ""]
+) -> Float[Array, ""]:
     """The largest difference of the maximum to ``least``."""
     return jnp.maximum((mean + FAR * deviation).max() - least, deviation.min())

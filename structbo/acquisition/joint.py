@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
 from structbo.acquisition.criterion import Acquisition, Criterion, count_draws
 from structbo.maximizers.search_state import Search
@@ -22,14 +23,16 @@ class JointCriterion(Criterion):
     """
 
     @abstractmethod
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
-        """Further inputs of the criterion for each of S draws, such as incumbents: (S, ...)."""
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S *context"]:
+        """Further inputs of the criterion for each of S draws, such as incumbents."""
 
     @abstractmethod
-    def score(self, mean: Array, deviation: Array, context: Any) -> Array:
-        """The values at points with these means and deviations, (m,), for one draw: (m,)."""
+    def score(
+        self, mean: Float[Array, " m"], deviation: Float[Array, " m"], context: Any
+    ) -> Float[Array, " m"]:
+        """The values at points with these means and deviations, for one draw."""
 
-    def pooled(self, contexts: Array) -> Array:
+    def pooled(self, contexts: Float[Array, " S *context"]) -> Float[Array, "*pooled"]:
         """The context of the mixture of S draws, from the contexts of all draws.
 
         Batch strategies use mean and deviation of the mixture.
@@ -40,29 +43,36 @@ class JointCriterion(Criterion):
         which = jnp.arange(count_draws(posteriors))
         return Acquisition(posteriors, self.contexts(posteriors, search), which, self)
 
-    def values(self, draw: ConditionedGP, context: Any, x: Array) -> Array:
+    def values(
+        self, draw: ConditionedGP, context: Any, x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         return self._score(*draw.predict(x), context)
 
-    def values_on_lines(self, draw: ConditionedGP, context: Any, x: Array, dim: Array) -> Array:
+    def values_on_lines(
+        self,
+        draw: ConditionedGP,
+        context: Any,
+        x: Float[Array, "L G D"],
+        dim: Int[Array, ""],
+    ) -> Float[Array, "L G"]:
         mean, variance = draw.predict_on_lines(x, dim)
         return self._score(mean.ravel(), variance.ravel(), context).reshape(mean.shape)
 
-    def _score(self, mean: Array, variance: Array, context: Any) -> Array:
+    def _score(
+        self, mean: Float[Array, " m"], variance: Float[Array, " m"], context: Any
+    ) -> Float[Array, " m"]:
         return self.score(mean, jnp.sqrt(variance + TINY_VARIANCE), context)
 
 
 @jax.jit
-def best_means(posteriors: ConditionedGP) -> Array:
+def best_means(posteriors: ConditionedGP) -> Float[Array, " S"]:
     """The best posterior mean at an observed point, one per draw; noise does not inflate it.
 
     Args:
         posteriors: posteriors of S draws, stacked along the first axis.
-
-    Returns:
-        Shape (S,).
     """
 
-    def best_mean(posterior: ConditionedGP) -> Array:
+    def best_mean(posterior: ConditionedGP) -> Float[Array, ""]:
         mean = posterior.covariance_with_data(posterior.x) @ posterior.alpha
         return jnp.where(posterior.mask, mean, -jnp.inf).max()
 

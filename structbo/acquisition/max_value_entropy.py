@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.scipy.stats import norm
+from jaxtyping import Float, Int
 
 from structbo.acquisition.additive_criterion import AdditiveAcquisition, ComponentCriterion
 from structbo.acquisition.criterion import Acquisition, count_draws
@@ -21,10 +22,11 @@ from structbo.maximizers.ascent import coordinate_ascent
 from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arguments import check_name, checked_count
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.gp import ConditionedGP, SamplePath
 
 Maxima = Literal["sampled", "gumbel"]
-Read = Callable[[SamplePath, AdditiveAcquisition, Layout, Search], Array]
+Read = Callable[[SamplePath, AdditiveAcquisition, Layout, Search], Float[Array, "*shape"]]
 NUM_FEATURES = 256
 NUM_ROUNDS = 2
 NUM_GRID = 25
@@ -59,15 +61,22 @@ class MES(JointCriterion):
         checked_count("num_maxima", self.num_maxima)
         check_name("maxima", self.maxima, get_args(Maxima))
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(
+        self, posteriors: ConditionedGP, search: Search
+    ) -> Float[Array, "S {self.num_maxima}"]:
         if self.maxima == "gumbel":
             return gumbel_maxima(posteriors, search, self.num_maxima)
         return _by_path(posteriors, search, self.num_maxima, _maximum)
 
-    def pooled(self, contexts: Array) -> Array:
+    def pooled(self, contexts: Float[Array, "S M"]) -> Float[Array, " S*M"]:
         return contexts.ravel()
 
-    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, " M"],
+    ) -> Float[Array, " m"]:
         gaps = (context - mean[:, None]) / deviation[:, None]
         return entropy_lost(gaps).mean(-1)
 
@@ -97,21 +106,27 @@ class AdditiveMES(ComponentCriterion):
         maxima = _by_path(posteriors, search, self.num_maxima, _component_maxima)
         return Acquisition(posteriors, maxima, jnp.arange(count_draws(posteriors)), self)
 
-    def score(self, mean: Array, deviation: Array, context: Array, row: Array | int) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, "M rows"],
+        row: Int[Array, ""] | int,
+    ) -> Float[Array, " m"]:
         gaps = (context[:, row] - mean[:, None]) / deviation[:, None]
         return entropy_lost(gaps).mean(-1)
 
 
-def entropy_lost(gap: Array) -> Array:
+def entropy_lost(gap: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """The loss of entropy of a standard normal that is truncated above at a number.
 
     ``z pdf(z) / (2 cdf(z)) - log cdf(z)``, in a form that loses no digits far below zero.
 
     Args:
-        gap: the numbers, any shape.
+        gap: the numbers.
 
     Returns:
-        The same shape, positive and decreasing.
+        The entropies, positive and decreasing.
 
     References:
         Wang and Jegelka 2017, eq. (6).
@@ -131,7 +146,9 @@ def entropy_lost(gap: Array) -> Array:
     return jnp.where(gap < -25.0, tail, 0.5 * near * hazard - log_cdf)
 
 
-def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Array:
+def gumbel_maxima(
+    posteriors: ConditionedGP, search: Search, number: int
+) -> Float[Array, "S {number}"]:
     """Maxima under the posteriors of S draws, treating values as independent.
 
     They come from a Gumbel distribution with the right quartiles, cut at the best posterior mean at
@@ -141,9 +158,6 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
         posteriors: of S draws, stacked along the first axis.
         search: the search, whose candidates are the points of the values.
         number: number of maxima per draw.
-
-    Returns:
-        Shape (S, number).
 
     References:
         Wang and Jegelka 2017, section 3.1 and appendix B.
@@ -165,8 +179,10 @@ def gumbel_maxima(posteriors: ConditionedGP, search: Search, number: int) -> Arr
     return map_draws(of_draw, (posteriors, best_means(posteriors)))
 
 
-def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read) -> Array:
-    """Maxima of functions drawn from S posteriors, by ``read``, shape (S, number, ...)."""
+def _by_path(
+    posteriors: ConditionedGP, search: Search, number: int, read: Read
+) -> Float[Array, "S {number} *shape"]:
+    """Maxima of functions drawn from S posteriors, by ``read``."""
     count = count_draws(posteriors)
     keys = jax.random.split(search.key, (count, number))
 
@@ -192,8 +208,8 @@ def _by_path(posteriors: ConditionedGP, search: Search, number: int, read: Read)
 
 def _maximum(
     path: SamplePath, function: AdditiveAcquisition, layout: Layout, search: Search
-) -> Array:
-    """The maximum of a function, a scalar."""
+) -> Float[Array, ""]:
+    """The maximum of a function."""
     points = search.candidates
     if path.posterior.covariance.decomposition.projection is None:
         x, _ = coarse_to_fine(function, layout, search.levels, search.best, NUM_ROUNDS)
@@ -204,8 +220,8 @@ def _maximum(
 
 def _component_maxima(
     path: SamplePath, function: AdditiveAcquisition, layout: Layout, search: Search
-) -> Array:
-    """The maximum of every component of a function and, last, of its residual, shape (C + 1,)."""
+) -> Float[Array, " rows"]:
+    """The maximum of every component of a function and, last, of its residual."""
     rows = jnp.arange(path.posterior.covariance.decomposition.members.shape[0])
     among = jax.lax.map(lambda row: path.component(row, search.candidates).max(), rows)
     maxima = jnp.append(among, path.residual(search.candidates).max())

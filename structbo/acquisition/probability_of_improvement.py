@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from jax import Array
 from jax.scipy.stats import norm
+from jaxtyping import Float
 
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.maximizers.search_state import Search
@@ -34,8 +35,13 @@ class LogPI(JointCriterion):
         if not np.isfinite(self.margin):
             raise ValueError(f"margin must be finite, got {self.margin!r}.")
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S"]:
         return best_means(posteriors) + self.margin
 
-    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, ""],
+    ) -> Float[Array, " m"]:
         return norm.logcdf((mean - context) / deviation)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
 from structbo.acquisition.additive_criterion import AdditiveCriterion, sums_of_products
 from structbo.acquisition.criterion import Acquisition, count_draws
@@ -41,8 +42,13 @@ class Thompson(AdditiveCriterion):
         return Acquisition(draws, None, which, self)
 
     def on_grid(
-        self, draw: SamplePath, context: None, row: Array, coordinates: Array, factors: Array
-    ) -> Array:
+        self,
+        draw: SamplePath,
+        context: None,
+        row: Int[Array, ""],
+        coordinates: Float[Array, "s G"],
+        factors: Float[Array, "s G n"],
+    ) -> Float[Array, " G**s"]:
         covariance = draw.posterior.covariance
         members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
         waves = draw.waves(members[: len(coordinates)], coordinates)
@@ -51,8 +57,12 @@ class Thompson(AdditiveCriterion):
         variance = covariance.variances[row]
         return jnp.sqrt(variance) * prior + variance * sums_of_products(factors, draw.update)
 
-    def component(self, draw: SamplePath, context: None, row: Array, x: Array) -> Array:
+    def component(
+        self, draw: SamplePath, context: None, row: Int[Array, ""], x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         return draw.component(row, x)
 
-    def residual(self, draw: SamplePath, context: None, x: Array) -> Array:
+    def residual(
+        self, draw: SamplePath, context: None, x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         return draw.residual(x)

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 from structbo.acquisition.criterion import count_draws
 from structbo.acquisition.exploration import HalfLog, Schedule, as_schedule
@@ -34,14 +35,24 @@ class UCB(JointCriterion):
     def __post_init__(self) -> None:
         as_schedule(self.beta)
 
-    def contexts(self, posteriors: ConditionedGP, search: Search) -> Array:
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S"]:
         beta = as_schedule(self.beta)(search.num_observed, search.candidates.shape[1])
         return jnp.full(count_draws(posteriors), beta)
 
     def width(
-        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
-    ) -> Array:
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Any,
+        num_observed: float,
+        num_dims: int,
+    ) -> Float[Array, ""]:
         return jnp.sqrt(as_schedule(self.beta)(num_observed, num_dims))
 
-    def score(self, mean: Array, deviation: Array, context: Array) -> Array:
+    def score(
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Float[Array, ""],
+    ) -> Float[Array, " m"]:
         return mean + jnp.sqrt(context) * deviation

@@ -100,7 +100,7 @@ def test_scores_are_finite_in_all_limits(criterion: Any) -> None:
         a.ravel() for a in np.meshgrid([-1e3, -1.0, 0.0, 1e-9, 1.0, 1e3], [1e-6, 1e-3, 1.0, 1e3])
     )
     contexts = {acquisition.MES: np.zeros(2), acquisition.LogEQI: np.array([0.0, 0.1])}
-    context = contexts.get(type(criterion), np.zeros(()))
+    context = jnp.asarray(contexts.get(type(criterion), np.zeros(())))
 
     def total(mean: Any, deviation: Any) -> Any:
         values = criterion.score(mean, deviation, context)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from acquisition_case import NUM_DRAWS, Case
@@ -33,7 +34,8 @@ SLOW = [criterion for name, criterion in CRITERIA.items() if name not in FAST]
 )
 def test_values_and_gradients_are_finite_everywhere(case: Case, criterion: Criterion) -> None:
     """Observed points, with nearly zero deviations, are included."""
-    points = np.concatenate([case.points[::97], np.asarray(case.posteriors.x)[0, :7]])
+    observed = np.asarray(case.posteriors.x)[0, :7]
+    points = jnp.asarray(np.concatenate([case.points[::97], observed]))
 
     @jax.jit
     def both(posteriors: Any, search: Any) -> Any:
@@ -58,7 +60,8 @@ def test_a_line_is_its_points(case: Case, name: str) -> None:
     @jax.jit
     def both(posteriors: Any, search: Any) -> tuple[Any, Any]:
         acquisition = CRITERIA[name].of(posteriors, search)
-        return acquisition(x.reshape(12, -1)), values_on_lines(acquisition, x, 0)
+        on_lines = values_on_lines(acquisition, jnp.asarray(x), jnp.array(0))
+        return acquisition(jnp.asarray(x.reshape(12, -1))), on_lines
 
     by_points, on_lines = both(case.posteriors, case.search)
     assert on_lines.shape == (3, 4) and np.ptp(by_points) > 0.0

@@ -107,6 +107,7 @@ def test_log_eqi_is_the_log_of_the_mean_improvement_after_a_noisy_value(
 
 
 def test_without_noise_log_eqi_is_log_ei() -> None:
-    mean, deviation = (a.ravel() for a in np.meshgrid(np.linspace(-2.0, 2.0, 9), [1e-6, 0.1, 1.0]))
-    found = LogEQI().score(mean, deviation, np.array([0.3, 0.0]))
-    assert np.allclose(found, LogEI().score(mean, deviation, np.array(0.3)), rtol=1e-9)
+    grid = np.meshgrid(np.linspace(-2.0, 2.0, 9), [1e-6, 0.1, 1.0])
+    mean, deviation = (jnp.asarray(axis.ravel()) for axis in grid)
+    found = LogEQI().score(mean, deviation, jnp.array([0.3, 0.0]))
+    assert np.allclose(found, LogEI().score(mean, deviation, jnp.array(0.3)), rtol=1e-9)
