@@ -45,8 +45,13 @@ class Criterion(ABC):
         """The acquisition of the posteriors of S draws, stacked along the first axis."""
 
     def width(
-        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
-    ) -> Array | float:
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Any,
+        num_observed: float,
+        num_dims: int,
+    ) -> Float[Array, ""] | float:
         """The width of the criterion's confidence bounds, in standard deviations.
 
         Batch strategies define their relevance region by these bounds. The default is the width of

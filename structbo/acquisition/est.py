@@ -58,7 +58,12 @@ class EST(JointCriterion):
         return jnp.where(gap > 0.0, gap, gap / deviation)
 
     def width(
-        self, mean: Array, deviation: Array, context: Any, num_observed: float, num_dims: int
-    ) -> Array:
+        self,
+        mean: Float[Array, " m"],
+        deviation: Float[Array, " m"],
+        context: Any,
+        num_observed: float,
+        num_dims: int,
+    ) -> Float[Array, ""]:
         """The width at which the best upper bound equals the estimate."""
         return jnp.maximum(-self.score(mean, deviation, context).max(), 0.0)

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from structbo.maximizers.junction_tree import (
     Graph,
@@ -28,6 +29,7 @@ from structbo.maximizers.junction_tree import (
 from structbo.maximizers.maximizer import Function, Maximizer, evaluate, is_additive, ranked
 from structbo.maximizers.message_passing import (
     AdditiveFunction,
+    Tables,
     coarse_to_fine,
     max_sum,
     rounds_needed,
@@ -57,7 +59,7 @@ class Maximum(NamedTuple):
     """The result of `maximize_additive`.
 
     Args:
-        x: the maximizer, shape (D,).
+        x: the maximizer.
         value: the value of the function at the maximizer.
         treewidth: width of the junction tree of the function's graph.
         exact: whether this tree fits the memory budget. The value is then at least the maximum over
@@ -69,7 +71,7 @@ class Maximum(NamedTuple):
         bound_grid: the number of grid points per variable for which the bound holds.
     """
 
-    x: np.ndarray
+    x: Float[np.ndarray, " D"]
     value: float
     treewidth: int
     exact: bool
@@ -89,10 +91,10 @@ class MessagePassing(Maximizer):
     For other acquisitions, the best of the maxima of a surrogate, the additive confidence bound.
     """
 
-    def starts(self, function: Function, search: Search) -> Array:
+    def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         return ranked(function, jnp.asarray(search.maxima))
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         starts = np.asarray(search.starts)
         if not is_additive(function):
             return starts
@@ -104,11 +106,11 @@ class MessagePassing(Maximizer):
 def maximize_additive(
     function: AdditiveFunction,
     *,
-    levels: Sequence[np.ndarray | None],
+    levels: Sequence[Float[np.ndarray, " _L"] | None],
     num_grid: int | None = None,
     num_rounds: int | None = None,
     memory_budget: int = 64 * 2**20,
-    start: np.ndarray | None = None,
+    start: Float[np.ndarray, "*S D"] | None = None,
     seed: int = 0,
 ) -> Maximum:
     """Maximizes an additive function over the unit cube, discrete variables over their levels.
@@ -126,8 +128,8 @@ def maximize_additive(
         num_grid: grid points per variable, by default as many as fit, at most 33.
         num_rounds: number of successively finer grids, by default down to steps of 0.001.
         memory_budget: bound in bytes on the factor tables, messages and largest clique table.
-        start: points to start from, shape (D,) or (S, D); the result is at least as good. By
-            default, block ascent starts from the best of 1024 random points, 8 starts in all.
+        start: a point or several to start from; the result is at least as good. By default, block
+            ascent starts from the best of 1024 random points, 8 starts in all.
         seed: seed of the random points.
 
     Returns:
@@ -161,7 +163,9 @@ def maximize_additive(
         legal = Levels.of(levels)
         resolution = 1.0 / max([1000, *(len(values) for values in levels if values is not None)])
 
-        def solve(tree: JunctionTree, start: Array, points: int, width: int) -> tuple[Array, float]:
+        def solve(
+            tree: JunctionTree, start: Float[Array, " D"], points: int, width: int
+        ) -> tuple[Float[Array, " D"], float]:
             layout = make_layout(tree, scopes, num_grid=points, width=width)
             rounds = num_rounds or rounds_needed(points, resolution)
             x, value = coarse_to_fine(function, layout, legal, start, rounds)
@@ -199,23 +203,25 @@ def maximize_additive(
         return Maximum(np.asarray(x), value, tree.treewidth, False, bound, points)
 
 
-def _best_first(function: AdditiveFunction, levels: Levels, points: np.ndarray) -> list[Array]:
-    """The legal points nearest to points (D,) or (S, D), best first."""
+def _best_first(
+    function: AdditiveFunction, levels: Levels, points: Float[np.ndarray, "*S D"]
+) -> list[Float[Array, " D"]]:
+    """The legal points nearest to a point or several, best first."""
     legal = jax.vmap(levels.nearest)(jnp.atleast_2d(jnp.asarray(points)))
     return list(ranked(partial(evaluate, function), legal))
 
 
 @partial(jax.jit, static_argnums=2)
-def _on_regular_grid(
-    function: AdditiveFunction, levels: Levels, num_grid: int
-) -> tuple[Array, ...]:
+def _on_regular_grid(function: AdditiveFunction, levels: Levels, num_grid: int) -> Tables:
     """The factors on a regular grid."""
     return function.tables(levels.regular_grid(num_grid))
 
 
 @jax.jit
-def recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Array:
-    """The best point among all combinations of coordinates of G parents (G, D)."""
+def recombine(
+    function: AdditiveFunction, layout: Layout, parents: Float[Array, "G D"]
+) -> Float[Array, " D"]:
+    """The best point among all combinations of coordinates of G parents."""
     _, index = max_sum(function.tables(parents.T), layout)
     return jnp.take_along_axis(parents, index[None], axis=0)[0]
 
@@ -223,9 +229,9 @@ def recombine(function: AdditiveFunction, layout: Layout, parents: Array) -> Arr
 def _block_ascent(
     graph: Graph,
     width: int,
-    solve: Callable[[JunctionTree, Array], tuple[Array, float]],
-    x: Array,
-) -> tuple[Array, float]:
+    solve: Callable[[JunctionTree, Float[Array, " D"]], tuple[Float[Array, " D"], float]],
+    x: Float[Array, " D"],
+) -> tuple[Float[Array, " D"], float]:
     """Maximizes over blocks of variables in turn, until there is no improvement."""
     value, idle = -np.inf, 0
     times_clamped = np.zeros(len(graph), int)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.maximizers.maximizer import (
     Function,
@@ -20,10 +20,14 @@ from structbo.maximizers.maximizer import (
     values_on_lines,
 )
 from structbo.maximizers.search_state import Search
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.compilation import compiled
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 
+ValueAndGradient = Callable[
+    [Float[np.ndarray, "K D"]], tuple[Float[Array, " K"], Float[Array, "K D"]]
+]
 MAX_ITERATIONS = 30
 """Default number of iterations; more gain little, see `examples/benchmarks/ascent.py`."""
 
@@ -40,15 +44,17 @@ class CoordinateAscent(Maximizer):
     num_starts: int = 3
     num_grid: int = 17
 
-    def starts(self, function: Function, search: Search) -> Array:
+    def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         best = ranked(function, search.candidates)[: self.num_starts]
         return jnp.concatenate([self.moved(function, best, search), best])
 
-    def moved(self, function: Function, points: Array, search: Search) -> Array:
-        """Points with at least the values of the candidates, shape (K, D); traceable."""
+    def moved(
+        self, function: Function, points: Float[Array, "K D"], search: Search
+    ) -> Float[Array, "K D"]:
+        """Points with at least the values of the candidates; traceable."""
         return coordinate_ascent(function, points, search.levels, search.key, self.num_grid)
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         values = np.asarray(evaluate(function, search.starts))
         return np.asarray(search.starts)[np.argsort(-values)]
 
@@ -68,7 +74,7 @@ class GradientAscent(Maximizer):
         _value_and_gradient.prepare(function, search.starts if is_free else search.starts[:1])
         _import_optimizers()
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         value_and_gradient = partial(_value_and_gradient, function)
         starts, half_spaces = np.array(search.starts), search.levels.half_spaces
         is_continuous = np.asarray(search.levels.counts) == 0
@@ -90,7 +96,9 @@ def _import_optimizers() -> None:
 
 
 @compiled()
-def _value_and_gradient(function: Function, x: ArrayLike) -> tuple[Array, Array]:
+def _value_and_gradient(
+    function: Function, x: Float[AnyArray, "K D"]
+) -> tuple[Float[Array, " K"], Float[Array, "K D"]]:
     def total(x: Array) -> tuple[Array, Array]:
         values = function(x)
         return values.sum(), values
@@ -100,22 +108,26 @@ def _value_and_gradient(function: Function, x: ArrayLike) -> tuple[Array, Array]
 
 
 def coordinate_ascent(
-    function: Callable[[Array], Array], starts: Array, levels: Levels, key: Array, num_grid: int
-) -> Array:
+    function: Function,
+    starts: Float[Array, "K D"],
+    levels: Levels,
+    key: Key[Array, ""],
+    num_grid: int,
+) -> Float[Array, "K D"]:
     """Moves every point along one coordinate at a time to the best value on a line.
 
     A line holds the point itself, the levels of a discrete variable or random positions of a
     continuous one. It escapes basins in which gradient ascent stays. Traceable.
 
     Args:
-        function: maps points (m, D) to values (m,); see `values_on_lines`.
-        starts: legal points, shape (K, D).
+        function: maps points to values; see `values_on_lines`.
+        starts: legal points.
         levels: the legal coordinates.
         key: a JAX random key.
         num_grid: positions per line.
 
     Returns:
-        Points whose values are at least the values of the starts, shape (K, D).
+        Points whose values are at least the values of the starts.
     """
     num_starts, num_dims = starts.shape
     key_order, key_line = jax.random.split(key)
@@ -125,7 +137,7 @@ def coordinate_ascent(
     ruler = (jnp.arange(num_grid) + offsets) / num_grid
     lines = levels.coordinates(jnp.where(levels.discrete, jnp.floor(ruler * (span + 1)), ruler))
 
-    def along(step: Array, points: Array) -> Array:
+    def along(step: Int[Array, ""], points: Float[Array, "K D"]) -> Float[Array, "K D"]:
         dim = order[step]
         candidates = jnp.repeat(points[:, None, :], num_grid + 1, axis=1)
         candidates = candidates.at[:, 1:, dim].set(levels.on_line(points, dim, lines[dim]))
@@ -136,21 +148,21 @@ def coordinate_ascent(
 
 
 def gradient_ascent(
-    value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
-    starts: np.ndarray,
-    is_continuous: np.ndarray,
+    value_and_gradient: ValueAndGradient,
+    starts: Float[np.ndarray, "K D"],
+    is_continuous: Bool[np.ndarray, " D"],
     max_iterations: int = MAX_ITERATIONS,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Float[np.ndarray, "K D"], Float[np.ndarray, " K"]]:
     """Moves points in the unit cube by L-BFGS-B, all at once; discrete coordinates stay.
 
     Args:
-        value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).
-        starts: points of the unit cube, shape (K, D).
-        is_continuous: which coordinates may move, bool, shape (D,).
+        value_and_gradient: maps points to values and gradients.
+        starts: points of the unit cube.
+        is_continuous: which coordinates may move.
         max_iterations: maximum iterations of L-BFGS-B.
 
     Returns:
-        The points, shape (K, D), and their values, none below the start's.
+        The points and their values, none below the start's.
     """
     from scipy.optimize import minimize
 
@@ -182,23 +194,23 @@ def gradient_ascent(
 
 
 def constrained_ascent(
-    value_and_gradient: Callable[[np.ndarray], tuple[Array, Array]],
-    starts: np.ndarray,
-    is_continuous: np.ndarray,
+    value_and_gradient: ValueAndGradient,
+    starts: Float[np.ndarray, "K D"],
+    is_continuous: Bool[np.ndarray, " D"],
     half_spaces: HalfSpaces,
     max_iterations: int = MAX_ITERATIONS,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Float[np.ndarray, "K D"], Float[np.ndarray, " K"]]:
     """Moves points within half spaces of the unit cube by SLSQP, sequentially.
 
     Args:
-        value_and_gradient: maps points (K, D) to values (K,) and gradients (K, D).
-        starts: points of the unit cube in the half spaces, shape (K, D).
-        is_continuous: which coordinates may move, bool, shape (D,).
+        value_and_gradient: maps points to values and gradients.
+        starts: points of the unit cube in the half spaces.
+        is_continuous: which coordinates may move.
         half_spaces: half spaces in which points must stay.
         max_iterations: maximum iterations of SLSQP.
 
     Returns:
-        The points, shape (K, D), and their values, none below the start's.
+        The points and their values, none below the start's.
     """
     from scipy.optimize import LinearConstraint, minimize
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float
 
 from structbo.maximizers.maximizer import Function, Maximizer, evaluate
 from structbo.maximizers.search_state import Search
@@ -29,7 +30,7 @@ class Direct(Maximizer):
 
     max_evaluations: int = 2000
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         levels = search.levels.as_arrays()
         x, _ = direct(function, levels, max_evaluations=self.max_evaluations)
         return np.concatenate([x[None], search.starts])
@@ -48,7 +49,7 @@ class ComponentwiseSearch(Maximizer):
 
     num_grid: int = 17
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         starts = np.asarray(search.starts)
         groups = [np.asarray(group).tolist() for group in search.components.groups]
         components = [scope for group in groups for scope in group if min(scope) >= 0]
@@ -60,17 +61,20 @@ class ComponentwiseSearch(Maximizer):
 
 
 def direct(
-    function: Function, levels: Sequence[np.ndarray | None], *, max_evaluations: int = 5000
-) -> tuple[np.ndarray, float]:
+    function: Function,
+    levels: Sequence[Float[np.ndarray, " _L"] | None],
+    *,
+    max_evaluations: int = 5000,
+) -> tuple[Float[np.ndarray, " {len(levels)}"], float]:
     """Maximizes a function over the unit cube by dividing rectangles.
 
     Args:
-        function: maps points (m, D) to values (m,).
+        function: maps points to values.
         levels: per variable, its legal coordinates in [0, 1], or None for a continuous one.
         max_evaluations: about how often the function is evaluated at most.
 
     Returns:
-        The best legal point found, shape (D,), and its value.
+        The best legal point found, and its value.
 
     References:
         Jones et al. 1993; Li et al. 2016, section 5, which maximizes acquisitions with it.
@@ -84,7 +88,7 @@ def direct(
 
     legal = Levels.of(levels)
 
-    def loss(x: np.ndarray) -> float:
+    def loss(x: Float[np.ndarray, " D"]) -> float:
         return -float(evaluate(function, _nearest(legal, x)[None])[0])
 
     result = scipy_direct(loss, [(0.0, 1.0)] * len(levels), maxfun=max_evaluations, maxiter=10**6)
@@ -97,24 +101,24 @@ _nearest = jax.jit(Levels.nearest)
 def componentwise_search(
     function: Function,
     components: Sequence[Sequence[int]],
-    levels: Sequence[np.ndarray | None],
-    start: np.ndarray,
+    levels: Sequence[Float[np.ndarray, " _L"] | None],
+    start: Float[np.ndarray, " D"],
     *,
     num_grid: int = 33,
     max_sweeps: int = 20,
-) -> tuple[np.ndarray, float]:
+) -> tuple[Float[np.ndarray, " D"], float]:
     """Maximizes over one component's variables at a time, until a sweep brings no change.
 
     Args:
-        function: maps points (m, D) to values (m,).
+        function: maps points to values.
         components: the variables of each component, which should cover all variables.
         levels: per variable, its legal coordinates in [0, 1], or None for a continuous one.
-        start: initial point, shape (D,).
+        start: initial point.
         num_grid: grid points per continuous variable; those of a component are all combined.
         max_sweeps: maximum number of sweeps over all components.
 
     Returns:
-        A legal point, shape (D,), and its value, which is at least the start's.
+        A legal point, and its value, which is at least the start's.
 
     References:
         Gardner et al. 2017, section 5 (candidate selection).

@@ -8,6 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Int
+
+from structbo.models.foundation.arrays import AnyArray
 
 
 @partial(register_dataclass, data_fields=["groups", "rows"], meta_fields=[])
@@ -16,22 +19,21 @@ class Components:
     """All components of S draws, by size, and their rows in each draw's decomposition.
 
     Args:
-        groups: by size, the members of every component, shape (F, size), -1 for padding.
-        rows: by size, the row of each draw's decomposition that holds it, shape (S, F), -1 where a
-            draw lacks it.
+        groups: by size, the members of every component, -1 for padding.
+        rows: by size, the row of each draw's decomposition that holds it, -1 where a draw lacks it.
     """
 
-    groups: tuple[np.ndarray | Array, ...]
-    rows: tuple[np.ndarray | Array, ...]
+    groups: tuple[Int[AnyArray, "_F _size"], ...]
+    rows: tuple[Int[AnyArray, "S _F"], ...]
 
     @classmethod
-    def of(cls, members: np.ndarray, max_size: int | None = None) -> "Components":
+    def of(cls, members: Bool[np.ndarray, "S C D"], max_size: int | None = None) -> "Components":
         """Collects the components of stacked decompositions.
 
         Groups are padded to a few sizes, so that the unions of a run share one compilation.
 
         Args:
-            members: bool, shape (S, C, D).
+            members: the dimensions of each component of each draw.
             max_size: maximum number of members; larger components, whose tables would not fit, are
                 omitted.
         """
@@ -53,6 +55,6 @@ class Components:
                 groups[-1][index], rows[-1][:, index] = scope, found[scope]
         return cls(tuple(groups), tuple(rows))
 
-    def of_draws(self, which: Array) -> "Components":
-        """The same components with the rows of some draws only, traceable; shape (K,)."""
+    def of_draws(self, which: Int[Array, " K"]) -> "Components":
+        """The same components with the rows of some draws only, traceable."""
         return Components(self.groups, tuple(jnp.asarray(rows)[which] for rows in self.rows))

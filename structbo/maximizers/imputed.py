@@ -6,6 +6,7 @@ from functools import partial
 import jax
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Float
 
 from structbo.maximizers.maximizer import Function
 from structbo.space import Levels
@@ -17,13 +18,13 @@ class Imputed:
     """A function that ignores the coordinates of missing variables.
 
     Args:
-        function: maps legal points (m, D) to values (m,).
+        function: maps legal points to values.
         levels: the legal coordinates, with the conditions on which variables exist.
     """
 
     function: Function
     levels: Levels
 
-    def __call__(self, x: Array) -> Array:
-        """The values at the imputed points (m, D), shape (m,)."""
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The values at the imputed points."""
         return self.function(jax.vmap(self.levels.imputed)(x))

@@ -13,13 +13,15 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Int
+
+from structbo.models.foundation.arrays import AnyArray
 
 Graph = Mapping[int, Iterable[int]]
 """The neighbors of every variable 0 to D - 1, such as `networkx.Graph.adj`."""
-Scopes = Sequence[np.ndarray]
-"""Variables of all factors: group g has shape (F_g, s_g); a row of -1 is padding."""
+Scopes = Sequence[Int[np.ndarray, "_F _size"]]
+"""Variables of all factors, in groups of factors of one size; a row of -1 is padding."""
 
 
 class JunctionTree(NamedTuple):
@@ -63,7 +65,7 @@ def dependency_graph(scopes: Scopes, num_dims: int) -> dict[int, set[int]]:
     """The graph that joins two variables when a factor depends on both.
 
     Args:
-        scopes: variables of all factors, groups of shape (F_g, s_g).
+        scopes: variables of all factors, by group.
         num_dims: number of variables D.
 
     Returns:
@@ -83,7 +85,10 @@ def dependency_graph(scopes: Scopes, num_dims: int) -> dict[int, set[int]]:
 
 
 def triangulate(
-    graph: Graph, *, max_width: int | None = None, times_clamped: np.ndarray | None = None
+    graph: Graph,
+    *,
+    max_width: int | None = None,
+    times_clamped: Int[np.ndarray, " {len(graph)}"] | None = None,
 ) -> JunctionTree:
     """Triangulates a graph by min-fill elimination.
 
@@ -94,8 +99,8 @@ def triangulate(
     Args:
         graph: the neighbors of every variable 0 to D - 1.
         max_width: bound on the treewidth; without it no variable is clamped.
-        times_clamped: how often each variable was clamped before, shape (D,): the least often
-            clamped are clamped first.
+        times_clamped: how often each variable was clamped before: the least often clamped are
+            clamped first.
 
     Returns:
         The junction tree.
@@ -183,23 +188,23 @@ class Layout:
     The arrays' shapes depend only on D, the width and the shapes of the scopes.
 
     Args:
-        order: variable eliminated at each step, shape (D,).
-        separators: its separator, padded with 0, shape (D, width).
-        separator_sizes: how many variables the separator has, shape (D,).
-        clamped: which variables are held fixed, including variables of no factor, bool, shape (D,).
-        entries: step t adds entries ``entries[t]`` to ``entries[t + 1] - 1``, shape (D + 1,).
-        offsets: where each entry starts in the flat vector, shape (E,).
-        strides: per axis of the clique, the eliminated variable first, shape (E, width + 1).
+        order: variable eliminated at each step.
+        separators: its separator, padded with 0.
+        separator_sizes: how many variables the separator has.
+        clamped: which variables are held fixed, including variables of no factor.
+        entries: step t adds entries ``entries[t]`` to ``entries[t + 1] - 1``.
+        offsets: where each entry starts in the flat vector.
+        strides: per axis of the clique, the eliminated variable first.
         num_grid: number of grid points G of every variable.
     """
 
-    order: Array | np.ndarray
-    separators: Array | np.ndarray
-    separator_sizes: Array | np.ndarray
-    clamped: Array | np.ndarray
-    entries: Array | np.ndarray
-    offsets: Array | np.ndarray
-    strides: Array | np.ndarray
+    order: Int[AnyArray, " D"]
+    separators: Int[AnyArray, "D width"]
+    separator_sizes: Int[AnyArray, " D"]
+    clamped: Bool[AnyArray, " D"]
+    entries: Int[AnyArray, " D+1"]
+    offsets: Int[AnyArray, " E"]
+    strides: Int[AnyArray, "E width+1"]
     num_grid: int
 
     @property
@@ -218,7 +223,7 @@ def make_layout(
 
     Args:
         tree: junction tree of the factors' dependency graph.
-        scopes: variables of all factors, groups of shape (F_g, s_g).
+        scopes: variables of all factors, by group.
         num_grid: number of grid points G of every variable.
         width: room for separators, the tree's width by default; a common bound for several graphs
             makes their layouts share one compilation.
@@ -274,7 +279,7 @@ def table_bytes(scopes: Scopes, num_dims: int, *, num_grid: int, width: int) -> 
     """Memory that message passing needs: factor tables, messages and the largest clique table.
 
     Args:
-        scopes: variables of all factors, groups of shape (F_g, s_g); only the shapes matter.
+        scopes: variables of all factors, by group; only the shapes matter.
         num_dims: number of variables D.
         num_grid: number of grid points G of every variable.
         width: room for separators.

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int
 
 from structbo.maximizers.search_state import Search
 
-Function = Callable[[Array], Array]
-"""Maps points (m, D) to values (m,)."""
+Function = Callable[[Float[Array, "m D"]], Float[Array, " m"]]
+"""Maps points to values."""
 NUM_STARTS = 8
 
 
@@ -21,8 +22,8 @@ NUM_STARTS = 8
 class HasLines(Protocol):
     """A function that is cheaper on lines along one dimension than at single points."""
 
-    def on_lines(self, x: Array, dim: Array) -> Array:
-        """Values at points (K, G, D), which differ along G in coordinate `dim` only: (K, G)."""
+    def on_lines(self, x: Float[Array, "L G D"], dim: Int[Array, ""]) -> Float[Array, "L G"]:
+        """Values at G points on each of L lines, which differ in the coordinate `dim` only."""
         ...
 
 
@@ -32,7 +33,7 @@ class Maximizer(ABC):
     A function with ``tables`` is additive (`AdditiveFunction`): message passing maximizes it.
     """
 
-    def starts(self, function: Function, search: Search) -> Array:
+    def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         """Points to start from, by default the best candidates.
 
         Compiled together with the acquisition, so it must be traceable by JAX.
@@ -42,7 +43,7 @@ class Maximizer(ABC):
             search: the state of the search.
 
         Returns:
-            Legal points, shape (K, D).
+            Legal points.
         """
         return ranked(function, search.candidates)[:NUM_STARTS]
 
@@ -55,7 +56,7 @@ class Maximizer(ABC):
         """
 
     @abstractmethod
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         """Points with large values of the acquisition; not traced.
 
         Args:
@@ -63,20 +64,17 @@ class Maximizer(ABC):
             search: the state of the search, with its `starts`.
 
         Returns:
-            Points of the unit cube, best first, shape (K, D). The first point that is legal and new
-            after rounding to the levels is evaluated next.
+            Points of the unit cube, best first. The first point that is legal and new after
+            rounding to the levels is evaluated next.
         """
 
 
-def evaluate(function: Function, x: ArrayLike) -> Array:
-    """The values of a function at points (m, D), compiled once per number of points.
+def evaluate(function: Function, x: ArrayLike) -> Float[Array, " m"]:
+    """The values of a function at points, compiled once per number of points.
 
     Args:
         function: a pytree such as an acquisition, or a Python function, which compares by identity.
         x: the points.
-
-    Returns:
-        Shape (m,).
 
     Example:
         >>> evaluate(lambda x: x.sum(1), np.ones((2, 3))).tolist()
@@ -87,27 +85,26 @@ def evaluate(function: Function, x: ArrayLike) -> Array:
 
 
 @jax.jit
-def _evaluate(function: Function, x: Array) -> Array:
+def _evaluate(function: Function, x: Float[Array, "m D"]) -> Float[Array, " m"]:
     return function(x)
 
 
-def ranked(function: Function, points: Array) -> Array:
-    """Points (m, D), best first; traceable."""
+def ranked(function: Function, points: Float[Array, "m D"]) -> Float[Array, "m D"]:
+    """Points, best first; traceable."""
     return points[jnp.argsort(-function(points))]
 
 
-def values_on_lines(function: Function, x: Array, dim: Array) -> Array:
+def values_on_lines(
+    function: Function, x: Float[Array, "L G D"], dim: Int[Array, ""]
+) -> Float[Array, "L G"]:
     """The values of a function on lines; traceable.
 
     A function with a method ``on_lines``, as acquisitions have, computes them faster than points.
 
     Args:
         function: the function.
-        x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
-        dim: this coordinate, a scalar.
-
-    Returns:
-        Shape (K, G).
+        x: G points on each of L lines, which differ in one coordinate only.
+        dim: this coordinate.
     """
     if isinstance(function, HasLines):
         return function.on_lines(x, dim)

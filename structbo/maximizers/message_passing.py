@@ -14,34 +14,39 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int
 
 from structbo.maximizers.junction_tree import Layout
+from structbo.models.foundation.arrays import AnyArray
 from structbo.space import Levels
+
+Tables = tuple[Float[Array, " _F *_grid"], ...]
+"""The F factors of each group on a grid: an axis of G points for each variable of a factor."""
 
 
 class AdditiveFunction(Protocol):
     """A sum of factors, each a function of few variables; a pytree, so that `jax.jit` takes it.
 
-    ``scopes`` is read on the host only: group g has shape (F_g, s_g) and lists the variables of
-    F_g factors; a row of -1 is padding and is ignored.
+    ``scopes`` is read on the host only: each group lists the variables of F factors of one size; a
+    row of -1 is padding and is ignored.
     """
 
     @property
-    def scopes(self) -> tuple[np.ndarray, ...]:
-        """Variables of all factors, groups of shape (F_g, s_g)."""
+    def scopes(self) -> tuple[Int[np.ndarray, "_F _size"], ...]:
+        """Variables of all factors, by group."""
         ...
 
-    def tables(self, grids: Array) -> tuple[Array, ...]:
-        """The factors on grids (D, G): group g has shape (F_g, G, ..., G), axes as in its scope."""
+    def tables(self, grids: Float[Array, "D G"]) -> Tables:
+        """The factors on grids, with axes as in their scopes."""
         ...
 
-    def __call__(self, x: Array) -> Array:
-        """The sum of all factors at points (m, D), shape (m,)."""
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The sum of all factors at points."""
         ...
 
 
 @jax.jit
-def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
+def max_sum(tables: Tables, layout: Layout) -> tuple[Float[Array, ""], Int[Array, " D"]]:
     """Maximizes a sum of tables over a grid, exactly.
 
     Variables are eliminated one by one: the tables and messages that involve a variable are
@@ -49,11 +54,11 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
     reverse order, each variable is then set to its best value given those already set.
 
     Args:
-        tables: the factors, group g with shape (F_g, G, ..., G).
+        tables: the factors.
         layout: the junction tree of their graph.
 
     Returns:
-        The maximum, and the grid index of each variable there, shape (D,).
+        The maximum, and the grid index of each variable there.
 
     References:
         Rolland et al. 2018, Algorithm 2.
@@ -63,12 +68,14 @@ def max_sum(tables: tuple[Array, ...], layout: Layout) -> tuple[Array, Array]:
 
 
 def pass_messages(
-    tables: tuple[Array, ...], layout: Layout, reduce: Callable[[Array], Array]
-) -> tuple[Array, Array]:
+    tables: Tables,
+    layout: Layout,
+    reduce: Callable[[Float[Array, " G *grid"]], Float[Array, "*grid"]],
+) -> tuple[Float[Array, " flat"], Float[Array, ""]]:
     """Eliminates all variables, each clique's table reduced over its first axis to a message.
 
     Args:
-        tables: the factors, group g with shape (F_g, G, ..., G).
+        tables: the factors.
         layout: the junction tree of their graph.
         reduce: removes the eliminated variable, the first axis, from a table.
 
@@ -111,17 +118,21 @@ def pass_messages(
     return flat, at_roots.sum()
 
 
-def read_off(flat: Array, layout: Layout, choose: Callable[[Array, Array], Array]) -> Array:
+def read_off(
+    flat: Float[Array, " flat"],
+    layout: Layout,
+    choose: Callable[[Float[Array, " G"], Int[Array, ""]], Int[Array, ""]],
+) -> Int[Array, " D"]:
     """Sets the variables one by one, in the reverse order of their elimination.
 
     Args:
         flat: all tables and messages, from `pass_messages`.
         layout: the junction tree.
-        choose: maps the clique's table at the values of its separator, shape (G,), and the number
-            of the step to the index of the variable's value.
+        choose: maps the clique's table at the values of its separator, and the number of the step
+            to the index of the variable's value.
 
     Returns:
-        The grid index of each variable, shape (D,).
+        The grid index of each variable.
     """
     num_dims = len(layout.order)
     offsets, strides = jnp.asarray(layout.offsets), jnp.asarray(layout.strides)
@@ -142,29 +153,35 @@ def read_off(flat: Array, layout: Layout, choose: Callable[[Array, Array], Array
     return jax.lax.scan(assign, jnp.zeros(num_dims, offsets.dtype), steps, reverse=True)[0]
 
 
-def _entry_ranges(layout: Layout) -> tuple[Array, Array]:
+def _entry_ranges(layout: Layout) -> tuple[Int[Array, " D"], Int[Array, " D"]]:
     """First entry of every step, and the one after its last."""
     return jnp.asarray(layout.entries[:-1]), jnp.asarray(layout.entries[1:])
 
 
 @jax.jit
 def coarse_to_fine(
-    function: AdditiveFunction, layout: Layout, levels: Levels, start: Array, num_rounds: int
-) -> tuple[Array, Array]:
+    function: AdditiveFunction,
+    layout: Layout,
+    levels: Levels,
+    start: Float[AnyArray, " D"],
+    num_rounds: int,
+) -> tuple[Float[Array, " D"], Float[Array, ""]]:
     """Maximizes an additive function by max-sum on ever finer grids; see `maxima_on_same_grids`.
 
     Args:
         function: the additive function.
         layout: the junction tree of its graph; clamped variables stay at ``start``.
         levels: the legal coordinates.
-        start: a point to include in the first grid, shape (D,); with zeros this grid is regular.
+        start: a point to include in the first grid; with zeros this grid is regular.
         num_rounds: number of grids, at least 1.
 
     Returns:
-        The maximizer, shape (D,), and its value.
+        The maximizer and its value.
     """
 
-    def tables(grids: Array, places: Array) -> tuple[Array, ...]:
+    def tables(
+        grids: Float[Array, "D G"], places: Int[Array, "1 D G"]
+    ) -> tuple[Float[Array, " 1 _F *_grid"], ...]:
         own = jnp.take_along_axis(grids, places[0], axis=1)
         return tuple(table[None] for table in function.tables(own))
 
@@ -174,12 +191,14 @@ def coarse_to_fine(
 
 
 def maxima_on_same_grids(
-    tables: Callable[[Array, Array], tuple[Array, ...]],
+    tables: Callable[
+        [Float[Array, "D G"], Int[Array, "K D G"]], tuple[Float[Array, " K _F *_grid"], ...]
+    ],
     layouts: Layout,
     levels: Levels,
-    start: Array,
-    num_rounds: Array | int,
-) -> tuple[Array, Array]:
+    start: Float[AnyArray, " D"],
+    num_rounds: Int[Array, ""] | int,
+) -> tuple[Float[Array, "K D"], Float[Array, " K"]]:
     """Maximizes several additive functions by max-sum on common, successively finer grids.
 
     The first grid spans all positions, both ends included. Each later one spans a window around the
@@ -189,16 +208,16 @@ def maxima_on_same_grids(
     levels, adjacent ones on the last grids. Traceable.
 
     Args:
-        tables: maps grids (D, G) and places (K, D, G) to the factors of K functions, group g with
-            shape (K, F_g, G, ..., G). For function k, position i of variable d means position
-            ``places[k, d, i]`` of its grid; all positions of a clamped variable mean the same one.
+        tables: maps grids and places to the factors of K functions. For function k, position i of
+            variable d means position ``places[k, d, i]`` of its grid; all positions of a clamped
+            variable mean the same one.
         layouts: the junction trees of their graphs, stacked; clamped variables stay at ``start``.
         levels: the legal coordinates.
-        start: a point to include in the first grid, shape (D,); with zeros this grid is regular.
+        start: a point to include in the first grid; with zeros this grid is regular.
         num_rounds: number of grids, at least 1.
 
     Returns:
-        The best points, shape (K, D), and their values, shape (K,).
+        The best points and their values.
     """
     num_grid, is_clamped = layouts.num_grid, jnp.asarray(layouts.clamped)[..., None]
     ruler = jnp.linspace(0.0, 1.0, num_grid)
@@ -235,19 +254,23 @@ def maxima_on_same_grids(
     return jax.vmap(levels.coordinates)(best)[..., 0], value
 
 
-def at_places(tables: tuple[Array, ...], scopes: tuple[Array, ...], places: Array) -> Any:
+def at_places(
+    tables: Tables, scopes: tuple[Int[Array, "_F _size"], ...], places: Int[Array, "D G"]
+) -> Tables:
     """Tables with positions replaced by others, as in `maxima_on_same_grids`.
 
     Args:
-        tables: the factors, group g with shape (F_g, G, ..., G).
-        scopes: their variables, group g with shape (F_g, s_g).
-        places: the replacement of each position, by variable, shape (D, G).
+        tables: the factors.
+        scopes: their variables, by group.
+        places: the replacement of each position, by variable.
 
     Returns:
         Tables of the same shapes.
     """
 
-    def moved(table: Array, scope: Array) -> Array:
+    def moved(
+        table: Float[Array, " F *grid"], scope: Int[Array, "F size"]
+    ) -> Float[Array, " F *grid"]:
         for axis in range(scope.shape[1]):
             others = [1 + other for other in range(scope.shape[1]) if other != axis]
             index = jnp.expand_dims(places[scope[:, axis]], others)

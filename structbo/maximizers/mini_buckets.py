@@ -8,16 +8,21 @@ over the variable separately: the sum of their maxima is at least the maximum of
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.maximizers.junction_tree import Scopes, dependency_graph, triangulate
 
-Term = tuple[tuple[int, ...], np.ndarray]
+Term = tuple[tuple[int, ...], Float[np.ndarray, "*_grid"]]
 """Variables, in increasing order, and a table with one axis for each of them."""
 NUM_SWEEPS = 30
 
 
 def upper_bound(
-    tables: Sequence[np.ndarray], scopes: Scopes, num_dims: int, *, max_size: int
+    tables: Sequence[Float[np.ndarray, " _F *_grid"]],
+    scopes: Scopes,
+    num_dims: int,
+    *,
+    max_size: int,
 ) -> float:
     """Bounds the maximum of a sum of tables over their grid from above.
 
@@ -26,8 +31,8 @@ def upper_bound(
     buckets of a variable are balanced likewise.
 
     Args:
-        tables: the factors, group g with shape (F_g, G, ..., G).
-        scopes: their variables, group g with shape (F_g, s_g); a row of -1 is padding.
+        tables: the factors, by group, with one axis of G grid points for each variable.
+        scopes: their variables, by group; a row of -1 is padding.
         num_dims: number of variables D.
         max_size: the largest number of variables of a mini-bucket; larger factors stay whole.
 
@@ -93,7 +98,7 @@ def _balanced(terms: list[Term]) -> list[Term]:
     ]
 
 
-def _expanded(term: Term, union: tuple[int, ...]) -> np.ndarray:
+def _expanded(term: Term, union: tuple[int, ...]) -> Float[np.ndarray, "*_grid"]:
     """A table with axes of length one for missing variables of a union."""
     scope, table = term
     lengths = dict(zip(scope, table.shape, strict=True))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from structbo.maximizers.additive_maximum import MessagePassing
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
@@ -27,7 +28,7 @@ class MultiStart(Maximizer):
     num_coordinate: int = 3
     num_gradient: int = 8
 
-    def starts(self, function: Function, search: Search) -> Array:
+    def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         if is_additive(function):
             return MessagePassing().starts(function, search)
         best = ranked(function, search.candidates)[: self.num_gradient]
@@ -37,7 +38,7 @@ class MultiStart(Maximizer):
     def prepare(self, function: Function, search: Search) -> None:
         _last_step(function).prepare(function, search)
 
-    def __call__(self, function: Function, search: Search) -> np.ndarray:
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         return _last_step(function)(function, search)
 
 

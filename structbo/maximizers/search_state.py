@@ -4,9 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.maximizers.components import Components
 from structbo.maximizers.junction_tree import Layout
+from structbo.models.foundation.arrays import AnyArray
 from structbo.space import Levels
 
 
@@ -15,23 +17,23 @@ class Search(NamedTuple):
 
     Args:
         levels: the legal coordinates.
-        candidates: legal points over the whole space, including the best observed ones, (m, D).
-        best: the best observed point, shape (D,).
+        candidates: legal points over the whole space, including the best observed ones.
+        best: the best observed point.
         num_observed: the number of observations.
         components: the union of the components of all draws.
         layouts: the junction tree of every draw's components, stacked along the first axis.
         key: a JAX random key; the same for all points of one search, so that noise cancels.
         maxima: for maximizers, the maxima of additive acquisitions by message passing, of all draws
-            and of single ones, shape (k, D); they are candidates as well.
-        starts: for maximizers, the points of `Maximizer.starts`, shape (K, D).
+            and of single ones; they are candidates as well.
+        starts: for maximizers, the points of `Maximizer.starts`.
     """
 
     levels: Levels
-    candidates: Array
-    best: Array
-    num_observed: Array | float
+    candidates: Float[Array, "m D"]
+    best: Float[Array, " D"]
+    num_observed: Float[Array, ""] | float
     components: Components
     layouts: Layout
-    key: Array
-    maxima: Array | np.ndarray = np.zeros(0)
-    starts: Array | np.ndarray = np.zeros(0)
+    key: Key[Array, ""]
+    maxima: Float[AnyArray, "k D"] = np.zeros((0, 0))
+    starts: Float[AnyArray, "K D"] = np.zeros((0, 0))

@@ -9,16 +9,24 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from structbo.maximizers.junction_tree import Layout
-from structbo.maximizers.message_passing import AdditiveFunction, max_sum, pass_messages, read_off
+from structbo.maximizers.message_passing import (
+    AdditiveFunction,
+    Tables,
+    max_sum,
+    pass_messages,
+    read_off,
+)
+from structbo.models.foundation.arrays import AnyArray
 from structbo.space import Levels
 
 
 @partial(jax.jit, static_argnums=3)
 def sample_tables(
-    key: Array, tables: tuple[Array, ...], layout: Layout, num_samples: int
-) -> tuple[Array, Array]:
+    key: Key[Array, ""], tables: Tables, layout: Layout, num_samples: int
+) -> tuple[Int[Array, "{num_samples} D"], Float[Array, ""]]:
     """Draws grid points with probability proportional to the exponential of a sum of tables.
 
     Forward filtering, backward sampling: the messages are passed once for all samples. A variable
@@ -27,12 +35,12 @@ def sample_tables(
 
     Args:
         key: a JAX random key.
-        tables: the factors, group g with shape (F_g, G, ..., G).
+        tables: the factors.
         layout: the junction tree of their graph.
         num_samples: how many independent points to draw, static.
 
     Returns:
-        Grid indices, shape (num_samples, D), and the log of the sum over the whole grid.
+        Grid indices, and the log of the sum over the whole grid.
 
     References:
         Koller and Friedman 2009, section 10.2 (sum-product) and section 12.1 (sampling).
@@ -40,7 +48,7 @@ def sample_tables(
     flat, log_total = pass_messages(tables, layout, partial(jax.scipy.special.logsumexp, axis=0))
     num_dims = len(layout.order)
 
-    def one(key: Array) -> Array:
+    def one(key: Key[Array, ""]) -> Int[Array, " D"]:
         keys = jax.random.split(key, num_dims)
         return read_off(flat, layout, lambda v, step: jax.random.categorical(keys[step], v))
 
@@ -49,14 +57,14 @@ def sample_tables(
 
 @partial(jax.jit, static_argnums=5)
 def sample_additive(
-    key: Array,
+    key: Key[Array, ""],
     function: AdditiveFunction,
     layout: Layout,
     levels: Levels,
-    start: Array,
+    start: Float[AnyArray, " D"],
     num_samples: int,
     shortfall: float = 0.25,
-) -> Array:
+) -> Float[Array, "{num_samples} D"]:
     """Draws points of the unit cube with high values of an additive function.
 
     Points follow ``exp(f / temperature)`` on a regular grid; a continuous coordinate then moves at
@@ -70,12 +78,12 @@ def sample_additive(
         layout: the junction tree of its graph.
         levels: the legal coordinates; of a discrete variable with more levels than grid points
             only those next to a grid point are drawn.
-        start: coordinates of clamped variables and variables without factors, shape (D,).
+        start: coordinates of clamped variables and variables without factors.
         num_samples: how many points to draw, static.
         shortfall: the fraction of the range, between 0 and 1.
 
     Returns:
-        Legal points, shape (num_samples, D).
+        Legal points.
     """
     key_index, key_cell = jax.random.split(key)
     num_dims = len(start)

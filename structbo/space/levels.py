@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
-from structbo.models.foundation.arrays import BoolArray
+from structbo.models.foundation.arrays import AnyArray, BoolArray
 from structbo.space.half_spaces import HalfSpaces
 
 NEUTRAL = 0.5
@@ -70,7 +71,7 @@ class Levels(NamedTuple):
         index = jnp.where(self.discrete, positions, 0).astype(int)
         return jnp.where(self.discrete, jnp.take_along_axis(self.values, index, axis=1), positions)
 
-    def positions(self, x: Array) -> Array:
+    def positions(self, x: Float[AnyArray, " D"]) -> Float[Array, "D 1"]:
         """The positions nearest to a point (D,), shape (D, 1)."""
         is_level = jnp.arange(self.values.shape[1]) < self.counts[:, None]
         distance = jnp.where(is_level, jnp.abs(self.values - x[:, None]), jnp.inf)

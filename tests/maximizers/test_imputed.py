@@ -41,7 +41,8 @@ def test_the_maximum_is_that_of_legal_points() -> None:
     moved = coordinate_ascent(function, starts, levels, jax.random.key(0), 17)
 
     def value_and_gradient(x: np.ndarray) -> tuple[Array, Array]:
-        return function(x), jax.grad(lambda x: function(x).sum())(jnp.asarray(x))
+        points = jnp.asarray(x)
+        return function(points), jax.grad(lambda x: function(x).sum())(points)
 
     points, values = gradient_ascent(
         value_and_gradient, np.array(moved), np.array([False, True, True])
