@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.models.foundation.arguments import check_fraction, checked_count
 from structbo.models.foundation.precision import double_precision
@@ -21,8 +22,13 @@ from structbo.samplers.kdpp.exact import checked_kernel, most_probable
 
 
 def sample_kdpp_mcmc(
-    key: Array, L: ArrayLike, k: int, *, accuracy: float = 0.01, num_steps: int | None = None
-) -> Array:
+    key: Key[Array, ""],
+    L: ArrayLike,
+    k: int,
+    *,
+    accuracy: float = 0.01,
+    num_steps: int | None = None,
+) -> Int[Array, " {k}"]:
     """Draws k items by a Metropolis chain that exchanges an item for a random other one.
 
     A step costs O(k^2), but the bound asks for O(n k^2 log n) of them: `sample_kdpp_heat_bath`
@@ -36,7 +42,7 @@ def sample_kdpp_mcmc(
         num_steps: length of the chain, instead of `metropolis_steps` for the accuracy.
 
     Returns:
-        The items in ascending order, shape (k,).
+        The items in ascending order.
 
     Raises:
         ValueError: if L is found not to be such a matrix, or another argument is out of range.
@@ -53,8 +59,13 @@ def sample_kdpp_mcmc(
 
 
 def sample_kdpp_heat_bath(
-    key: Array, L: ArrayLike, k: int, *, accuracy: float = 0.01, num_steps: int | None = None
-) -> Array:
+    key: Key[Array, ""],
+    L: ArrayLike,
+    k: int,
+    *,
+    accuracy: float = 0.01,
+    num_steps: int | None = None,
+) -> Int[Array, " {k}"]:
     """Draws k items by a chain that removes a random item and draws another given the rest.
 
     A step costs O(n k^2), and the bound asks for O(k log(k log n)) of them.
@@ -67,7 +78,7 @@ def sample_kdpp_heat_bath(
         num_steps: length of the chain, instead of `heat_bath_steps` for the accuracy.
 
     Returns:
-        The items in ascending order, shape (k,).
+        The items in ascending order.
 
     Raises:
         ValueError: if L is found not to be such a matrix, or another argument is out of range.
@@ -148,19 +159,25 @@ class ItemSet(NamedTuple):
     """A set of items, with the inverse that gives ratios of determinants.
 
     Args:
-        order: all items, the members of the set first, shape (n,).
-        inverse: the inverse of the set's submatrix of L, shape (k, k).
+        order: all items, the members of the set first.
+        inverse: the inverse of the set's submatrix of L.
     """
 
-    order: Array
-    inverse: Array
+    order: Int[Array, " n"]
+    inverse: Float[Array, "k k"]
 
-    def without(self, slot: Array) -> Array:
+    def without(self, slot: Int[Array, ""]) -> Float[Array, "k k"]:
         """The inverse of the submatrix without the item in a slot, framed with zeros."""
         column = self.inverse[slot]
         return self.inverse - jnp.outer(column, column) / column[slot]
 
-    def exchange(self, L: Array, slot: Array, place: Array, accept: Array | bool) -> "ItemSet":
+    def exchange(
+        self,
+        L: Float[Array, "n n"],
+        slot: Int[Array, ""],
+        place: Int[Array, ""],
+        accept: Bool[Array, ""] | bool,
+    ) -> "ItemSet":
         """The set with the item in a slot exchanged for the one in a place of the order."""
         ends = jnp.array([slot, place])
         order = self.order.at[ends].set(self.order[jnp.where(accept, ends[::-1], ends)])
@@ -175,10 +192,10 @@ class ItemSet(NamedTuple):
         return ItemSet(order, jnp.where(accept, inverse, self.inverse))
 
 
-Step = Callable[[Array, Array, ItemSet], ItemSet]
+Step = Callable[[Key[Array, ""], Float[Array, "n n"], ItemSet], ItemSet]
 
 
-def _metropolis(key: Array, L: Array, chain: ItemSet) -> ItemSet:
+def _metropolis(key: Key[Array, ""], L: Float[Array, "n n"], chain: ItemSet) -> ItemSet:
     """Proposes to exchange a random item for a random other one; half of the time, stays."""
     n, k = len(chain.order), len(chain.inverse)
     key_slot, key_place, key_accept = jax.random.split(key, 3)
@@ -191,7 +208,7 @@ def _metropolis(key: Array, L: Array, chain: ItemSet) -> ItemSet:
     return chain.exchange(L, slot, place, accept)
 
 
-def _heat_bath(key: Array, L: Array, chain: ItemSet) -> ItemSet:
+def _heat_bath(key: Key[Array, ""], L: Float[Array, "n n"], chain: ItemSet) -> ItemSet:
     """Draws a random slot's item given the others, with probability proportional to det(L_S)."""
     k = len(chain.inverse)
     key_slot, key_place = jax.random.split(key)
@@ -205,14 +222,14 @@ def _heat_bath(key: Array, L: Array, chain: ItemSet) -> ItemSet:
 
 
 def _sample(
-    key: Array,
+    key: Key[Array, ""],
     L: ArrayLike,
     k: int,
     accuracy: float,
     num_steps: int | None,
     steps_for: Callable[[int, int, float], int],
     step: Step,
-) -> Array:
+) -> Int[Array, " {k}"]:
     with double_precision():
         L = checked_kernel(L, k)
         start = most_probable(L, k)
@@ -224,7 +241,13 @@ def _sample(
 
 
 @partial(jax.jit, static_argnums=4)
-def _run(key: Array, L: Array, start: Array, num_steps: int, step: Step) -> Array:
+def _run(
+    key: Key[Array, ""],
+    L: Float[Array, "n n"],
+    start: Int[Array, " k"],
+    num_steps: int,
+    step: Step,
+) -> Int[Array, " k"]:
     n, k = len(L), len(start)
     others = jnp.nonzero(jnp.ones(n, bool).at[start].set(False), size=n - k)[0]
     inverse = jnp.linalg.inv(L[start[:, None], start])

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int, Key
 
 from structbo.models.foundation.arguments import is_concrete, is_integer
 from structbo.models.foundation.precision import double_precision
@@ -21,7 +22,7 @@ from structbo.models.foundation.precision import double_precision
 ROUND_OFF = float(np.finfo(np.float64).eps)
 
 
-def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
+def sample_kdpp(key: Key[Array, ""], L: ArrayLike, k: int) -> Int[Array, " {k}"]:
     """Draws a set of k items from a k-DPP, exactly.
 
     A set of k eigenvectors is drawn with probability proportional to the product of their
@@ -37,7 +38,7 @@ def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
         k: how many items to draw, static.
 
     Returns:
-        The items in ascending order, shape (k,).
+        The items in ascending order.
 
     Raises:
         ValueError: if L is not such a matrix, or k is not between 0 and n.
@@ -62,7 +63,9 @@ def sample_kdpp(key: Array, L: ArrayLike, k: int) -> Array:
 
 
 @partial(jax.jit, static_argnums=3)
-def _sample_from_spectrum(key: Array, values: Array, vectors: Array, k: int) -> Array:
+def _sample_from_spectrum(
+    key: Key[Array, ""], values: Float[Array, " n"], vectors: Float[Array, "n n"], k: int
+) -> Int[Array, " {k}"]:
     key_spectrum, key_items = jax.random.split(key)
     chosen = _sample_eigenvectors(key_spectrum, jnp.log(values), k)
     basis = vectors[:, chosen]
@@ -77,7 +80,9 @@ def _sample_from_spectrum(key: Array, values: Array, vectors: Array, k: int) -> 
     return jnp.sort(jax.lax.fori_loop(0, k, draw, start)[1])
 
 
-def _sample_eigenvectors(key: Array, log_values: Array, k: int) -> Array:
+def _sample_eigenvectors(
+    key: Key[Array, ""], log_values: Float[Array, " n"], k: int
+) -> Int[Array, " {k}"]:
     """Indices of k eigenvectors, drawn in proportion to the product of their eigenvalues."""
 
     def extend(log_sums: Array, log_value: Array) -> tuple[Array, Array]:
@@ -99,7 +104,7 @@ def _sample_eigenvectors(key: Array, log_values: Array, k: int) -> Array:
     return jnp.nonzero(taken, size=k)[0]
 
 
-def greedy_kdpp(L: ArrayLike, k: int) -> Array:
+def greedy_kdpp(L: ArrayLike, k: int) -> Int[Array, " {k}"]:
     """Adds k times the item that increases the determinant most.
 
     The determinant is at least ``1 / (k!)^2`` of the largest one.
@@ -109,7 +114,7 @@ def greedy_kdpp(L: ArrayLike, k: int) -> Array:
         k: how many items to choose, static.
 
     Returns:
-        The items as they were chosen, shape (k,).
+        The items as they were chosen.
 
     Raises:
         ValueError: if L is found not to be such a matrix, or k is not between 0 and n. That it is
@@ -127,8 +132,8 @@ def greedy_kdpp(L: ArrayLike, k: int) -> Array:
         return most_probable(checked_kernel(L, k), k)
 
 
-def most_probable(L: Array, k: int) -> Array:
-    """The greedy set of k items, shape (k,), for a matrix that is known to be one of a k-DPP."""
+def most_probable(L: Float[Array, "n n"], k: int) -> Int[Array, " {k}"]:
+    """The greedy set of k items, for a matrix that is known to be one of a k-DPP."""
     if k == 0:
         return jnp.zeros(0, int)
     items, pivots, least = _greedy(L, k)
@@ -149,7 +154,9 @@ def most_probable(L: Array, k: int) -> Array:
 
 
 @partial(jax.jit, static_argnums=1)
-def _greedy(L: Array, k: int) -> tuple[Array, Array, Array]:
+def _greedy(
+    L: Float[Array, "n n"], k: int
+) -> tuple[Int[Array, " {k}"], Float[Array, " {k}"], Float[Array, ""]]:
     """The items, their pivots, by which they multiplied the determinant, and the least residual."""
 
     def add(step: Array, state: tuple[Pivots, Array, Array]) -> tuple[Pivots, Array, Array]:
@@ -168,26 +175,28 @@ class Pivots(NamedTuple):
     """A pivoted Cholesky factorization under way.
 
     Args:
-        rows: the factor's transpose, zero where it is still to come, shape (k, n).
-        residual: what is left of each item's diagonal entry, minus infinity for those chosen, (n,).
+        rows: the factor's transpose, zero where it is still to come.
+        residual: what is left of each item's diagonal entry, minus infinity for those chosen.
     """
 
-    rows: Array
-    residual: Array
+    rows: Float[Array, "k n"]
+    residual: Float[Array, " n"]
 
     @classmethod
-    def of(cls, diagonal: Array, k: int) -> "Pivots":
+    def of(cls, diagonal: Float[Array, " n"], k: int) -> "Pivots":
         """Before the first pivot."""
         return cls(jnp.zeros((k, len(diagonal))), diagonal)
 
-    def eliminate(self, step: Array, item: Array, column: Array) -> "Pivots":
+    def eliminate(
+        self, step: Int[Array, ""], item: Int[Array, ""], column: Float[Array, " n"]
+    ) -> "Pivots":
         """After one more pivot, whose column of the matrix is given."""
         row = (column - self.rows[:, item] @ self.rows) / jnp.sqrt(self.residual[item])
         residual = (self.residual - jnp.square(row)).at[item].set(-jnp.inf)
         return Pivots(self.rows.at[step].set(row), residual)
 
 
-def checked_kernel(L: ArrayLike, k: int) -> Array:
+def checked_kernel(L: ArrayLike, k: int) -> Float[Array, "n n"]:
     """L as an array of doubles, if it can be the matrix of a k-DPP."""
     if jnp.iscomplexobj(L):
         raise ValueError("L must be real, got complex numbers.")
@@ -204,7 +213,7 @@ def checked_kernel(L: ArrayLike, k: int) -> Array:
     return kernel
 
 
-def _check_entries(values: np.ndarray) -> None:
+def _check_entries(values: Float[np.ndarray, "n n"]) -> None:
     """Checks for finite and symmetric entries, fast, by products with a random vector."""
     probe = np.random.default_rng(0).uniform(1.0, 2.0, len(values))
     sides = values @ probe, probe @ values
@@ -219,7 +228,7 @@ def _check_entries(values: np.ndarray) -> None:
         )
 
 
-def _check_spectrum(values: np.ndarray, tolerance: float, k: int) -> None:
+def _check_spectrum(values: Float[np.ndarray, " n"], tolerance: float, k: int) -> None:
     if values.min() < -max(tolerance, 1e-8 * values.max()):
         raise ValueError(
             f"L must be positive semi-definite, its least eigenvalue is {values.min():.3g}: "
