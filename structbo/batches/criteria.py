@@ -11,15 +11,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from structbo.acquisition import EST, UCB, JointCriterion, LogEI
 from structbo.batches.ground_set import GroundSet
 from structbo.data import padded_size
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 
-Score: TypeAlias = Callable[[GroundSet], FloatArray]
-"""Scores of all candidates, shape (m,); higher is better."""
+Score: TypeAlias = Callable[[GroundSet], Float[np.ndarray, " m"]]
+"""Scores of all candidates; higher is better."""
 Width: TypeAlias = float | Callable[[GroundSet], float]
 """The square root of the exploration parameter beta, or a function from candidates to it."""
 TINY_DEVIATION = 1e-12
@@ -37,10 +37,10 @@ class CriterionScore:
     """
 
     criterion: JointCriterion
-    context: Array | float
+    context: Float[Array, "*context"] | float
 
-    def __call__(self, ground: GroundSet) -> FloatArray:
-        """Scores of the candidates, shape (m,)."""
+    def __call__(self, ground: GroundSet) -> Float[np.ndarray, " m"]:
+        """Scores of the candidates."""
         rest = (0, padded_size(len(ground.mean)) - len(ground.mean))
         deviation = np.maximum(ground.deviation, TINY_DEVIATION)
         moments = (np.pad(part, rest, "edge") for part in (ground.mean, deviation))
@@ -50,7 +50,12 @@ class CriterionScore:
 
 
 @jax.jit
-def _score(criterion: JointCriterion, mean: Array, deviation: Array, context: Array) -> Array:
+def _score(
+    criterion: JointCriterion,
+    mean: Float[Array, " m"],
+    deviation: Float[Array, " m"],
+    context: Float[Array, "*context"],
+) -> Float[Array, " m"]:
     scores = criterion.score(mean, deviation, context)
     return jnp.exp(scores) if criterion.is_log else scores
 
@@ -91,8 +96,8 @@ class ConfidenceBound:
 
     width: Width
 
-    def __call__(self, ground: GroundSet) -> FloatArray:
-        """Scores of the candidates, shape (m,)."""
+    def __call__(self, ground: GroundSet) -> Float[np.ndarray, " m"]:
+        """Scores of the candidates."""
         return CriterionScore(UCB(), width_at(self.width, ground) ** 2)(ground)
 
 
@@ -111,6 +116,6 @@ class ExpectedImprovement:
 
     incumbent: float
 
-    def __call__(self, ground: GroundSet) -> FloatArray:
-        """Scores of the candidates, shape (m,)."""
+    def __call__(self, ground: GroundSet) -> Float[np.ndarray, " m"]:
+        """Scores of the candidates."""
         return CriterionScore(LogEI(), max(self.incumbent, ground.incumbent))(ground)

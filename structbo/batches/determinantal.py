@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Float, Int, Key
 
 from structbo.batches.problem import BatchProblem
 from structbo.data import padded_size
 from structbo.models.foundation.arguments import check_fraction
-from structbo.models.foundation.arrays import FloatArray
 from structbo.samplers import greedy_kdpp, sample_kdpp, sample_kdpp_heat_bath
 
 LEAST_SIZE = 256
@@ -28,7 +27,7 @@ class DPPMax:
         Kathuria et al. 2016, Algorithm 2 (DPP-MAX) and section 3.2.
     """
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         items, kernel = batch_kernel(problem, q)
         return [problem.start, *items[np.asarray(greedy_kdpp(kernel, q - 1))].tolist()]
@@ -52,7 +51,7 @@ class DPPSample:
         if self.accuracy is not None:
             check_fraction("accuracy", self.accuracy)
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         items, kernel = batch_kernel(problem, q)
         if self.accuracy is None:
@@ -62,7 +61,9 @@ class DPPSample:
         return [problem.start, *items[np.asarray(drawn)].tolist()]
 
 
-def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], FloatArray]:
+def batch_kernel(
+    problem: BatchProblem, q: int
+) -> tuple[Int[np.ndarray, " r"], Float[np.ndarray, "size size"]]:
     """The relevance region without the first point, and the DPP kernel there.
 
     Args:
@@ -70,8 +71,8 @@ def batch_kernel(problem: BatchProblem, q: int) -> tuple[NDArray[np.intp], Float
         q: the size of the batch.
 
     Returns:
-        Indices of the candidates in the region, shape (r,), and the kernel, shape (size, size).
-        Padding rows are zero, so sets with them have probability zero.
+        Indices of the candidates in the region, and the kernel. Padding rows are zero, so sets with
+        them have probability zero.
 
     References:
         Kathuria et al. 2016, section 3.2.

@@ -17,10 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float
 
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.foundation.arrays import BoolArray, FloatArray
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import double_precision
 
@@ -35,29 +36,29 @@ class GroundSet:
     """Moments of the function at the candidates of a batch.
 
     Args:
-        points: candidates in the unit cube, shape (m, D).
-        mean: posterior mean, shape (m,).
-        covariance: posterior covariance, shape (m, m).
+        points: candidates in the unit cube.
+        mean: posterior mean.
+        covariance: posterior covariance.
         noise: noise variance of an observation, at least the round-off of the covariance.
-        available: which candidates may be chosen, bool, shape (m,).
+        available: which candidates may be chosen.
         incumbent: the largest value at a candidate that counts as evaluated; minus infinity without
             one.
     """
 
-    points: FloatArray
-    mean: FloatArray
-    covariance: FloatArray
+    points: Float[np.ndarray, "m D"]
+    mean: Float[np.ndarray, " m"]
+    covariance: Float[np.ndarray, "m m"]
     noise: float
-    available: BoolArray
+    available: Bool[np.ndarray, " m"]
     incumbent: float = -np.inf
 
     @classmethod
-    def of(cls, posteriors: ConditionedGP, points: FloatArray) -> "GroundSet":
+    def of(cls, posteriors: ConditionedGP, points: Float[np.ndarray, "m D"]) -> "GroundSet":
         """The moments of a mixture of posteriors; only the first of equal candidates is available.
 
         Args:
             posteriors: the posteriors of the draws, stacked along the first axis.
-            points: candidates in the unit cube, shape (m, D).
+            points: candidates in the unit cube.
         """
         with double_precision():
             moments = jax.tree.map(np.asarray, _moments(posteriors, padded(points)))
@@ -68,14 +69,14 @@ class GroundSet:
         return cls(points, mean[kept], covariance[kept, kept], float(noise), available)
 
     @staticmethod
-    def prepare(posteriors: ConditionedGP, points: FloatArray) -> None:
+    def prepare(posteriors: ConditionedGP, points: Float[np.ndarray, "m D"]) -> None:
         """Compiles `of` for arguments of the same shapes, whatever their values."""
         with double_precision():
             _moments.prepare(posteriors, padded(points))
 
     @property
-    def deviation(self) -> FloatArray:
-        """Posterior standard deviation of the function, without observation noise, shape (m,)."""
+    def deviation(self) -> Float[np.ndarray, " m"]:
+        """Posterior standard deviation of the function, without observation noise."""
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     def given(self, index: int, value: float | None = None) -> "GroundSet":
@@ -102,15 +103,19 @@ class GroundSet:
         available[index] = False
         return replace(self, available=available)
 
-    def best(self, scores: FloatArray, region: BoolArray | None = None) -> int:
-        """The available candidate, within a region if given, with the highest score (m,)."""
+    def best(
+        self, scores: Float[np.ndarray, " m"], region: Bool[np.ndarray, " m"] | None = None
+    ) -> int:
+        """The available candidate, within a region if given, with the highest score."""
         eligible = self.available if region is None else self.available & region
         return int(np.argmax(np.where(eligible, scores, -np.inf)))
 
 
 @compiled()
-def _moments(posteriors: ConditionedGP, points: FloatArray) -> tuple[Array, Array, Array]:
-    """Mean, covariance and noise variance of the mixture, at points (m, D)."""
+def _moments(
+    posteriors: ConditionedGP, points: Float[AnyArray, "m D"]
+) -> tuple[Float[Array, " m"], Float[Array, "m m"], Float[Array, ""]]:
+    """Mean, covariance and noise variance of the mixture, at points."""
     x = jnp.asarray(points)
 
     def add(total: Array, posterior: ConditionedGP) -> tuple[Array, tuple[Array, Array]]:

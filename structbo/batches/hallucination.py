@@ -4,16 +4,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
 from structbo.batches.pure_exploration import most_uncertain
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.values import Value
 
-Lie = Callable[[FloatArray], float]
-"""A function from the observed values (n,) to the value assumed at points without one."""
+Lie = Callable[[Float[np.ndarray, " n"]], float]
+"""A function from the observed values to the value assumed at points without one."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +46,7 @@ class Hallucination(Value):
         if self.lie is not None and not callable(self.lie):
             raise TypeError(f"lie must be a function such as numpy.min, or None, got {self.lie!r}.")
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         value = None if self.lie is None else float(self.lie(problem.values))
         ground = problem.with_pending(value)

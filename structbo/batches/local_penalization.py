@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 from scipy.special import log_ndtr
 
 from structbo.batches.ground_set import GroundSet
@@ -13,7 +14,6 @@ from structbo.batches.problem import BatchProblem
 from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.foundation.arguments import check_positive
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 
 
@@ -39,7 +39,7 @@ class LocalPenalization:
         if self.lipschitz is not None:
             check_positive("lipschitz", self.lipschitz)
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         ground, constant = problem.ground, self.lipschitz
         if constant is None:
@@ -59,23 +59,25 @@ class LocalPenalization:
         return chosen
 
 
-def log_penalty(ground: GroundSet, index: int, lipschitz: float, maximum: float) -> FloatArray:
-    """Log probability of each candidate to be outside the ball of candidate index, shape (m,)."""
+def log_penalty(
+    ground: GroundSet, index: int, lipschitz: float, maximum: float
+) -> Float[np.ndarray, " m"]:
+    """Log probability of each candidate to be outside the ball of candidate index."""
     distance = np.linalg.norm(ground.points - ground.points[index], axis=1)
     deviation = max(float(ground.deviation[index]), 1e-12)
     z = (lipschitz * distance - maximum + ground.mean[index]) / deviation
-    penalty: FloatArray = log_ndtr(z)
+    penalty: Float[np.ndarray, " m"] = log_ndtr(z)
     return penalty
 
 
-def lipschitz_constant(posteriors: ConditionedGP, points: FloatArray) -> float:
-    """The largest gradient norm at points (m, D) of the posterior mean averaged over draws."""
+def lipschitz_constant(posteriors: ConditionedGP, points: Float[np.ndarray, "m D"]) -> float:
+    """The largest gradient norm at points of the posterior mean averaged over draws."""
     with double_precision():
         return max(float(_largest_slope(posteriors, jnp.asarray(padded(points)))), 1e-7)
 
 
 @jax.jit
-def _largest_slope(posteriors: ConditionedGP, x: Array) -> Array:
+def _largest_slope(posteriors: ConditionedGP, x: Float[Array, "m D"]) -> Float[Array, ""]:
     def total_mean(x: Array) -> Array:
         return jax.lax.map(lambda p: p.predict(x)[0].sum(), posteriors).mean()
 

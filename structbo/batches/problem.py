@@ -6,14 +6,13 @@ from typing import Protocol
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.batches.criteria import ConfidenceBound, Score, Width, width_at
 from structbo.batches.ground_set import GroundSet
 from structbo.data import Data, checked_points
 from structbo.models import ConditionedGP
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True)
@@ -23,8 +22,8 @@ class BatchProblem:
     Args:
         ground: moments at the candidates and at the pending points, which are not available.
         posteriors: the process of each draw, stacked along the first axis.
-        values: observed values, shape (n,).
-        pending: indices of the pending points, shape (p,).
+        values: observed values.
+        pending: indices of the pending points.
         criterion: scores single points. In `suggest` this is the `JointCriterion`, or the
             confidence bound with this batch's width if the criterion is a sum over components.
         width: the square root of beta of this batch.
@@ -34,8 +33,8 @@ class BatchProblem:
 
     ground: GroundSet
     posteriors: ConditionedGP
-    values: FloatArray
-    pending: NDArray[np.intp]
+    values: Float[np.ndarray, " n"]
+    pending: Int[np.ndarray, " p"]
     criterion: Score
     width: float
     next_width: float
@@ -68,8 +67,8 @@ class BatchProblem:
         return self.ground.best(scores) if self.first is None else self.first
 
     @property
-    def relevance(self) -> FloatArray:
-        """How far each candidate's upper bound is above the best lower bound, shape (m,).
+    def relevance(self) -> Float[np.ndarray, " m"]:
+        """How far each candidate's upper bound is above the best lower bound.
 
         The bounds are ``next_width * 2`` and ``width`` deviations away from the mean.
         """
@@ -77,8 +76,8 @@ class BatchProblem:
         best_lower = (mean - self.width * deviation).max()
         return mean + 2.0 * self.next_width * deviation - best_lower
 
-    def region(self, at_least: int) -> BoolArray:
-        """The relevance region: candidates that may turn out to be the best, bool, shape (m,).
+    def region(self, at_least: int) -> Bool[np.ndarray, " m"]:
+        """The relevance region: candidates that may turn out to be the best.
 
         Args:
             at_least: how many available candidates, other than the first point, to include even if
@@ -91,14 +90,14 @@ class BatchProblem:
         relevance[self.start] = -np.inf
         kept = min(at_least, len(relevance))
         threshold = np.partition(relevance, -kept)[-kept] if kept else np.inf
-        region: BoolArray = np.isfinite(relevance) & (relevance >= min(threshold, 0.0))
+        region: Bool[np.ndarray, " m"] = np.isfinite(relevance) & (relevance >= min(threshold, 0.0))
         return region
 
 
 class BatchStrategy(Protocol):
     """Chooses a batch."""
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates.
 
         Args:
@@ -113,23 +112,23 @@ def choose_batch(
     strategy: BatchStrategy,
     posteriors: ConditionedGP,
     data: Data,
-    points: FloatArray,
+    points: Float[np.ndarray, "m D"],
     q: int,
     *,
-    key: Array,
+    key: Key[Array, ""],
     width: Width,
     next_width: Width | None = None,
     criterion: Score | None = None,
     first: int | None = None,
-    pending: FloatArray | None = None,
-) -> NDArray[np.intp]:
+    pending: Float[np.ndarray, "p D"] | None = None,
+) -> Int[np.ndarray, " {q}"]:
     """Chooses q candidates to evaluate at once.
 
     Args:
         strategy: the batch strategy, for example ``DPPSample()``.
         posteriors: the processes of the draws, stacked along the first axis.
         data: the observations that they are conditioned on.
-        points: candidates in the unit cube, shape (m, D); equal ones count once.
+        points: candidates in the unit cube; equal ones count once.
         q: size of the batch.
         key: a JAX random key.
         width: the square root of this batch's exploration parameter beta;
@@ -138,10 +137,10 @@ def choose_batch(
             `width`.
         criterion: scores single points; None for the upper confidence bound.
         first: index of the first point; None for the criterion's best.
-        pending: points being evaluated, shape (p, D), treated like earlier points of the batch.
+        pending: points being evaluated, treated like earlier points of the batch.
 
     Returns:
-        Indices of q candidates at different points that are not pending, shape (q,).
+        Indices of q candidates at different points that are not pending.
 
     Raises:
         TypeError: if the strategy or the criterion is of the wrong kind.

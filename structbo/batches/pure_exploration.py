@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from jax import Array
+from jaxtyping import Bool, Key
 
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.problem import BatchProblem
-from structbo.models.foundation.arrays import BoolArray
 
 
-def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = None) -> list[int]:
+def most_uncertain(
+    ground: GroundSet, number: int, region: Bool[np.ndarray, " m"] | None = None
+) -> list[int]:
     """Candidates chosen sequentially, each the most uncertain given the ones before.
 
     Over all candidates, this is the initial design of two-stage BUCB.
@@ -17,7 +20,7 @@ def most_uncertain(ground: GroundSet, number: int, region: BoolArray | None = No
     Args:
         ground: moments at the candidates.
         number: how many candidates to choose.
-        region: candidates that may be chosen, bool, shape (m,). Default: all available ones.
+        region: candidates that may be chosen. Default: all available ones.
 
     Returns:
         Indices of different candidates.
@@ -48,7 +51,7 @@ class PureExploration:
         Contal et al. 2013, Algorithm 1; Kathuria et al. 2016, section 3.2.
     """
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         first = problem.start
         ground = problem.hallucinated.given(first)

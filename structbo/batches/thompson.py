@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from structbo.batches.problem import BatchProblem
 from structbo.data import padded
@@ -24,7 +25,7 @@ class ThompsonBatch:
         ThompsonBatch sampling".
     """
 
-    def __call__(self, problem: BatchProblem, q: int, key: Array) -> list[int]:
+    def __call__(self, problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int]:
         """Indices of q different available candidates."""
         ground = problem.ground
         chosen: list[int] = []
@@ -44,7 +45,9 @@ class ThompsonBatch:
 
 
 @jax.jit
-def _path_values(posteriors: ConditionedGP, draw: Array, key: Array, x: Array) -> Array:
-    """A function drawn from the posterior of one draw, at points (m, D): shape (m,)."""
+def _path_values(
+    posteriors: ConditionedGP, draw: Int[Array, ""], key: Key[Array, ""], x: Float[Array, "m D"]
+) -> Float[Array, " m"]:
+    """A function drawn from the posterior of one draw, at points."""
     posterior = jax.tree.map(lambda leaf: leaf[draw], posteriors)
     return posterior.sample_path(key)(x)
