@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.acquisition import (
     Acquisition,
@@ -24,7 +25,6 @@ from structbo.acquisition import (
 )
 from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
 from structbo.batches.criteria import TINY_DEVIATION
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, candidate_points, is_new
 from structbo.proposal.search import Situation, Task, task_of
@@ -37,18 +37,18 @@ class Proposal(NamedTuple):
     """The points to evaluate next.
 
     Args:
-        ranked: for each point, its candidates in the unit cube, best first, shape (K, D).
+        ranked: for each point, its candidates in the unit cube, best first.
         acquisition: the acquisition function that the first point maximizes.
     """
 
-    ranked: list[FloatArray]
+    ranked: list[Float[np.ndarray, "_K D"]]
     acquisition: Acquisition
 
 
 def from_candidates(
     situation: Situation,
     num_points: int,
-    key: Array,
+    key: Key[Array, ""],
     criterion: Criterion,
     strategy: BatchStrategy,
     single: Proposal,
@@ -122,7 +122,7 @@ def prepared_candidates(situation: Situation) -> Iterator[None]:
 
 
 @compiled("is_projected")
-def candidates(is_projected: bool, task: Task) -> Array:
+def candidates(is_projected: bool, task: Task) -> Float[Array, "m D"]:
     """Points from the whole space to choose a batch from.
 
     Args:

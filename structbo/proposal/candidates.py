@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float, Key
 
 from structbo.data import Data
 from structbo.maximizers import AdditiveFunction, Layout, sample_additive
-from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import Levels
 
 NUM_PARENTS = 4
@@ -25,23 +25,23 @@ Changes of scale lose a few bits, and a point this near adds no information."""
 
 
 def candidate_points(
-    key: Array,
+    key: Key[Array, ""],
     landscape: tuple[AdditiveFunction, Layout] | None,
     levels: Levels,
-    parents: Array,
+    parents: Float[Array, "k D"],
     number: int,
-) -> Array:
+) -> Float[Array, "{number} D"]:
     """Legal points of the unit cube to choose from; traceable.
 
     Args:
         key: a JAX random key.
         landscape: an additive acquisition and the junction tree of its graph, or None.
         levels: the legal coordinates.
-        parents: observed points, best first, shape (p, D).
+        parents: observed points, best first.
         number: how many points, at least 3.
 
     Returns:
-        Shape (number, D); points can coincide if variables are discrete.
+        The points; they can coincide if variables are discrete.
     """
     key_tree, key_children, key_spread = jax.random.split(key, 3)
     num_drawn = 0 if landscape is None else number // 3
@@ -58,31 +58,30 @@ def candidate_points(
 
 
 @cache
-def _sobol(number: int, num_dims: int) -> FloatArray:
+def _sobol(number: int, num_dims: int) -> Float[np.ndarray, "{number} {num_dims}"]:
     """Fixed quasi-random points, to be moved by a random shift."""
     from scipy.stats import qmc
 
     sequence = qmc.Sobol(num_dims, seed=0)
-    points: FloatArray = sequence.random_base2((number - 1).bit_length())[:number]
+    points: Float[np.ndarray, "n D"] = sequence.random_base2((number - 1).bit_length())[:number]
     return points
 
 
-def best_observed(data: Data) -> Array:
-    """The best observed points, best first, shape (NUM_PARENTS, D)."""
+def best_observed(data: Data) -> Float[Array, "k D"]:
+    """The `NUM_PARENTS` best observed points, best first."""
     is_observed = jnp.asarray(data.mask) & ~jnp.isnan(data.y)
     top = jax.lax.top_k(jnp.where(is_observed, data.y, -jnp.inf), NUM_PARENTS)[1]
     return jnp.asarray(data.x)[top]
 
 
-def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
+def is_new(
+    points: Float[np.ndarray, "m D"], known: Float[np.ndarray, "n D"]
+) -> Bool[np.ndarray, " m"]:
     """Which points differ from all known points and from all points before them.
 
     Args:
-        points: points of the unit cube, shape (m, D).
-        known: known points of the unit cube, shape (n, D).
-
-    Returns:
-        Shape (m,).
+        points: points of the unit cube.
+        known: known points of the unit cube.
 
     Example:
         >>> is_new(np.array([[0.1], [0.5], [0.5 + 1e-16], [0.7]]), np.array([[0.1]])).tolist()
@@ -91,20 +90,19 @@ def is_new(points: FloatArray, known: FloatArray) -> BoolArray:
     from scipy.spatial.distance import cdist
 
     same = cdist(points, np.concatenate([known, points]), "chebyshev") < SAME
-    is_first: BoolArray = same.argmax(1) == len(known) + np.arange(len(points))
+    is_first: Bool[np.ndarray, " m"] = same.argmax(1) == len(known) + np.arange(len(points))
     return is_first
 
 
-def perturbed(key: Array, parents: Array, number: int) -> Array:
+def perturbed(
+    key: Key[Array, ""], parents: Float[Array, "k D"], number: int
+) -> Float[Array, "{number} D"]:
     """Points that differ from a parent in a few coordinates.
 
     Args:
         key: a JAX random key.
-        parents: points of the unit cube, shape (p, D).
+        parents: points of the unit cube.
         number: how many points.
-
-    Returns:
-        Shape (number, D).
     """
     key_parent, key_which, key_step = jax.random.split(key, 3)
     num_dims = parents.shape[1]

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 import jax
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.acquisition import Criterion
 from structbo.batches import BatchStrategy, Hallucination, Lie
 from structbo.data import Data
 from structbo.draws import Posteriors
 from structbo.maximizers import Maximizer
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.batch import Proposal, from_candidates, prepared_candidates
 from structbo.proposal.search import Situation, best_points, prepared_search
@@ -23,7 +23,7 @@ from structbo.proposal.search import Situation, best_points, prepared_search
 def propose(
     situation: Situation,
     num_points: int,
-    key: Array,
+    key: Key[Array, ""],
     criterion: Criterion,
     strategy: BatchStrategy,
     maximizer: Maximizer,
@@ -79,7 +79,7 @@ def prepared(
 
 
 @compiled("num_points")
-def _split(num_points: int, key: Array) -> tuple[list[Array], Array]:
+def _split(num_points: int, key: Key[Array, ""]) -> tuple[list[Key[Array, ""]], Key[Array, ""]]:
     """A key for the search of each point, and one for the batch."""
     key_points, key_batch = jax.random.split(key)
     return list(jax.random.split(key_points, num_points)), key_batch
@@ -87,7 +87,7 @@ def _split(num_points: int, key: Array) -> tuple[list[Array], Array]:
 
 def by_hallucination(
     situation: Situation,
-    keys: Sequence[Array],
+    keys: Sequence[Key[Array, ""]],
     criterion: Criterion,
     strategy: Hallucination,
     maximizer: Maximizer,
@@ -108,7 +108,9 @@ def by_hallucination(
     return Proposal(ranked, acquisitions[0])
 
 
-def _with_fantasies(posteriors: Posteriors, points: FloatArray, lie: Lie | None) -> Posteriors:
+def _with_fantasies(
+    posteriors: Posteriors, points: Float[np.ndarray, "p D"], lie: Lie | None
+) -> Posteriors:
     """The posteriors given more points, with unknown values (NaN) or a constant liar's value."""
     data = posteriors.data
     rows = np.asarray(data.mask)

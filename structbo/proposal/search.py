@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key
 
 from structbo.acquisition import (
     Acquisition,
@@ -38,7 +39,6 @@ from structbo.maximizers import (
 )
 from structbo.models import ConditionedGP, OuterBox
 from structbo.models.foundation.accelerator import map_draws
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.candidates import best_observed, perturbed
 from structbo.space import Levels
@@ -55,12 +55,12 @@ class Situation:
     Args:
         posteriors: posteriors of the draws, given the observations.
         levels: the legal coordinates.
-        pending: points being evaluated, shape (p, D).
+        pending: points being evaluated.
     """
 
     posteriors: Posteriors
     levels: Levels
-    pending: FloatArray
+    pending: Float[np.ndarray, "p D"]
 
     @property
     def num_observed(self) -> float:
@@ -86,17 +86,17 @@ class Task(NamedTuple):
     components: Components
     layouts: tuple[Layout, Layout]
     levels: Levels
-    num_observed: Array | float
-    key: Array
+    num_observed: Float[Array, ""] | float
+    key: Key[Array, ""]
 
 
 def best_points(
     situation: Situation,
     posteriors: Posteriors,
-    key: Array,
+    key: Key[Array, ""],
     criterion: Criterion,
     maximizer: Maximizer,
-) -> tuple[FloatArray, Acquisition]:
+) -> tuple[Float[np.ndarray, "K D"], Acquisition]:
     """The points that maximize a criterion, averaged over draws.
 
     Args:
@@ -107,7 +107,7 @@ def best_points(
         maximizer: finds the points.
 
     Returns:
-        Points of the unit cube, best first, shape (K, D), and the acquisition.
+        Points of the unit cube, best first, and the acquisition.
     """
     is_additive = _is_additive(situation, criterion)
     task = task_of(situation, posteriors, key)
@@ -215,7 +215,7 @@ def _maximized(
 
 def _message_passing_maxima(
     guide: Acquisition, search: Search, union: Layout, num_draws: int
-) -> Array:
+) -> Float[Array, "k D"]:
     """Maxima of an additive acquisition, averaged over draws and of the first few draws alone."""
     num_draws = min(num_draws, len(guide.which))
     if posterior_of(guide.draws).covariance.decomposition.projection is not None:
@@ -228,7 +228,9 @@ def _message_passing_maxima(
         search.layouts,
     )
 
-    def tables(grids: Array, places: Array) -> tuple[Array, ...]:
+    def tables(
+        grids: Float[Array, "D G"], places: Int[Array, "K D G"]
+    ) -> tuple[Float[Array, " K _F *_grid"], ...]:
         by_draw = function.tables_by_draw(grids)
         each = tuple(jnp.concatenate([t.mean(0)[None], t[:num_draws]]) for t in by_draw)
         scopes = tuple(map(jnp.asarray, search.components.groups))
@@ -239,10 +241,12 @@ def _message_passing_maxima(
     return jax.vmap(search.levels.nearest)(points)
 
 
-def _maxima_of_projections(guide: Acquisition, search: Search, num_draws: int) -> Array:
+def _maxima_of_projections(
+    guide: Acquisition, search: Search, num_draws: int
+) -> Float[Array, "{num_draws} D"]:
     """Maxima of the first few draws, each over its outer box, since draws share no axes."""
 
-    def of_draw(index: Array) -> Array:
+    def of_draw(index: Int[Array, ""]) -> Float[Array, " D"]:
         draw, context, which = jax.tree.map(
             lambda leaf: jnp.asarray(leaf)[index], (guide.draws, guide.contexts, guide.which)
         )

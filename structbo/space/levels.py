@@ -72,7 +72,7 @@ class Levels(NamedTuple):
         return jnp.where(self.discrete, jnp.take_along_axis(self.values, index, axis=1), positions)
 
     def positions(self, x: Float[AnyArray, " D"]) -> Float[Array, "D 1"]:
-        """The positions nearest to a point (D,), shape (D, 1)."""
+        """The positions nearest to a point."""
         is_level = jnp.arange(self.values.shape[1]) < self.counts[:, None]
         distance = jnp.where(is_level, jnp.abs(self.values - x[:, None]), jnp.inf)
         nearest = jnp.argmin(distance, axis=1, keepdims=True)

@@ -139,8 +139,8 @@ def test_width_is_that_of_the_criterion() -> None:
         assert float(criterion.width(mean, deviation, 0.5, 7, 3)) == pytest.approx(half_log)
     for criterion in (UCB(Constant(4.0)), AdditiveUCB(4.0)):
         assert float(criterion.width(mean, deviation, 0.5, 7, 3)) == 2.0
-    assert float(EST().width(mean, deviation, 0.5, 7, 3)) == pytest.approx(0.3)
-    assert float(EST().width(mean, deviation, 0.1, 7, 3)) == 0.0
+    assert float(EST().width(mean, deviation, jnp.array(0.5), 7, 3)) == pytest.approx(0.3)
+    assert float(EST().width(mean, deviation, jnp.array(0.1), 7, 3)) == 0.0
 
 
 QUICK = {("log_ei", "dpp_max")}
