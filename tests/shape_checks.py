@@ -1,7 +1,7 @@
 """Checks arrays against the shapes and types of their annotations, in all tests.
 
-To import this module wraps what is imported of the package afterwards, every function and
-dataclass. Annotations of anything but arrays are left to the type checkers.
+To import this module wraps what is imported afterwards of the rooms that compute, every function
+and dataclass. Annotations of anything but arrays are left to the type checkers.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,10 +9,13 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import jax
 from beartype import BeartypeConf, beartype
+from import_graph import ROOMS
 from jax.tree_util import GetAttrKey
 from jaxtyping import AbstractArray, install_import_hook
 
 Class = TypeVar("Class", bound=type)
+CHECKED = ROOMS[: ROOMS.index("plots")]
+"""The later rooms warn at the line of the caller, which a wrapper would hide."""
 
 
 def arrays_checked(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -57,4 +60,6 @@ def register_dataclass(
 
 
 jax.tree_util.register_dataclass = register_dataclass  # type: ignore[assignment]
-install_import_hook("structbo", f"{__name__}.{arrays_checked.__name__}")
+install_import_hook(
+    [f"structbo.{room}" for room in CHECKED], f"{__name__}.{arrays_checked.__name__}"
+)
