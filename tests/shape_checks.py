@@ -1,6 +1,6 @@
 """Checks arrays against the shapes and types of their annotations, in all tests.
 
-To import this module wraps what is imported afterwards of the rooms that compute, every function
+To import this module wraps what is imported afterwards of the modules that compute, every function
 and dataclass. Annotations of anything but arrays are left to the type checkers.
 """
 
@@ -9,13 +9,17 @@ from typing import Any, TypeVar, get_args, get_origin
 
 import jax
 from beartype import BeartypeConf, beartype
-from import_graph import ROOMS
+from import_graph import ROOMS, files, module_name, room
 from jax.tree_util import GetAttrKey
 from jaxtyping import AbstractArray, install_import_hook
 
 Class = TypeVar("Class", bound=type)
-CHECKED = ROOMS[: ROOMS.index("plots")]
-"""The later rooms warn at the line of the caller, which a wrapper would hide."""
+ROOMS_OF_ARRAYS = ROOMS[: ROOMS.index("plots")]
+WARNING = {
+    f"structbo.{name}"
+    for name in ("posterior.convergence", "posterior.fitting", "space.rows", "space.space")
+}
+"""They warn at the line of the caller, which a wrapper would hide."""
 
 
 def arrays_checked(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,6 +64,6 @@ def register_dataclass(
 
 
 jax.tree_util.register_dataclass = register_dataclass  # type: ignore[assignment]
-install_import_hook(
-    [f"structbo.{room}" for room in CHECKED], f"{__name__}.{arrays_checked.__name__}"
-)
+modules = {module_name(path) for path in files() if path.name != "__init__.py"}
+checked = [name for name in modules - WARNING if room(name) in ROOMS_OF_ARRAYS]
+install_import_hook(checked, f"{__name__}.{arrays_checked.__name__}")

@@ -128,6 +128,7 @@ NIGHTLY = {
         "--recipes random known_partition",
         {"BUDGET": "22", "SHOWN": "(21, 22)"},
     ),
+    "benchmarks/first_call.py": Short("", {"FIRST_CALL": "'print(1.0)'"}),
     "benchmarks/inducing.py": Short("--cases 7,520,1 --results OUT/table.csv"),
     "benchmarks/regret.py": Short(
         "--bench OUT --problems star10 --seeds 0 --results OUT/table.csv",
@@ -135,7 +136,7 @@ NIGHTLY = {
     ),
     "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
     "benchmarks/scale.py": Short("--cases 5,24 6,24 --results OUT/table.csv"),
-    "benchmarks/suggest.py": Short("", {"CASES": "[(3, 12, 2, 'dpp_sample')]"}),
+    "benchmarks/suggest.py": Short("", {"CASES": "[Case('B', 3, 12, 2, 'dpp_sample')]"}),
     "benchmarks/svr_values.py": Short(
         "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)
     ),

@@ -1,4 +1,4 @@
-"""Time of one suggestion, and of a batch: warm, and as the first call of a fresh process.
+"""Time of one suggestion, and of a batch, in a process that has already made one.
 
     python examples/benchmarks/suggest.py [--peer botorch] [--one-core]
 
@@ -10,7 +10,7 @@ with its neighbor on a ring, with noise of 1 % of the deviation.
 A peer is timed after structbo in every case, on the same points: BoTorch's default model, refitted
 at every ask, and its expected improvement, with ten restarts and 512 raw samples. XLA's threads
 spin while they wait for each other, which counts as processor time; on one core they do not, as
-with one run per core. First calls use all cores.
+with one run per core.
 """
 
 import os
@@ -18,9 +18,7 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
-import subprocess
 import sys
-import tempfile
 import time
 from typing import NamedTuple
 
@@ -61,19 +59,7 @@ CASES = [
 NUM_ASKS = 6
 """Asks per case, of which the first is not warm."""
 DEVIATION, NOISE = 2.2, 0.01
-"""Of function B over twenty parameters, before it is divided by this, and of its noise."""
-
-FIRST_CALL = """
-import sys, time
-start = time.perf_counter()
-import numpy as np, structbo as sb
-if len(sys.argv) > 1:
-    sb.keep_programs(sys.argv[1])
-rng = np.random.default_rng(0)
-x = rng.random((100, 10))
-sb.suggest(sb.Space.box([[0, 1]] * 10), x, np.sin(5 * x[:, 0] * x[:, 1]) + x[:, 2])
-print(time.perf_counter() - start)
-"""
+"""Function B over twenty parameters is divided by its deviation; then noise is added."""
 
 
 def three_of_many(point: np.ndarray) -> float:
@@ -83,7 +69,7 @@ def three_of_many(point: np.ndarray) -> float:
 def noisy_ring(point: np.ndarray) -> float:
     """The neighbors on a ring interact; the value at a point is always the same."""
     pairs = np.sin(3 * point * np.roll(point, -1) + np.arange(len(point)))
-    noise = np.random.default_rng(point.tobytes()).normal()
+    noise = np.random.default_rng(list(point.tobytes())).normal()
     return float(pairs.sum() / DEVIATION + NOISE * noise)
 
 
@@ -109,29 +95,12 @@ def warm(running: Structbo | BoTorch, case: Case) -> float:
     return float(np.median(times[1:]))
 
 
-def first_call(*folder: str) -> float:
-    """Seconds from starting Python's imports to the first suggestion at D = 10, n = 100.
-
-    Args:
-        folder: folder of compiled programs; empty to compile all.
-    """
-    command = [sys.executable, "-c", FIRST_CALL, *folder]
-    output = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(output.stdout.split()[-1])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", choices=["botorch"], help="a library to be timed beside")
-    parser.add_argument("--one-core", action="store_true", help="for all but the first calls")
+    parser.add_argument("--one-core", action="store_true", help="use one core")
     options = parser.parse_args()
     peer = options.peer
-    print(f"first call:                     {first_call():6.1f} s   (goal 10 s)", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        first_call(folder)
-        print(
-            f"first call, programs are kept:  {first_call(folder):6.1f} s   (goal 3 s)", flush=True
-        )
     if options.one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     for case in CASES:

@@ -140,7 +140,7 @@ def test_stacking_does_not_underflow():
 def test_errors():
     X, y = data(product, 6)
     one = posterior_of(ADDITIVE, X, y)
-    with pytest.raises(ValueError, match="those of 'b' differ"):
+    with pytest.raises(ValueError, match="the same X and y, but 'b' differs"):
         compare({"a": one, "b": posterior_of(ADDITIVE, X, -y)})
     with pytest.raises(ValueError, match="at least one posterior"):
         compare({})
