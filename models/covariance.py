@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Float, Int
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.gram import (
@@ -37,16 +38,19 @@ from structbo.models.kernels import Distances, KernelGroup, Stationary, correlat
 class AdditiveCovariance:
     """Covariance of ``f = sum_c f_c (+ residual)`` at fixed values of all parameters.
 
+    Points have D coordinates, and components have P dimensions: projections of the points, if the
+    decomposition has a projection, otherwise the coordinates.
+
     The variance at a point is ``outputscale``. A share ``rho`` of it belongs to the residual, one
     component over all dimensions whose lengthscales are ``kappa`` times the shared ones; the rest
     is divided among the components in proportion to their weights.
 
     Args:
         decomposition: the components, and the projection that they act on, if any.
-        lengthscale: one per dimension, shape (D,).
-        outputscale: total prior variance, a scalar.
-        relevance: relative variance of each dimension, shape (D,); a component's weight is
-            multiplied by the mean over its members, a constant's by one. None means ones.
+        lengthscale: one per dimension.
+        outputscale: total prior variance.
+        relevance: relative variance of each dimension; a component's weight is multiplied by the
+            mean over its members, a constant's by one. None means ones.
         rho: the residual's share of the variance, in [0, 1]; None for no residual.
         kappa: the residual's lengthscale stretch; None for no residual.
         kernel: the one-dimensional correlation function of all dimensions outside of kernel groups.
@@ -55,11 +59,11 @@ class AdditiveCovariance:
     """
 
     decomposition: Decomposition
-    lengthscale: Array
-    outputscale: Array
-    relevance: Array | None
-    rho: Array | None
-    kappa: Array | None
+    lengthscale: Float[Array, " P"]
+    outputscale: Float[Array, ""]
+    relevance: Float[Array, " P"] | None
+    rho: Float[Array, ""] | None
+    kappa: Float[Array, ""] | None
     kernel: Stationary
     categorical: tuple[int, ...] = ()
     kernel_groups: tuple[KernelGroup, ...] = ()
@@ -68,37 +72,41 @@ class AdditiveCovariance:
     def num_dims(self) -> int:
         return int(self.lengthscale.shape[0])
 
-    def relative_weight(self, members: Array, weights: Array) -> Array:
-        """Weights of components before normalization; members are (..., D), weights (...)."""
+    def relative_weight(
+        self, members: Bool[Array, " *C P"], weights: Float[Array, "*C"]
+    ) -> Float[Array, "*C"]:
+        """Weights of components before normalization."""
         if self.relevance is None:
             return weights
         mean = (members @ self.relevance) / jnp.maximum(members.sum(-1), 1)
         return weights * jnp.where(members.any(-1), mean, 1.0)
 
     @property
-    def shared_variance(self) -> Array:
+    def shared_variance(self) -> Float[Array, ""]:
         """Variance of all components together, without the residual's share."""
         return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
 
     @property
-    def shares(self) -> Array:
-        """Every component's share of the shared variance, shape (C,)."""
+    def shares(self) -> Float[Array, " C"]:
+        """Every component's share of the shared variance."""
         table = self.decomposition
         weights = self.relative_weight(table.members, table.weights)
         weights = jnp.where(table.is_component, weights, 0.0)
         return weights / weights.sum()
 
     @property
-    def variances(self) -> Array:
-        """Prior variance of every component, shape (C,)."""
+    def variances(self) -> Float[Array, " C"]:
+        """Prior variance of every component."""
         return self.shared_variance * self.shares
 
-    def project(self, x: Array) -> Array:
-        """Arguments of the components, (n, P), at points of the cube (n, D)."""
+    def project(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
+        """Arguments of the components at points of the cube."""
         projection = self.decomposition.projection
         return x if projection is None else x @ projection
 
-    def _projected(self, x: Array, other: Array) -> tuple[Array, Array]:
+    def _projected(
+        self, x: Float[Array, "n D"], other: Float[Array, "m D"]
+    ) -> tuple[Float[Array, "n P"], Float[Array, "m P"]]:
         """Both sets of points projected; an array given twice is projected once."""
         z = self.project(x)
         return z, z if other is x else self.project(other)
@@ -108,20 +116,27 @@ class AdditiveCovariance:
         """The dimensions of kernel groups, in the order of the groups."""
         return tuple(dim for group in self.kernel_groups for dim in group.dims)
 
-    def shared_lengthscale(self, lengthscale: Array) -> Array:
+    def shared_lengthscale(self, lengthscale: Float[Array, " P"]) -> Float[Array, " P"]:
         """Lengthscales for the shared kernel, infinite for dimensions of kernel groups."""
         if not self.kernel_groups:
             return lengthscale
         return lengthscale.at[jnp.array(self.own_dims)].set(jnp.inf)
 
-    def _own_factors(self, z: Array, other: Array, lengthscale: Array) -> OwnFactors | None:
+    def _own_factors(
+        self, z: Float[Array, "n P"], other: Float[Array, "m P"], lengthscale: Float[Array, " P"]
+    ) -> OwnFactors | None:
         if not self.kernel_groups:
             return None
         found = [group.correlations(z, other, lengthscale) for group in self.kernel_groups]
         return OwnFactors(self.own_dims, jnp.concatenate(found))
 
-    def factors(self, x: Array, other: Array, stretch: Array | float = 1.0) -> Array:
-        """One-dimensional correlations at ``stretch`` times the lengthscales, shape (D, n, m)."""
+    def factors(
+        self,
+        x: Float[Array, "n D"],
+        other: Float[Array, "m D"],
+        stretch: Float[Array, ""] | float = 1.0,
+    ) -> Float[Array, "P n m"]:
+        """One-dimensional correlations at ``stretch`` times the lengthscales."""
         z, other = self._projected(x, other)
         lengthscale = stretch * self.lengthscale
         shared = self.shared_lengthscale(lengthscale)
@@ -129,29 +144,41 @@ class AdditiveCovariance:
         own = self._own_factors(z, other, lengthscale)
         return factors if own is None else own.into(factors)
 
-    def factor(self, dim: Array, x: Array, other: Array) -> Array:
-        """Correlations in one dimension, one of `factors`, shape (n, m)."""
+    def factor(
+        self, dim: Int[Array, ""], x: Float[Array, "n D"], other: Float[Array, "m D"]
+    ) -> Float[Array, "n m"]:
+        """Correlations in one dimension, one of `factors`."""
         return self._factor(dim, *self._projected(x, other), 1.0)
 
-    def residual_gram(self, x: Array, other: Array) -> Array | None:
-        """Covariance of the residual between points (n, D) and (m, D); None if there is none."""
+    def residual_gram(
+        self, x: Float[Array, "n D"], other: Float[Array, "m D"]
+    ) -> Float[Array, "n m"] | None:
+        """Covariance of the residual between two sets of points; None if there is none."""
         return self._residual(*self._projected(x, other))
 
-    def _residual(self, z: Array, other: Array) -> Array | None:
+    def _residual(
+        self, z: Float[Array, "n P"], other: Float[Array, "m P"]
+    ) -> Float[Array, "n m"] | None:
         if self.rho is None or self.kappa is None:
             return None
         product = self._product(z, other, self.kappa * self.lengthscale)
         return self.outputscale * self.rho * product
 
-    def component_gram(self, component: Array | int, x: Array, other: Array) -> Array:
-        """Covariance of one component between two sets of points, shape (n, m)."""
+    def component_gram(
+        self, component: Int[Array, ""] | int, x: Float[Array, "n D"], other: Float[Array, "m D"]
+    ) -> Float[Array, "n m"]:
+        """Covariance of one component between two sets of points."""
         members = self.decomposition.members[component]
         product = self._product(*self._projected(x, other), self.lengthscale, members)
         return self.variances[component] * product
 
     def _product(
-        self, z: Array, other: Array, lengthscale: Array, members: Array | None = None
-    ) -> Array:
+        self,
+        z: Float[Array, "n P"],
+        other: Float[Array, "m P"],
+        lengthscale: Float[Array, " P"],
+        members: Bool[Array, " P"] | None = None,
+    ) -> Float[Array, "n m"]:
         """Product of the correlations over the members, by default over all dimensions."""
         shared = self.shared_lengthscale(lengthscale)
         if members is not None:
@@ -162,23 +189,25 @@ class AdditiveCovariance:
             product = product * group.product(z, other, lengthscale, own)
         return product
 
-    def __call__(self, x: Array, other: Array, mask: Array | None = None) -> Array:
+    def __call__(
+        self,
+        x: Float[Array, "n D"],
+        other: Float[Array, "m D"],
+        mask: Bool[Array, " m"] | None = None,
+    ) -> Float[Array, "n m"]:
         """Covariance of the function between two sets of points.
 
         Args:
-            x: points of the unit cube, shape (n, D).
-            other: points of the unit cube, shape (m, D).
-            mask: which of the other points are data, bool, shape (m,). Covariances with padding may
-                be set to zero, which saves time. Default: all.
-
-        Returns:
-            Shape (n, m).
+            x: points of the unit cube.
+            other: other points of the unit cube.
+            mask: which of the other points are data. Covariances with padding may be set to zero,
+                which saves time. Default: all.
         """
         components = ComponentTable.of(self.decomposition.members)
         shares = self.shares
         weights = (components.by_dim(shares), shares)
 
-        def gram(z: Array, other: Array) -> Array:
+        def gram(z: Float[Array, "n P"], other: Float[Array, "m P"]) -> Float[Array, "n m"]:
             points = (z, other, self.shared_lengthscale(self.lengthscale))
             own = self._own_factors(z, other, self.lengthscale)
             additive: Array = additive_gram(
@@ -190,18 +219,17 @@ class AdditiveCovariance:
 
         return by_tiles(gram, *self._projected(x, other), mask)
 
-    def on_lines(self, x: Array, dim: Array, other: Array) -> Array:
+    def on_lines(
+        self, x: Float[Array, "K G D"], dim: Int[Array, ""], other: Float[Array, "m D"]
+    ) -> Float[Array, "K G m"]:
         """Covariance of the function between points on lines along one dimension and others.
 
         Only one factor of every component changes along a line, so the others are computed once.
 
         Args:
-            x: G points on each of K lines, which differ in one coordinate only, shape (K, G, D).
-            dim: this coordinate, a scalar.
-            other: points of the unit cube, shape (m, D).
-
-        Returns:
-            Shape (K, G, m).
+            x: G points on each of K lines, which differ in one coordinate only.
+            dim: this coordinate.
+            other: other points of the unit cube.
         """
         num_lines, num_points, num_dims = x.shape
         shape = (num_lines, num_points, len(other))
@@ -231,8 +259,14 @@ class AdditiveCovariance:
             gram += self.outputscale * self.rho * product[:, None] * factor
         return gram
 
-    def _factor(self, dim: Array, x: Array, other: Array, stretch: Array | float) -> Array:
-        """Correlations in one dimension at ``stretch`` times the lengthscale, shape (n, m)."""
+    def _factor(
+        self,
+        dim: Int[Array, ""],
+        x: Float[Array, "n P"],
+        other: Float[Array, "m P"],
+        stretch: Float[Array, ""] | float,
+    ) -> Float[Array, "n m"]:
+        """Correlations in one dimension at ``stretch`` times the lengthscale."""
         lengthscale = stretch * self.lengthscale
         shared = self.shared_lengthscale(lengthscale)
         distances = Distances(self.categorical, x, other, shared)

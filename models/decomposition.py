@@ -15,14 +15,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Float, Int
 
 from structbo.models.foundation.arguments import check_vector, checked_count, checked_edges
 from structbo.models.graphs import fold_maximal_cliques, maximal_cliques
 
 Carry = TypeVar("Carry")
-Visit = Callable[[Carry, Array, Array, Array], Carry]
+Visit = Callable[[Carry, Float[Array, ""], Bool[Array, " D"], Float[Array, ""]], Carry]
 """Maps (carry, sign, members, weight) to carry, for a component added (1) or removed (-1)."""
-Flip = Callable[[Array, Array, Array, Visit[Any], Any], Any]
+Flip = Callable[[Bool[Array, "D D"], Int[Array, ""], Int[Array, ""], Visit[Any], Any], Any]
 """Folds a visit over the components that change when edge (i, j) of an edge matrix is flipped."""
 
 
@@ -40,18 +41,17 @@ class FlipRule:
 
     Args:
         flip: folds a visit over the components that change.
-        edges: the edge matrix, bool, shape (D, D). An entry on its diagonal is a component of one
-            dimension.
-        members: members of the components, bool, shape (C, D).
-        weights: weights of the components, shape (C,).
+        edges: the edge matrix. An entry on its diagonal is a component of one dimension.
+        members: members of the components.
+        weights: weights of the components.
         is_complete: whether the table has a row for every component; None if it always has.
     """
 
     flip: Flip
-    edges: Array
-    members: Array
-    weights: Array
-    is_complete: Array | None = None
+    edges: Bool[Array, "D D"]
+    members: Bool[Array, "C D"]
+    weights: Float[Array, " C"]
+    is_complete: Bool[Array, ""] | None = None
 
 
 @partial(
@@ -61,19 +61,21 @@ class FlipRule:
 )
 @dataclass(frozen=True)
 class Decomposition:
-    """Components over D dimensions, in a padded table.
+    """Components over P dimensions, in a padded table.
+
+    The dimensions are projections of D parameters, or the D = P parameters themselves.
 
     Args:
-        members: which dimensions belong to each component, bool, shape (C, D); rows without members
-            are padding. If no row has members, the first row is a constant (the product over no
-            dimensions), so that the prior variance stays the same.
-        weights: relative prior variances, shape (C,); any numbers for padding.
+        members: which dimensions belong to each component; rows without members are padding. If no
+            row has members, the first row is a constant (the product over no dimensions), so that
+            the prior variance stays the same.
+        weights: relative prior variances; any numbers for padding.
         valid: whether the structure is inside its bounds; otherwise the likelihood is zero.
             ``replace(decomposition, valid=...)`` adds a custom bound to any decomposition.
         max_size: the largest number of members of a component; the likelihood is zero beyond it.
         has_main_effects: whether components of single dimensions exist for all edges.
-        projection: directions, shape (P, D), if the D dimensions of the components are projections
-            ``z = W^T x`` of P parameters.
+        projection: directions W, if the dimensions of the components are projections ``z = W^T x``
+            of the parameters.
         is_complete: whether the table has a row for every component, otherwise the likelihood is
             zero; None if it always has.
         flip_rule: how the components change when one edge is flipped, if they follow from an edge
@@ -84,13 +86,13 @@ class Decomposition:
         [2.0, 1.0]
     """
 
-    members: Array
-    weights: Array
-    valid: Array
+    members: Bool[Array, "C P"]
+    weights: Float[Array, " C"]
+    valid: Bool[Array, ""]
     max_size: int | None = None
     has_main_effects: bool = False
-    projection: Array | None = None
-    is_complete: Array | None = None
+    projection: Float[Array, "D P"] | None = None
+    is_complete: Bool[Array, ""] | None = None
     flip_rule: FlipRule | None = None
 
     @classmethod
@@ -108,7 +110,7 @@ class Decomposition:
         return cls(members, _size(members), jnp.array(True))
 
     @property
-    def is_inside(self) -> Array:
+    def is_inside(self) -> Bool[Array, ""]:
         """Whether the structure is inside all bounds: `valid`, `max_size` and the table's rows."""
         inside = self.valid
         if self.max_size is not None:
@@ -116,17 +118,17 @@ class Decomposition:
         return inside if self.is_complete is None else inside & self.is_complete
 
     @property
-    def is_component(self) -> Array:
-        """Which rows are components and not padding, bool, shape (C,)."""
+    def is_component(self) -> Bool[Array, " C"]:
+        """Which rows are components and not padding."""
         return is_component(self.members)
 
     @property
-    def rows(self) -> Array:
-        """All rows, components first, shape (C,)."""
+    def rows(self) -> Int[Array, " C"]:
+        """All rows, components first."""
         return true_first(self.is_component)
 
     @property
-    def count(self) -> Array:
+    def count(self) -> Int[Array, ""]:
         """The number of components."""
         return self.is_component.sum()
 
@@ -140,11 +142,11 @@ class Decomposition:
         table = (self.members, self.weights, self.is_complete)
         return rule if all(a is b for a, b in zip(own, table, strict=True)) else None
 
-    def only(self, rows: Array) -> "Decomposition":
+    def only(self, rows: Int[Array, " R"]) -> "Decomposition":
         """The decomposition with some rows, which include all components, without a flip rule.
 
         Args:
-            rows: which rows, in this order, shape (R,); -1 for padding.
+            rows: which rows, in this order; -1 for padding.
         """
         members = self.members[rows] & (rows >= 0)[:, None]
         return replace(self, members=members, weights=self.weights[rows], flip_rule=None)
@@ -265,7 +267,9 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
 
 
 @partial(jax.jit, inline=True)
-def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Array]:
+def _pairs_table(
+    edges: Bool[Array, "D D"], active: Bool[Array, " D"] | Int[Array, " D"] | None
+) -> tuple[Bool[Array, "D D"], Bool[Array, "C D"], Float[Array, " C"]]:
     """The edges with main effects on the diagonal, the members of components, and their weights."""
     num_dims = edges.shape[0]
     main = jnp.eye(num_dims, dtype=bool)
@@ -288,17 +292,11 @@ def _pairs_table(edges: Array, active: Array | None) -> tuple[Array, Array, Arra
     return terms, members, sizes.at[0].max(1.0)
 
 
-def true_first(condition: Array) -> Array:
+def true_first(condition: Bool[Array, " n"]) -> Int[Array, " n"]:
     """The indices of a vector, with the ones that satisfy a condition first.
 
     Unlike `jax.numpy.nonzero`, with its cumulative sums, this is a single operation, which compiles
     fast.
-
-    Args:
-        condition: bool, shape (n,).
-
-    Returns:
-        Shape (n,).
 
     Example:
         >>> true_first(jnp.array([False, True, False, True])).tolist()
@@ -307,8 +305,8 @@ def true_first(condition: Array) -> Array:
     return jnp.argsort(~condition)
 
 
-def is_component(members: Array) -> Array:
-    """Which rows of a table, bool (C, D), are components and not padding, shape (C,).
+def is_component(members: Bool[Array, "C D"]) -> Bool[Array, " C"]:
+    """Which rows of a table are components and not padding.
 
     Components are the rows with members, or the first row if no row has members.
     """
@@ -316,19 +314,31 @@ def is_component(members: Array) -> Array:
     return has_members.at[0].set(has_members[0] | ~has_members.any())
 
 
-def flip_edge(edges: Array, i: Array, j: Array) -> Array:
+def flip_edge(
+    edges: Bool[Array, "D D"], i: Int[Array, ""], j: Int[Array, ""]
+) -> Bool[Array, "D D"]:
     """The edge matrix with edge (i, j) added if it was absent, removed if it was present."""
     return edges.at[jnp.array([i, j]), jnp.array([j, i])].set(~edges[i, j])
 
 
-def _flip_pairs(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
+def _flip_pairs(
+    edges: Bool[Array, "D D"],
+    i: Int[Array, ""],
+    j: Int[Array, ""],
+    visit: Visit[Carry],
+    carry: Carry,
+) -> Carry:
     members = jnp.zeros(edges.shape[0], bool).at[jnp.array([i, j])].set(True)
     weight = jnp.where(i == j, 1.0, 2.0)
     return visit(carry, jnp.where(edges[i, j], -1.0, 1.0), members, weight)
 
 
 def _flip_active_pairs(
-    edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry
+    edges: Bool[Array, "D D"],
+    i: Int[Array, ""],
+    j: Int[Array, ""],
+    visit: Visit[Carry],
+    carry: Carry,
 ) -> Carry:
     """The constant exists only if no other component does."""
     carry = _flip_pairs(edges, i, j, visit, carry)
@@ -340,7 +350,13 @@ def _flip_active_pairs(
     )
 
 
-def _flip_cliques(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: Carry) -> Carry:
+def _flip_cliques(
+    edges: Bool[Array, "D D"],
+    i: Int[Array, ""],
+    j: Int[Array, ""],
+    visit: Visit[Carry],
+    carry: Carry,
+) -> Carry:
     """Only cliques inside the common neighborhood of i and j change.
 
     With the edge, {i, j} + M is a maximal clique for every maximal clique M of the common
@@ -370,7 +386,7 @@ def _flip_cliques(edges: Array, i: Array, j: Array, visit: Visit[Carry], carry: 
 def _fold_table_changes(
     old: Decomposition, new: Decomposition, visit: Visit[Carry], init: Carry
 ) -> Carry:
-    def equal(one: Decomposition, other: Decomposition) -> Array:
+    def equal(one: Decomposition, other: Decomposition) -> Bool[Array, "C K"]:
         # One matrix product counts common members of all pairs, faster than comparing a hundred
         # rows.
         shared = one.members.astype(jnp.float32) @ other.members.astype(jnp.float32).T
@@ -378,7 +394,7 @@ def _fold_table_changes(
         same = (shared == sizes[0]) & (shared == sizes[1])
         return same & (one.weights[:, None] == other.weights[None])
 
-    def only_in(one: Decomposition, other: Decomposition) -> Array:
+    def only_in(one: Decomposition, other: Decomposition) -> Bool[Array, " C"]:
         """Components that one table has more often than the other."""
         copies_before = jnp.tril(equal(one, one), -1).sum(1)
         return one.is_component & (copies_before >= (equal(one, other) & other.is_component).sum(1))
@@ -396,7 +412,7 @@ def _fold_table_changes(
     return jax.lax.while_loop(lambda s: s[0].any(), step, (changed, init))[1]
 
 
-def _size(members: Array) -> Array:
+def _size(members: Bool[Array, "C D"]) -> Float[Array, " C"]:
     """The number of members of each component; one for a constant."""
     size = members.sum(1).astype(float)
     return size.at[0].max(1.0)

@@ -8,10 +8,14 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Complex, Float, Int, Key
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
 from structbo.models.outer_box import OuterBox
+
+Moments = tuple[Float[Array, " m"], Float[Array, " m"]]
+"""Means and variances."""
 
 
 @partial(
@@ -28,87 +32,96 @@ class ConditionedGP:
 
     Args:
         covariance: the prior covariance function.
-        x: observed points, shape (n, D).
-        mask: which rows are data, bool, shape (n,).
-        noise: noise variance of a new observation, a scalar.
-        noise_factor: standard deviations of the observation noise, a scalar or (n,); for correlated
-            noise the lower factor of its covariance, shape (n, n).
-        whitener: inverse of the lower factor of the covariance of the observations, shape (n, n).
+        x: observed points.
+        mask: which rows are data.
+        noise: noise variance of a new observation.
+        noise_factor: standard deviations of the observation noise, one of all or one each; for
+            correlated noise the lower factor of its covariance.
+        whitener: inverse of the lower factor of the covariance of the observations.
             Products with it take half as long as solutions with the factor.
-        alpha: the inverse of this covariance times the observations, shape (n,).
+        alpha: the inverse of this covariance times the observations.
 
     References:
         Rolland et al. 2018, eq. (4).
     """
 
     covariance: AdditiveCovariance
-    x: Array
-    mask: Array
-    noise: Array
-    noise_factor: Array
-    whitener: Array
-    alpha: Array
+    x: Float[Array, "n D"]
+    mask: Bool[Array, " n"]
+    noise: Float[Array, ""]
+    noise_factor: Float[Array, ""] | Float[Array, " n"] | Float[Array, "n n"]
+    whitener: Float[Array, "n n"]
+    alpha: Float[Array, " n"]
 
-    def covariance_with_data(self, x: Array) -> Array:
-        """Prior covariance between the function at points (m, D) and at the data, shape (m, n)."""
+    def covariance_with_data(self, x: Float[Array, "m D"]) -> Float[Array, "m n"]:
+        """Prior covariance between the function at points and at the data."""
         return self._to_data(self.covariance(x, self.x, self.mask))
 
-    def _to_data(self, gram: Array) -> Array:
+    def _to_data(self, gram: Float[Array, "m n"]) -> Float[Array, "m n"]:
         """Covariances with the observations, with zeros for padding."""
         return jnp.where(self.mask, gram, 0.0)
 
-    def _explained(self, one: Array, other: Array) -> Array:
-        """Covariance explained by the data, from covariances with the data (m, n) and (k, n)."""
+    def _explained(
+        self, one: Float[Array, "m n"], other: Float[Array, "k n"]
+    ) -> Float[Array, "m k"]:
+        """Covariance explained by the data, from covariances with the data."""
         return (self.whitener @ one.T).T @ (self.whitener @ other.T)
 
-    def moments(self, to_data: Array, prior_variance: Array) -> tuple[Array, Array]:
+    def moments(
+        self, to_data: Float[Array, "m n"], prior_variance: Float[Array, ""] | Float[Array, " m"]
+    ) -> Moments:
         """Mean and variance of linear functionals of the function, such as values or averages.
 
         Args:
-            to_data: prior covariances with the function at the observed points, shape (m, n).
-            prior_variance: shape (m,) or a scalar.
-
-        Returns:
-            Two arrays of shape (m,).
+            to_data: prior covariances with the function at the observed points.
+            prior_variance: prior variances of the functionals, or one of all.
         """
         to_data = self._to_data(to_data)
         explained = jnp.square(self.whitener @ to_data.T).sum(0)
         return to_data @ self.alpha, jnp.maximum(prior_variance - explained, 0.0)
 
-    def predict(self, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of the function at points, shape (m, D): two arrays of shape (m,)."""
+    def predict(self, x: Float[Array, "m D"]) -> Moments:
+        """Mean and variance of the function at points."""
         return self.moments(self.covariance(x, self.x, self.mask), self.covariance.outputscale)
 
-    def predict_on_lines(self, x: Array, dim: Array) -> tuple[Array, Array]:
-        """Mean and variance of the function on lines along one dimension, shape (K, G, D).
+    def predict_on_lines(
+        self, x: Float[Array, "K G D"], dim: Int[Array, ""]
+    ) -> tuple[Float[Array, "K G"], Float[Array, "K G"]]:
+        """Mean and variance of the function at G points on each of K lines along a dimension.
 
-        The points of a line differ in the coordinate `dim` only. Two arrays of shape (K, G).
+        The points of a line differ in the coordinate `dim` only.
         """
         to_data = self.covariance.on_lines(x, dim, self.x).reshape(-1, len(self.x))
         mean, variance = self.moments(to_data, self.covariance.outputscale)
         return mean.reshape(x.shape[:2]), variance.reshape(x.shape[:2])
 
-    def covariance_between(self, x: Array, other: Array) -> Array:
-        """Posterior covariance of the function between (m, D) and (k, D): shape (m, k)."""
+    def covariance_between(
+        self, x: Float[Array, "m D"], other: Float[Array, "k D"]
+    ) -> Float[Array, "m k"]:
+        """Posterior covariance of the function between two sets of points."""
         explained = self._explained(*map(self.covariance_with_data, (x, other)))
         return self.covariance(x, other) - explained
 
-    def predict_component(self, component: Array | int, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of one component at points, shape (m, D): two arrays of shape (m,)."""
+    def predict_component(self, component: Int[Array, ""] | int, x: Float[Array, "m D"]) -> Moments:
+        """Mean and variance of one component at points."""
         to_data = self.covariance.component_gram(component, x, self.x)
         return self.moments(to_data, self.covariance.variances[component])
 
-    def predict_residual(self, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of the residual at points, shape (m, D): two arrays of shape (m,)."""
+    def predict_residual(self, x: Float[Array, "m D"]) -> Moments:
+        """Mean and variance of the residual at points."""
         gram = self.covariance.residual_gram(x, self.x)
         if gram is None or self.covariance.rho is None:
             return jnp.zeros(x.shape[0]), jnp.zeros(x.shape[0])
         return self.moments(gram, self.covariance.outputscale * self.covariance.rho)
 
     def component_covariance_between(
-        self, component: int, x: Array, other_component: int, other: Array
-    ) -> Array:
-        """Posterior covariance of two components between (m, D) and (k, D): shape (m, k).
+        self,
+        component: int,
+        x: Float[Array, "m D"],
+        other_component: int,
+        other: Float[Array, "k D"],
+    ) -> Float[Array, "m k"]:
+        """Posterior covariance of two components between two sets of points.
 
         Components are independent a priori; the data correlate them.
         """
@@ -138,7 +151,7 @@ class ConditionedGP:
         )
         return replace(self, covariance=covariance, x=box.to_unit(self.x))
 
-    def sample_path(self, key: Array, num_features: int = 1024) -> "SamplePath":
+    def sample_path(self, key: Key[Array, ""], num_features: int = 1024) -> "SamplePath":
         """Draws one function from the posterior, component by component.
 
         Prior components are drawn with random Fourier features, multiplied by random functions of
@@ -161,7 +174,7 @@ class ConditionedGP:
         )
         keys_own = jax.random.split(key_own, len(covariance.kernel_groups))
 
-        def frequencies(key: Array, lengthscale: Array) -> Array:
+        def frequencies(key: Key[Array, ""], lengthscale: Float[Array, " P"]) -> Array:
             shared = covariance.shared_lengthscale(lengthscale)
             return spectral_frequencies(
                 covariance.kernel, key, num_features, shared, covariance.categorical
@@ -194,25 +207,30 @@ class SamplePath(NamedTuple):
 
     Args:
         posterior: the posterior of the function.
-        frequencies: frequencies shared by all components, shape (F, D).
-        residual_frequencies: frequencies of the residual, shape (F, D).
-        phases: phases of the components, the residual's last, shape (C + 1, F).
-        weights: weights of the components, the residual's last, shape (C + 1, F).
+        frequencies: frequencies shared by all components.
+        residual_frequencies: frequencies of the residual.
+        phases: phases of the components, the residual's last.
+        weights: weights of the components, the residual's last.
         own_functions: for each kernel group, weights of F functions per dimension, shared by all
-            components, shape (E, B, F).
-        update: the weights of the covariances with the data, shape (n,).
+            components.
+        update: the weights of the covariances with the data.
     """
 
     posterior: ConditionedGP
-    frequencies: Array
-    residual_frequencies: Array
-    phases: Array
-    weights: Array
-    own_functions: tuple[Array, ...]
-    update: Array
+    frequencies: Float[Array, "F P"]
+    residual_frequencies: Float[Array, "F P"]
+    phases: Float[Array, "C+1 F"]
+    weights: Float[Array, "C+1 F"]
+    own_functions: tuple[Float[Array, "E B F"], ...]
+    update: Float[Array, " n"]
 
-    def _own(self, x: Array, members: Array, stretch: Array | float = 1.0) -> Array:
-        """Products over the members in kernel groups, shape (m, F)."""
+    def _own(
+        self,
+        x: Float[Array, "m D"],
+        members: Bool[Array, " D"],
+        stretch: Float[Array, ""] | float = 1.0,
+    ) -> Float[Array, "m F"]:
+        """Products over the members in kernel groups."""
         covariance = self.posterior.covariance
         lengthscale = stretch * covariance.lengthscale
         product = jnp.ones((len(x), self.weights.shape[1]))
@@ -220,14 +238,16 @@ class SamplePath(NamedTuple):
             product = product * group.functions(drawn, x, lengthscale, members)
         return product
 
-    def waves(self, dims: Array, coordinates: Array) -> Array:
+    def waves(
+        self, dims: Int[Array, " s"], coordinates: Float[Array, "s G"]
+    ) -> Complex[Array, "s G F"]:
         """Complex random functions of single dimensions, whose covariance is the correlation.
 
         A prior component is their product over its members, with weights and phases.
 
         Args:
-            dims: the dimensions, shape (s,).
-            coordinates: coordinates in each dimension, shape (s, G).
+            dims: s dimensions.
+            coordinates: coordinates in each dimension.
 
         Returns:
             Shape (s, G, F).
@@ -246,20 +266,24 @@ class SamplePath(NamedTuple):
         # `structbo.models.outer_box.each_matrix`.
         return waves * jax.lax.map(own, (dims, coordinates))
 
-    def component(self, component: Array | int, x: Array) -> Array:
-        """One component at points, shape (m, D): shape (m,)."""
+    def component(
+        self, component: Int[Array, ""] | int, x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
+        """One component at points."""
         covariance = self.posterior.covariance
         to_data = self.posterior._to_data(covariance.component_gram(component, x, self.posterior.x))
         return self._prior_component(component, x) + to_data @ self.update
 
-    def residual(self, x: Array) -> Array:
-        """The residual at points, shape (m, D): shape (m,); zeros if there is none."""
+    def residual(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The residual at points; zeros if there is none."""
         gram = self.posterior.covariance.residual_gram(x, self.posterior.x)
         if gram is None:
             return jnp.zeros(x.shape[0])
         return self._prior_residual(x) + self.posterior._to_data(gram) @ self.update
 
-    def _prior_component(self, component: Array | int, x: Array) -> Array:
+    def _prior_component(
+        self, component: Int[Array, ""] | int, x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
         covariance = self.posterior.covariance
         members = covariance.decomposition.members[component]
         projected = (covariance.project(x) * members) @ self.frequencies.T
@@ -268,7 +292,7 @@ class SamplePath(NamedTuple):
             prior = prior * self._own(x, members)
         return jnp.sqrt(covariance.variances[component]) * (prior @ self.weights[component])
 
-    def _prior_residual(self, x: Array) -> Array:
+    def _prior_residual(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         covariance = self.posterior.covariance
         if covariance.rho is None or covariance.kappa is None:
             return jnp.zeros(x.shape[0])
@@ -278,8 +302,8 @@ class SamplePath(NamedTuple):
             prior = prior * self._own(x, everywhere, covariance.kappa)
         return jnp.sqrt(covariance.outputscale * covariance.rho) * (prior @ self.weights[-1])
 
-    def prior(self, x: Array) -> Array:
-        """The part drawn from the prior, at points, shape (m, D): shape (m,)."""
+    def prior(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The part drawn from the prior, at points."""
         decomposition = self.posterior.covariance.decomposition
         rows = decomposition.rows
 
@@ -288,6 +312,6 @@ class SamplePath(NamedTuple):
 
         return jax.lax.fori_loop(0, decomposition.count, add, self._prior_residual(x))
 
-    def __call__(self, x: Array) -> Array:
-        """The function at points, shape (m, D): shape (m,)."""
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The function at points."""
         return self.prior(x) + self.posterior.covariance_with_data(x) @ self.update

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
+from jaxtyping import Bool, Float, Int, Shaped
 
 from structbo.models.decomposition import is_component
 from structbo.models.foundation.accelerator import has_accelerator
@@ -28,24 +29,23 @@ TILE = 64
 """Size of the tiles of a large Gram matrix, so that all factors of one tile fit in cache."""
 MAX_WHOLE = 128**2
 """Largest number of elements of a Gram matrix computed without tiles, which are computed twice."""
-Points = tuple[Array, Array, Array]
-"""Two sets of points, (n, D) and (m, D), and lengthscales (D,)."""
-Weights = tuple[Array, Array]
-"""Variances of the main effects (D,), and of the rows of a table of components (C,)."""
+Points = tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]
+"""Two sets of points, and lengthscales."""
+Weights = tuple[Float[Array, " D"], Float[Array, " C"]]
+"""Variances of the main effects, and of the rows of a table of C components."""
 Sums = Any
 """Arrays whose first axis is dimensions."""
 
 
-def component_product(factors: Array | Callable[[Array], Array], members: Array) -> Array:
+def component_product(
+    factors: Float[Array, "D n m"] | Callable[[Int[Array, ""]], Float[Array, "n m"]],
+    members: Bool[Array, " D"],
+) -> Float[Array, "n m"]:
     """Product of the factors of one component.
 
     Args:
-        factors: one-dimensional correlations, shape (D, n, m), or a function from a dimension to
-            its correlations, (n, m).
-        members: the component, bool, shape (D,); without members the product is one.
-
-    Returns:
-        Shape (n, m).
+        factors: one-dimensional correlations, or a function from a dimension to its correlations.
+        members: the component; without members the product is one.
     """
     factor = factors if callable(factors) else factors.__getitem__
     first = jnp.argmax(members)
@@ -71,27 +71,26 @@ class ComponentTable(NamedTuple):
     times as large.
 
     Args:
-        members: bool, shape (C, D).
-        first: the first member of each row, shape (C,).
-        second: the second member of each row, shape (C,).
-        is_main: which rows have this member only, bool, shape (C,).
-        joint: all rows, pairs first, then the others with several members or of a constant, shape
-            (C,).
+        members: which dimensions are members of each row.
+        first: the first member of each row.
+        second: the second member of each row.
+        is_main: which rows have this member only.
+        joint: all rows, pairs first, then the others with several members or of a constant.
         num_pairs: the number of pairs.
         num_joint: the number of rows with several members or of a constant.
     """
 
-    members: Array
-    first: Array
-    second: Array
-    is_main: Array
-    joint: Array
-    num_pairs: Array
-    num_joint: Array
+    members: Bool[Array, "C D"]
+    first: Int[Array, " C"]
+    second: Int[Array, " C"]
+    is_main: Bool[Array, " C"]
+    joint: Int[Array, " C"]
+    num_pairs: Int[Array, ""]
+    num_joint: Int[Array, ""]
 
     @classmethod
-    def of(cls, members: Array) -> "ComponentTable":
-        """The table of components with these members, bool (C, D)."""
+    def of(cls, members: Bool[Array, "C D"]) -> "ComponentTable":
+        """The table of components with these members."""
         dims = jnp.arange(members.shape[1])
         first = jnp.argmax(members, 1)
         others = members & (dims != first[:, None])
@@ -103,8 +102,8 @@ class ComponentTable(NamedTuple):
         order = jnp.argsort(jnp.where(is_pair, 0, jnp.where(is_joint, 1, 2)))
         return cls(members, first, second, is_main, order, is_pair.sum(), is_joint.sum())
 
-    def by_dim(self, weights: Array) -> Array:
-        """The weights (C,) of the main effects, zero for dimensions without one, shape (D,)."""
+    def by_dim(self, weights: Float[Array, " C"]) -> Float[Array, " D"]:
+        """The weights of the main effects by dimension, zero for dimensions without one."""
         nothing = jnp.zeros(self.members.shape[1], weights.dtype)
         return nothing.at[self.first].add(jnp.where(self.is_main, weights, 0.0))
 
@@ -118,14 +117,14 @@ class OwnFactors:
 
     Args:
         dims: these dimensions.
-        factors: shape (E, n, m).
+        factors: correlations in each of them.
     """
 
     dims: tuple[int, ...]
-    factors: Array
+    factors: Float[Array, "E n m"]
 
-    def into(self, factors: Array) -> Array:
-        """The correlations in all dimensions, from the shared kernel's correlations (D, n, m)."""
+    def into(self, factors: Float[Array, "D n m"]) -> Float[Array, "D n m"]:
+        """The correlations in all dimensions, from the shared kernel's correlations."""
         return factors.at[jnp.array(self.dims)].set(self.factors)
 
 
@@ -137,20 +136,20 @@ def additive_gram(
     weights: Weights,
     components: ComponentTable,
     own: OwnFactors | None = None,
-) -> Array:
+) -> Float[Array, "n m"]:
     """Weighted sum of component products.
 
     Args:
         kernel: the one-dimensional correlation function.
         categorical: indices of the categorical dimensions.
-        points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
-        weights: variances of the main effects, shape (D,), and of all components, shape (C,), whose
-            entries for main effects are ignored.
+        points: two sets of points, and lengthscales.
+        weights: variances of the main effects, and of all components, whose entries for main
+            effects are ignored.
         components: the components.
         own: correlations in dimensions with other kernels, or None.
 
     Returns:
-        ``sum_c w_c prod_{d in c} k_d``, shape (n, m).
+        ``sum_c w_c prod_{d in c} k_d``.
     """
     return _additive_forward(kernel, categorical, points, weights, components, own)[0]
 
@@ -186,7 +185,7 @@ def _additive_backward(
     kernel: Stationary,
     categorical: tuple[int, ...],
     saved: tuple[Points, Weights, ComponentTable, OwnFactors | None, Array],
-    cotangent: Array,
+    cotangent: Float[Array, "n m"],
 ) -> tuple[Points, Weights, None, OwnFactors | None]:
     points, (main, table), components, own, factors = saved
     distances = Distances(categorical, *points)
@@ -250,11 +249,11 @@ def _additive_backward(
 
 def _sums_of_others(
     dims: tuple[int, ...],
-    factors: Array,
-    main: Array,
-    table: Array,
+    factors: Float[Array, "D n m"],
+    main: Float[Array, " D"],
+    table: Float[Array, " C"],
     components: ComponentTable,
-) -> Array:
+) -> Float[Array, "E n m"]:
     """Sums of ``w_c K_c / k_d`` over the components c that contain d, for some dimensions d."""
 
     def of_dim(dim: Array) -> Array:
@@ -277,16 +276,18 @@ def _sums_of_others(
 additive_gram.defvjp(_additive_forward, _additive_backward)
 
 
-def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
+def product_gram(
+    kernel: Stationary, categorical: tuple[int, ...], points: Points
+) -> Float[Array, "n m"]:
     """Product over all dimensions; a dimension with an infinite lengthscale contributes one.
 
     Args:
         kernel: the one-dimensional correlation function.
         categorical: indices of the categorical dimensions.
-        points: two sets of points, (n, D) and (m, D), and lengthscales (D,).
+        points: two sets of points, and lengthscales.
 
     Returns:
-        ``prod_d k_d``, shape (n, m).
+        ``prod_d k_d``.
     """
     if kernel == squared_exponential and not categorical:
         return _gaussian_gram(points)
@@ -294,7 +295,7 @@ def product_gram(kernel: Stationary, categorical: tuple[int, ...], points: Point
     return product
 
 
-def _gaussian_gram(points: Points) -> Array:
+def _gaussian_gram(points: Points) -> Float[Array, "n m"]:
     """``exp(-|z - z'|^2 / 2)``: the distance over all dimensions is one matrix product."""
     x, other, lengthscale = points
     left, right = x / lengthscale, other / lengthscale
@@ -303,7 +304,9 @@ def _gaussian_gram(points: Points) -> Array:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
-def _product_by_dims(kernel: Stationary, categorical: tuple[int, ...], points: Points) -> Array:
+def _product_by_dims(
+    kernel: Stationary, categorical: tuple[int, ...], points: Points
+) -> Float[Array, "n m"]:
     x, other, lengthscale = points
     distances = Distances(categorical, *points)
 
@@ -331,7 +334,7 @@ def _product_backward(
     kernel: Stationary,
     categorical: tuple[int, ...],
     saved: tuple[Points, Array],
-    cotangent: Array,
+    cotangent: Float[Array, "n m"],
 ) -> tuple[Points]:
     points, product = saved
     by_log = cotangent * product
@@ -342,22 +345,25 @@ _product_by_dims.defvjp(_product_forward, _product_backward)
 
 
 def by_tiles(
-    gram: Callable[[Array, Array], Array], x: Array, other: Array, mask: Array | None = None
-) -> Array:
+    gram: Callable[[Float[Array, "a D"], Float[Array, "b D"]], Float[Array, "a b"]],
+    x: Float[Array, "n D"],
+    other: Float[Array, "m D"],
+    mask: Bool[Array, " m"] | None = None,
+) -> Float[Array, "n m"]:
     """Evaluates a large Gram matrix tile by tile, so that its factors stay in cache.
 
     Derivatives recompute tiles, which is faster than reading their factors from memory. If both
     sets of points are the same array, one half of the symmetric matrix is computed.
 
     Args:
-        gram: maps points (a, D) and (b, D) to a matrix (a, b).
-        x: points, shape (n, D).
-        other: points, shape (m, D).
-        mask: which of the other points are data, bool, shape (m,); tiles of padding alone are zero.
+        gram: maps two sets of points to a matrix.
+        x: points.
+        other: other points.
+        mask: which of the other points are data; tiles of padding alone are zero.
             Default: all.
 
     Returns:
-        ``gram(x, other)``, shape (n, m).
+        ``gram(x, other)``.
     """
     if len(x) * len(other) <= MAX_WHOLE or has_accelerator():
         return gram(x, other)
@@ -391,8 +397,8 @@ def by_tiles(
     return tiles.swapaxes(1, 2).reshape(height, width)[: len(x), : len(other)]
 
 
-def _tiled(points: Array) -> Array:
-    """Points (n, D) in equal padded tiles, with points on the last axis: shape (tiles, D, tile)."""
+def _tiled(points: Shaped[Array, "n D"]) -> Shaped[Array, "tiles D tile"]:
+    """Points in equal padded tiles, with points on the last axis."""
     count = -(-len(points) // TILE)
     size = -(-len(points) // count)
     padded = jnp.pad(points, ((0, count * size - len(points)), (0, 0)), mode="edge")

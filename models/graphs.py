@@ -11,12 +11,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Int
+
+from structbo.models.foundation.arrays import AnyArray
 
 Carry = TypeVar("Carry")
 
 
 def fold_maximal_cliques(
-    edges: Array, vertices: Array, visit: Callable[[Carry, Array], Carry], init: Carry
+    edges: Bool[Array, "D D"],
+    vertices: Bool[Array, " D"],
+    visit: Callable[[Carry, Bool[Array, " D"]], Carry],
+    init: Carry,
 ) -> Carry:
     """Folds a function over the maximal cliques of an induced subgraph.
 
@@ -24,9 +30,9 @@ def fold_maximal_cliques(
     unrolled into a stack. The subgraph without vertices has one maximal clique, the empty set.
 
     Args:
-        edges: symmetric adjacency matrix with an empty diagonal, bool, shape (D, D).
-        vertices: which vertices belong to the subgraph, bool, shape (D,).
-        visit: maps (carry, clique) to carry; the clique is bool, shape (D,).
+        edges: symmetric adjacency matrix with an empty diagonal.
+        vertices: which vertices belong to the subgraph.
+        visit: maps (carry, clique) to carry.
         init: the first carry.
 
     Returns:
@@ -35,7 +41,7 @@ def fold_maximal_cliques(
     num_dims = edges.shape[0]
     none = jnp.zeros(num_dims, bool)
 
-    def branches(candidates: Array, excluded: Array) -> Array:
+    def branches(candidates: Bool[Array, " D"], excluded: Bool[Array, " D"]) -> Bool[Array, " D"]:
         """Candidates not joined to the pivot, the vertex with the most candidate neighbors."""
         reach = jnp.where(candidates | excluded, (edges & candidates).sum(1), -1)
         return candidates & ~edges[jnp.argmax(reach)]
@@ -67,15 +73,17 @@ def fold_maximal_cliques(
     return jax.lax.while_loop(lambda s: s[0] >= 0, step, (level, stack, carry))[2]
 
 
-def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
+def maximal_cliques(
+    edges: Bool[Array, "D D"], capacity: int
+) -> tuple[Bool[Array, "{capacity} D"], Int[Array, ""]]:
     """Lists the maximal cliques of a graph in a padded table.
 
     Args:
-        edges: symmetric adjacency matrix with an empty diagonal, bool, shape (D, D).
+        edges: symmetric adjacency matrix with an empty diagonal.
         capacity: the number of rows; cliques beyond it are counted but not stored.
 
     Returns:
-        The cliques, bool, shape (capacity, D), followed by empty rows; and how many there are.
+        The cliques, followed by empty rows, and their number.
 
     Example:
         >>> path = jnp.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], bool)
@@ -94,7 +102,9 @@ def maximal_cliques(edges: Array, capacity: int) -> tuple[Array, Array]:
 
 
 @jax.jit
-def elimination_width(edges: Array) -> Array:
+def elimination_width(
+    edges: Bool[AnyArray, "D D"] | Int[AnyArray, "D D"],
+) -> Int[Array, ""]:
     """The width of the triangulation from min-degree elimination.
 
     Each step eliminates a vertex of minimal degree, the first of several, and joins its neighbors.
@@ -105,10 +115,7 @@ def elimination_width(edges: Array) -> Array:
     be smaller, but is at least 3, and the width can depend on the order of the vertices.
 
     Args:
-        edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
-
-    Returns:
-        An integer, a scalar.
+        edges: symmetric 0/1 edge matrix with an empty diagonal.
 
     References:
         Bodlaender and Koster 2010, "Treewidth computations I. Upper bounds".

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.lax import linalg
+from jaxtyping import Bool, Float, Key
 
 from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lower
 
@@ -27,24 +28,31 @@ FLOOR = 1e-9
 """Minimum variance of this noise, relative to the function's, which a factorization needs."""
 UNSEEN = 1e-8
 """Precision of pseudo-observations without data, relative to the prior precision."""
+NoiseVariances = Float[Array, ""] | Float[Array, " n"]
+"""Noise variance of all observations, or of each."""
 
 
 class Observed(NamedTuple):
     """Observations in units of their noise, and their covariances with the inducing points.
 
     Args:
-        inner: covariance of the inducing values, including their noise, shape (M, M).
-        cross: their covariance with the observations, shape (M, n), zero for padding.
-        y: the observations, shape (n,), zero for padding.
+        inner: covariance of the inducing values, including their noise.
+        cross: their covariance with the observations, zero for padding.
+        y: the observations, zero for padding.
     """
 
-    inner: Array
-    cross: Array
-    y: Array
+    inner: Float[Array, "M M"]
+    cross: Float[Array, "M n"]
+    y: Float[Array, " n"]
 
     @classmethod
     def of(
-        cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+        cls,
+        gram: Float[Array, "n M"],
+        y: Float[Array, " n"],
+        mask: Bool[Array, " n"],
+        noise_variances: NoiseVariances,
+        prior_variance: Float[Array, ""],
     ) -> "Observed":
         """From a rectangular Gram matrix; arguments as in `collapsed_bound`."""
         size = gram.shape[1]
@@ -60,20 +68,20 @@ class Whitened(NamedTuple):
     """The posterior of the inducing values, whitened by the factor of their covariance.
 
     Args:
-        cholesky: lower factor of their prior covariance, shape (M, M).
-        cross: their covariance with the observations after whitening, shape (M, n).
-        precision: precision of their posterior, shape (M, M).
-        cholesky_precision: its lower factor, shape (M, M).
-        mean: mean of their posterior, shape (M,).
-        residual: the observations minus their predictive means, shape (n,).
+        cholesky: lower factor of their prior covariance.
+        cross: their covariance with the observations after whitening.
+        precision: precision of their posterior.
+        cholesky_precision: its lower factor.
+        mean: mean of their posterior.
+        residual: the observations minus their predictive means.
     """
 
-    cholesky: Array
-    cross: Array
-    precision: Array
-    cholesky_precision: Array
-    mean: Array
-    residual: Array
+    cholesky: Float[Array, "M M"]
+    cross: Float[Array, "M n"]
+    precision: Float[Array, "M M"]
+    cholesky_precision: Float[Array, "M M"]
+    mean: Float[Array, " M"]
+    residual: Float[Array, " n"]
 
     @classmethod
     def of(cls, observed: Observed) -> "Whitened":
@@ -86,8 +94,12 @@ class Whitened(NamedTuple):
 
 
 def collapsed_bound(
-    gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
-) -> Array:
+    gram: Float[Array, "n M"],
+    y: Float[Array, " n"],
+    mask: Bool[Array, " n"],
+    noise_variances: NoiseVariances,
+    prior_variance: Float[Array, ""],
+) -> Float[Array, ""]:
     """A lower bound of the log marginal likelihood.
 
     ``log N(y | 0, Q + N) - tr(N^-1 (K - Q)) / 2``, where ``Q`` is the part of the covariance ``K``
@@ -95,14 +107,14 @@ def collapsed_bound(
 
     Args:
         gram: covariance of the function between the observed points and the inducing points, which
-            are the first M observed points, shape (n, M).
-        y: observations, shape (n,).
-        mask: which rows are data and not padding, bool, shape (n,).
-        noise_variances: noise variances of the observations, shape (n,) or a scalar.
-        prior_variance: prior variance of the function at every point, a scalar.
+            are the first M observed points.
+        y: observations.
+        mask: which rows are data and not padding.
+        noise_variances: noise variances of the observations, or one of all.
+        prior_variance: prior variance of the function at every point.
 
     Returns:
-        A scalar; minus infinity if it is not finite.
+        The bound; minus infinity if it is not finite.
 
     References:
         Titsias 2009, eq. (9).
@@ -116,13 +128,15 @@ def collapsed_bound(
 
 
 @jax.custom_vjp
-def _unit_noise_bound(inner: Array, cross: Array, y: Array) -> Array:
+def _unit_noise_bound(
+    inner: Float[Array, "M M"], cross: Float[Array, "M n"], y: Float[Array, " n"]
+) -> Float[Array, ""]:
     """The bound without constants, for observations in units of their noise."""
     return _bound_forward(inner, cross, y)[0]
 
 
 def _bound_forward(
-    inner: Array, cross: Array, y: Array
+    inner: Float[Array, "M M"], cross: Float[Array, "M n"], y: Float[Array, " n"]
 ) -> tuple[Array, tuple[Array, Array, Whitened]]:
     white = Whitened.of(Observed(inner, cross, y))
     log_determinant = 2.0 * jnp.log(jnp.diagonal(white.cholesky_precision)).sum()
@@ -162,18 +176,23 @@ class PseudoObservations(NamedTuple):
     drawn functions. Their noise is correlated.
 
     Args:
-        cholesky: lower factor of their covariance, shape (M, M).
-        alpha: the inverse of this covariance times the pseudo-observations, shape (M,).
-        noise_factor: lower factor of the covariance of their noise, shape (M, M).
+        cholesky: lower factor of their covariance.
+        alpha: the inverse of this covariance times the pseudo-observations.
+        noise_factor: lower factor of the covariance of their noise.
     """
 
-    cholesky: Array
-    alpha: Array
-    noise_factor: Array
+    cholesky: Float[Array, "M M"]
+    alpha: Float[Array, " M"]
+    noise_factor: Float[Array, "M M"]
 
     @classmethod
     def of(
-        cls, gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
+        cls,
+        gram: Float[Array, "n M"],
+        y: Float[Array, " n"],
+        mask: Bool[Array, " n"],
+        noise_variances: NoiseVariances,
+        prior_variance: Float[Array, ""],
     ) -> "PseudoObservations":
         """Arguments as in `collapsed_bound`.
 
@@ -202,14 +221,18 @@ class PseudoObservations(NamedTuple):
 
 
 def leave_one_out(
-    gram: Array, y: Array, mask: Array, noise_variances: Array, prior_variance: Array
-) -> tuple[Array, Array]:
+    gram: Float[Array, "n M"],
+    y: Float[Array, " n"],
+    mask: Bool[Array, " n"],
+    noise_variances: NoiseVariances,
+    prior_variance: Float[Array, ""],
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Mean and variance of every observation given all others, and all inducing points.
 
     Arguments as in `collapsed_bound`.
 
     Returns:
-        Two arrays of shape (n,), with arbitrary values for padding.
+        Means and variances, with arbitrary values for padding.
     """
     white = Whitened.of(Observed.of(gram, y, mask, noise_variances, prior_variance))
     leverage = jnp.square(solve_lower(white.cholesky_precision, white.cross)).sum(0)
@@ -219,13 +242,13 @@ def leave_one_out(
 
 
 def sample_given_inducing(
-    key: Array,
+    key: Key[Array, ""],
     shape: tuple[int, ...],
-    gram: Array,
-    mask: Array,
-    noise_variances: Array,
-    prior_variance: Array,
-) -> Array:
+    gram: Float[Array, "n M"],
+    mask: Bool[Array, " n"],
+    noise_variances: NoiseVariances,
+    prior_variance: Float[Array, ""],
+) -> Float[Array, "*S n"]:
     """Draws observations that are independent given the inducing values.
 
     Args:

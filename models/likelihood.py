@@ -7,11 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
+from jaxtyping import Bool, Float, Key
 from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.gp import ConditionedGP
 from structbo.models.inducing import (
+    NoiseVariances,
     PseudoObservations,
     collapsed_bound,
     leave_one_out,
@@ -54,12 +56,12 @@ class MarginalGP(dist.Distribution):
 
     Args:
         covariance: the covariance function.
-        x: observed points of the unit cube, shape (n, D).
-        noise: noise variance, a scalar.
-        mask: which rows are data and not padding, bool, shape (n,). Default: all. Kept as
-            `data_mask`, since `mask` is a method of every NumPyro distribution.
+        x: observed points of the unit cube.
+        noise: noise variance.
+        mask: which rows are data and not padding. Default: all. Kept as `data_mask`, since
+            `mask` is a method of every NumPyro distribution.
         known_noise: known noise variances of the observations, such as squared standard errors of
-            means, shape (n,). They add to the noise. Default: none.
+            means. They add to the noise. Default: none.
         num_inducing: number of inducing rows, by default as above; the density is exact if it is
             the number of rows or more, and the attribute is then None.
     """
@@ -71,10 +73,10 @@ class MarginalGP(dist.Distribution):
     def __init__(
         self,
         covariance: AdditiveCovariance,
-        x: Array,
-        noise: Array,
-        mask: Array | None = None,
-        known_noise: Array | None = None,
+        x: Float[Array, "n D"],
+        noise: Float[Array, ""],
+        mask: Bool[Array, " n"] | None = None,
+        known_noise: Float[Array, " n"] | None = None,
         num_inducing: int | None = None,
         *,
         validate_args: bool | None = None,
@@ -88,44 +90,46 @@ class MarginalGP(dist.Distribution):
         super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
 
     @property
-    def noise_variances(self) -> Array:
-        """The noise variance of every observation, shape (n,), or a scalar if all are equal."""
+    def noise_variances(self) -> NoiseVariances:
+        """The noise variance of every observation, or one if all are equal."""
         return self.noise if self.known_noise is None else self.noise + self.known_noise
 
     @property
-    def centers(self) -> Array:
+    def centers(self) -> Float[Array, "M D"]:
         """The points whose covariances with all observed points determine the density.
 
-        These are all observed points, (n, D), or the inducing points, (M, D).
+        These are the M inducing points, or all n observed points, where M is n.
         """
         return self.x if self.num_inducing is None else self.x[: self.num_inducing]
 
-    def with_noise(self, gram: Array) -> Array:
-        """A Gram matrix of all observed points, (n, n), with the noise added to its diagonal.
+    def with_noise(self, gram: Float[Array, "n M"]) -> Float[Array, "n M"]:
+        """A Gram matrix of all observed points with the noise added to its diagonal.
 
-        A matrix with inducing points, (n, M), does not change: the density adds its noise.
+        A matrix with inducing points does not change: the density adds its noise.
         """
         if self.num_inducing is not None:
             return gram
         return gram + self.noise_variances * jnp.eye(self.x.shape[0])
 
     @property
-    def gram(self) -> Array:
+    def gram(self) -> Float[Array, "n M"]:
         """The covariance of the observations with the values at the centers, `with_noise`.
 
-        Shape (n, n) or (n, M), with arbitrary values for padding.
+        Values for padding are arbitrary.
         """
         centers = self.centers
         return self.with_noise(self.covariance(self.x, centers, self.data_mask[: len(centers)]))
 
-    def log_evidence(self, gram: Array, y: Array) -> Array:
-        """The log density of observations, or its bound, from a matrix such as `gram`: a scalar."""
+    def log_evidence(self, gram: Float[Array, "n M"], y: Float[Array, " n"]) -> Float[Array, ""]:
+        """The log density of observations, or its bound, from a matrix such as `gram`."""
         if self.num_inducing is None:
             return log_marginal(gram, y, self.data_mask)
         return collapsed_bound(gram, y, self.data_mask, *self._variances)
 
-    def evidence_and_solution(self, gram: Array, y: Array) -> tuple[Array, tuple[Array, Array]]:
-        """`log_evidence`, and the whitener (M, M) and alpha (M,) of `condition`, at M centers."""
+    def evidence_and_solution(
+        self, gram: Float[Array, "n M"], y: Float[Array, " n"]
+    ) -> tuple[Float[Array, ""], tuple[Float[Array, "M M"], Float[Array, " M"]]]:
+        """`log_evidence`, and the whitener and alpha of `condition`."""
         if self.num_inducing is not None:
             pseudo = PseudoObservations.of(gram, y, self.data_mask, *self._variances)
             return self.log_evidence(gram, y), (inverse_factor(pseudo.cholesky), pseudo.alpha)
@@ -133,15 +137,17 @@ class MarginalGP(dist.Distribution):
         return evidence, (inverse_factor(cholesky), alpha)
 
     @property
-    def _variances(self) -> tuple[Array, Array]:
+    def _variances(self) -> tuple[NoiseVariances, Float[Array, ""]]:
         """The noise variances, and the prior variance of the function."""
         return self.noise_variances, self.covariance.outputscale
 
-    def log_prob(self, value: Array) -> Array:
+    def log_prob(self, value: Float[Array, " n"]) -> Float[Array, ""]:
         density = self.log_evidence(self.gram, value)
         return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Float[Array, "*S n"]:
         """Draws observations; with inducing points, the others are independent given these."""
         shape = (*sample_shape, self.x.shape[0])
         if self.num_inducing is not None:
@@ -151,8 +157,8 @@ class MarginalGP(dist.Distribution):
         white = jax.random.normal(key, shape, dtype=cholesky.dtype)
         return jnp.where(self.data_mask, white @ cholesky.T, 0.0)
 
-    def condition(self, y: Array) -> ConditionedGP:
-        """The posterior given the observations, shape (n,).
+    def condition(self, y: Float[Array, " n"]) -> ConditionedGP:
+        """The posterior given the observations.
 
         At a point with observation NaN, the function counts as known to be its posterior mean given
         the rows before. Means do not change, and the variance there drops to almost zero.
@@ -176,8 +182,10 @@ class MarginalGP(dist.Distribution):
             alpha=solve_lower(cholesky, jnp.where(is_believed, 0.0, surprise), transpose=True),
         )
 
-    def _condition_inducing(self, gram: Array, y: Array, variances: Array) -> ConditionedGP:
-        """`condition` from a rectangular Gram matrix, (n, M), and noise variances, (n,)."""
+    def _condition_inducing(
+        self, gram: Float[Array, "n M"], y: Float[Array, " n"], variances: Float[Array, " n"]
+    ) -> ConditionedGP:
+        """`condition` from a rectangular Gram matrix and noise variances."""
         is_observed = self.data_mask & ~jnp.isnan(y)
         y, prior_variance = jnp.where(is_observed, y, 0.0), self.covariance.outputscale
 
@@ -199,16 +207,13 @@ class MarginalGP(dist.Distribution):
             ),
         )
 
-    def leave_one_out(self, y: Array) -> tuple[Array, Array]:
+    def leave_one_out(self, y: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
         """Mean and variance of ``p(y_i | y_-i)``, for every observation given all others.
 
         A held-out observation at an inducing point keeps this inducing point.
 
         Args:
-            y: the observations, shape (n,), with arbitrary padding.
-
-        Returns:
-            Two arrays of shape (n,).
+            y: the observations, with arbitrary padding.
 
         References:
             Rasmussen and Williams 2006, eq. (5.12).

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jax.lax import linalg
+from jaxtyping import Bool, Float
 
 LOG_2PI = 1.8378770664093453
 JITTERS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4)
@@ -17,30 +18,32 @@ SMALL = 64
 """Largest size of triangular matrices that are not divided further."""
 
 
-def masked(covariance: Array, mask: Array) -> Array:
+def masked(covariance: Float[Array, "n n"], mask: Bool[Array, " n"]) -> Float[Array, "n n"]:
     """The covariance with rows and columns of padding replaced by the identity matrix."""
     both = mask[:, None] & mask[None, :]
     return jnp.where(both, covariance, jnp.eye(covariance.shape[0], dtype=covariance.dtype))
 
 
-def safe_cholesky(covariance: Array) -> Array:
+def safe_cholesky(covariance: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Lower Cholesky factor, with the smallest jitter that makes it finite.
 
     Args:
-        covariance: symmetric positive semi-definite matrix, shape (n, n).
+        covariance: symmetric positive semi-definite matrix.
 
     Returns:
-        Shape (n, n). Not finite only if the input is not, or is far from positive semi-definite.
+        The factor. Not finite only if the input is not, or is far from positive semi-definite.
     """
     first = linalg.cholesky(covariance, symmetrize_input=False)
     return jax.lax.cond(_succeeded(first), lambda: first, lambda: _with_jitter(covariance, first))
 
 
-def _succeeded(cholesky: Array) -> Array:
+def _succeeded(cholesky: Float[Array, "n n"]) -> Bool[Array, ""]:
     return jnp.isfinite(cholesky[-1, -1])
 
 
-def _with_jitter(covariance: Array, first: Array) -> Array:
+def _with_jitter(
+    covariance: Float[Array, "n n"], first: Float[Array, "n n"]
+) -> Float[Array, "n n"]:
     """Attempts with growing jitter, unless the attempt without jitter succeeds."""
     scale = jnp.trace(covariance) / covariance.shape[0]
     jitters = jnp.array(JITTERS, covariance.dtype) * scale
@@ -58,8 +61,10 @@ def _with_jitter(covariance: Array, first: Array) -> Array:
     return jax.lax.while_loop(unfinished, retry, (jnp.array(1), first))[1]
 
 
-def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array:
-    """``L^-1 right``, or ``L^-T right``, for a lower factor (n, n) and shape (n,) or (n, m)."""
+def solve_lower(
+    cholesky: Float[Array, "n n"], right: Float[Array, " n *m"], transpose: bool = False
+) -> Float[Array, " n *m"]:
+    """``L^-1 right``, or ``L^-T right``, for a lower factor and one or several columns."""
     columns = right[:, None] if right.ndim == 1 else right
     solution = linalg.triangular_solve(
         cholesky, columns, left_side=True, lower=True, transpose_a=transpose
@@ -68,19 +73,20 @@ def solve_lower(cholesky: Array, right: Array, transpose: bool = False) -> Array
 
 
 @jax.custom_vjp
-def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
+def log_marginal(
+    covariance: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> Float[Array, ""]:
     """Log density of observations under a zero-mean normal.
 
     Args:
-        covariance: covariance of the observations, including noise, shape (n, n); padding is
-            ignored.
-        y: observations, shape (n,).
-        mask: which rows are data and not padding, bool, shape (n,).
+        covariance: covariance of the observations, including noise; padding is ignored.
+        y: observations.
+        mask: which rows are data and not padding.
 
     Returns:
-        A scalar; minus infinity if the covariance cannot be factorized. Its gradient with respect
-        to the covariance is ``(alpha alpha^T - K^-1) / 2`` with ``alpha = K^-1 y``, and minus
-        ``alpha`` with respect to ``y``.
+        The log density; minus infinity if the covariance cannot be factorized. Its gradient is
+        ``(alpha alpha^T - K^-1) / 2`` by the covariance, with ``alpha = K^-1 y``, and minus
+        ``alpha`` by ``y``.
     """
     covariance = masked(covariance, mask)
     first = linalg.cholesky(covariance, symmetrize_input=False)
@@ -94,16 +100,20 @@ def log_marginal(covariance: Array, y: Array, mask: Array) -> Array:
     )
 
 
-def solved(covariance: Array, y: Array, mask: Array) -> tuple[Array, Array, Array]:
-    """The result of `log_marginal`, the factor (n, n) of the covariance with masked padding, and
-    the inverse of this covariance times the observations, (n,).
+def solved(
+    covariance: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> tuple[Float[Array, ""], Float[Array, "n n"], Float[Array, " n"]]:
+    """The result of `log_marginal`, the factor of the covariance with masked padding,
+    and the inverse of this covariance times the observations.
     """
     cholesky = safe_cholesky(masked(covariance, mask))
     value, whitened = _log_density(cholesky, y, mask)
     return value, cholesky, solve_lower(cholesky, whitened, transpose=True)
 
 
-def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
+def _log_density(
+    cholesky: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> tuple[Float[Array, ""], Float[Array, " n"]]:
     """The log density and the whitened observations."""
     whitened = solve_lower(cholesky, jnp.where(mask, y, 0.0))
     value = (
@@ -115,7 +125,7 @@ def _log_density(cholesky: Array, y: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def _marginal_forward(
-    covariance: Array, y: Array, mask: Array
+    covariance: Float[Array, "n n"], y: Float[Array, " n"], mask: Bool[Array, " n"]
 ) -> tuple[Array, tuple[Array, Array, Array]]:
     value, cholesky, alpha = solved(covariance, y, mask)
     return value, (cholesky, alpha, mask)
@@ -132,16 +142,18 @@ def _marginal_backward(
 log_marginal.defvjp(_marginal_forward, _marginal_backward)
 
 
-def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
+def covariance_gradient(
+    cholesky: Float[Array, "n n"], alpha: Float[Array, " n"], mask: Bool[Array, " n"]
+) -> Float[Array, "n n"]:
     """Derivative of the log marginal likelihood with respect to the covariance.
 
     Args:
-        cholesky: lower factor of the masked covariance, shape (n, n).
-        alpha: ``K^-1 y``, shape (n,).
-        mask: which rows are data, bool, shape (n,).
+        cholesky: lower factor of the masked covariance.
+        alpha: ``K^-1 y``.
+        mask: which rows are data.
 
     Returns:
-        ``(alpha alpha^T - K^-1) / 2`` with zeros for padding, shape (n, n).
+        ``(alpha alpha^T - K^-1) / 2`` with zeros for padding.
 
     References:
         Rasmussen and Williams 2006, eq. (5.9).
@@ -151,7 +163,7 @@ def covariance_gradient(cholesky: Array, alpha: Array, mask: Array) -> Array:
     return jnp.where(both, 0.5 * (alpha[:, None] * alpha[None, :] - inverse), 0.0)
 
 
-def inverse_factor(lower: Array) -> Array:
+def inverse_factor(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Inverse of a lower triangular matrix, by halves, with products that skip zeros."""
     n = lower.shape[0]
     if n <= SMALL:
@@ -163,7 +175,7 @@ def inverse_factor(lower: Array) -> Array:
     return jnp.block([[first, zeros], [corner, last]])
 
 
-def _inner_products(lower: Array) -> Array:
+def _inner_products(lower: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Inner products of the columns of a lower triangular matrix, by halves."""
     n = lower.shape[0]
     if n <= SMALL:

@@ -6,16 +6,17 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 
 
-def outer_box_ratio(W: Array) -> Array:
+def outer_box_ratio(W: Float[Array, "D D"]) -> Float[Array, ""]:
     """Volume ratio of the smallest box around the projected unit cube to the projected cube.
 
     Args:
-        W: square matrix, shape (D, D).
+        W: square matrix.
 
     Returns:
-        ``prod_d |w_d|_1 / |det W|`` with w_d the columns of W, a scalar of at least 1.
+        ``prod_d |w_d|_1 / |det W|`` with w_d the columns of W, at least 1.
 
     References:
         Li et al. 2016, eq. (8).
@@ -27,8 +28,8 @@ def outer_box_ratio(W: Array) -> Array:
     return jnp.exp(log_outer_box_ratio(W))
 
 
-def log_outer_box_ratio(W: Array) -> Array:
-    """The logarithm of `outer_box_ratio`, a scalar of at least 0."""
+def log_outer_box_ratio(W: Float[Array, "D D"]) -> Float[Array, ""]:
+    """The logarithm of `outer_box_ratio`, at least 0."""
     return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
 
 
@@ -36,39 +37,39 @@ class OuterBox(NamedTuple):
     """The smallest box around the projected unit cube, scaled to a unit cube.
 
     Args:
-        W: the directions, shape (D, P).
+        W: directions of P projections, in columns.
 
     References:
         Li et al. 2016, section 4.1 and figure 2.
     """
 
-    W: Array
+    W: Float[Array, "D P"]
 
     @property
-    def low(self) -> Array:
-        """The smallest value of every projection, shape (P,)."""
+    def low(self) -> Float[Array, " P"]:
+        """The smallest value of every projection."""
         return jnp.minimum(self.W, 0.0).sum(0)
 
     @property
-    def width(self) -> Array:
-        """The range of every projection, shape (P,)."""
+    def width(self) -> Float[Array, " P"]:
+        """The range of every projection."""
         return jnp.abs(self.W).sum(0)
 
-    def to_unit(self, x: Array) -> Array:
-        """Coordinates in the box of points of the unit cube, shape (n, D) to (n, P)."""
+    def to_unit(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
+        """Coordinates in the box of points of the unit cube."""
         return (x @ self.W - self.low) / self.width
 
-    def from_unit(self, u: Array) -> tuple[Array, Array]:
+    def from_unit(self, u: Float[Array, "n P"]) -> tuple[Float[Array, "n D"], Float[Array, " n"]]:
         """Points of the unit cube near points of the box.
 
         Each is the point with the same projections nearest to the center of the cube, clipped into
         the cube.
 
         Args:
-            u: coordinates in the box, shape (n, P).
+            u: coordinates in the box.
 
         Returns:
-            Points, shape (n, D), and the distance that clipping moved each of them, shape (n,).
+            Points, and the distance that clipping moved each of them.
         """
         center = jnp.full(self.W.shape[0], 0.5)
         z = self.low + u * self.width
@@ -77,8 +78,10 @@ class OuterBox(NamedTuple):
         return x, jnp.linalg.norm(x - free, axis=-1)
 
 
-def each_matrix(function: Callable[[Array], Array], matrices: Array) -> Array:
-    """A function mapped sequentially over a batch of matrices, shape (..., D, D).
+def each_matrix(
+    function: Callable[[Float[Array, "D D"]], Float[Array, "..."]], matrices: Float[Array, "*S D D"]
+) -> Float[Array, "..."]:
+    """A function mapped sequentially over a batch of matrices.
 
     Before JAX 0.11 a batched factorization on a CPU occupies a thread of XLA's pool while it waits
     for parts computed by the same pool. If such factorizations occupy all threads, they deadlock.

@@ -8,6 +8,7 @@ import numpy as np
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Key
 from numpyro.distributions import constraints
 from numpyro.distributions.transforms import AffineTransform
 
@@ -44,14 +45,16 @@ class AlikeLogNormal(dist.Distribution):
         self.similarity = jnp.atleast_1d(jnp.asarray(similarity, float))
         super().__init__(event_shape=self.loc.shape, validate_args=validate_args)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Float[Array, "*S D"]:
         key_share, key_common, key_own = jax.random.split(key, 3)
         share = jax.random.choice(key_share, self.similarity, (*sample_shape, 1))
         common = jax.random.normal(key_common, (*sample_shape, 1))
         own = jax.random.normal(key_own, (*sample_shape, *self.event_shape))
         return jnp.exp(self.loc + jnp.sqrt(share) * common + jnp.sqrt(1.0 - share) * own)
 
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         """The log density of numbers (..., D), shape (...), without matrix factorizations."""
         logarithms = jnp.log(value)
         away = logarithms - self.loc
@@ -191,12 +194,12 @@ class FiniteUniform(dist.Distribution):
     def support(self) -> constraints.Constraint:
         return FiniteSet(self.values)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Float[Array, "*S"]:
         return jax.random.choice(key, self.values, sample_shape)
 
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         inside = FiniteSet(self.values)(value)
         return jnp.where(inside, -jnp.log(float(self.values.shape[0])), -jnp.inf)
 
-    def enumerate_support(self, expand: bool = True) -> Array:
+    def enumerate_support(self, expand: bool = True) -> Float[Array, " G"]:
         return self.values

@@ -22,6 +22,7 @@ from jax.errors import (
     TracerArrayConversionError,
     TracerIntegerConversionError,
 )
+from jaxtyping import Bool, Float
 
 from structbo.models.decomposition import Decomposition, Structure
 from structbo.models.foundation.arguments import checked_count, is_concrete
@@ -160,7 +161,7 @@ def _check_dimensions(num_members: int, projection: Array | None, num_dims: int)
         raise ValueError("a projection with elements that are not finite.")
 
 
-def _check_table(members: np.ndarray, weights: np.ndarray) -> None:
+def _check_table(members: Bool[np.ndarray, "C P"], weights: Float[np.ndarray, " C"]) -> None:
     has_members = members.any(1)
     used = weights[has_members] if has_members.any() else weights[:1]
     if not (np.isfinite(used).all() and (used >= 0.0).all() and used.sum() > 0.0):

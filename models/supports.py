@@ -3,8 +3,10 @@
 import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Bool, Float, Int32
 from numpyro.distributions import constraints
 
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.outer_box import each_matrix, outer_box_ratio
 
 
@@ -26,7 +28,7 @@ class Adjacency(StructureSupport):
 
     event_dim = 2
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         x = jnp.asarray(x)
         binary = ((x == 0) | (x == 1)).all((-2, -1))
         symmetric = (x == jnp.swapaxes(x, -2, -1)).all((-2, -1))
@@ -42,7 +44,7 @@ class ActiveSet(StructureSupport):
 
     event_dim = 1
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         x = jnp.asarray(x)
         return ((x == 0) | (x == 1)).all(-1)
 
@@ -56,7 +58,7 @@ class Partition(StructureSupport):
 
     event_dim = 1
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         x = jnp.asarray(x)
         return (x == canonical(x)).all(-1)
 
@@ -70,14 +72,14 @@ partition = Partition()
 """The support of partitions."""
 
 
-def canonical(labels: ArrayLike) -> Array:
+def canonical(labels: ArrayLike) -> Int32[Array, "*S D"]:
     """Renames the labels of a partition in the order of their first appearance.
 
     Args:
         labels: dimensions with the same label share a block, shape (..., D).
 
     Returns:
-        The restricted growth string of the same partition, int32, shape (..., D).
+        The restricted growth string of the same partition.
 
     Example:
         >>> canonical([7, 3, 7, 0]).tolist()
@@ -95,7 +97,7 @@ class SpanningTree(StructureSupport):
 
     event_dim = 2
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         x = jnp.asarray(x)
         num_dims = x.shape[-1]
         # A connected graph with D - 1 edges is a tree; paths have at most D - 1 of them.
@@ -124,7 +126,7 @@ class Family(constraints.Constraint):
     def __init__(self, num_families: int) -> None:
         self.num_families = num_families
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         x = jnp.asarray(x)
         return (x == jnp.floor(x)) & (x >= 0) & (x < self.num_families)
 
@@ -143,7 +145,7 @@ class NearIdentityMatrix(constraints.Constraint):
     def __init__(self, delta: ArrayLike) -> None:
         self.delta = delta
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         ratio = each_matrix(outer_box_ratio, jnp.asarray(x))
         return ratio <= (1.0 + jnp.asarray(self.delta)) * (1.0 + 1e-9)
 
@@ -161,10 +163,10 @@ class FiniteSet(constraints.Constraint):
     is_discrete = True
     event_dim = 0
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Float[AnyArray, " G"]) -> None:
         self.values = values
 
-    def __call__(self, x: ArrayLike) -> Array:
+    def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
         return jnp.isclose(jnp.asarray(x)[..., None], self.values).any(-1)
 
     def feasible_like(self, prototype: ArrayLike) -> Array:

@@ -20,6 +20,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int, Key
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.arguments import check_vector, checked_count
@@ -60,12 +61,12 @@ class ActiveBernoulli(dist.Distribution):
         self.probs = checked_probabilities(probs, (num_dims,))
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D"]:
         shape = (*sample_shape, *self.event_shape)
         return jax.random.bernoulli(key, self.probs, shape).astype(jnp.int32)
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         is_active = jnp.asarray(value) == 1
         return log_probability(is_active, self.probs).sum(-1)
 
@@ -115,7 +116,7 @@ class active_sets(Value):
     """
 
     probability: ArrayLike | dist.Distribution | None = None
-    components: Callable[[Array], Decomposition] = subset
+    components: Callable[[Int[Array, " D"]], Decomposition] = subset
 
     def __call__(self, num_dims: int) -> Decomposition:
         probs = min(0.5, 5.0 / num_dims) if self.probability is None else self.probability

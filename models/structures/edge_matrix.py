@@ -13,7 +13,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.scipy.special import logit
 from jax.typing import ArrayLike
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.models.decomposition import Decomposition, flip_edge, pairs
 from structbo.models.foundation.arguments import checked_count, is_concrete
@@ -62,23 +62,25 @@ class EdgeBernoulli(dist.Distribution):
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
     @property
-    def _is_upper(self) -> NDArray[np.bool_]:
+    def _is_upper(self) -> Bool[np.ndarray, "D D"]:
         return np.triu(np.ones(self.event_shape, bool), 1)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Int[Array, "*S D D"]:
         shape = (*sample_shape, *self.event_shape)
         present = jax.random.bernoulli(key, self.probs, shape) & self._is_upper
         upper = present.astype(jnp.int32)
         return upper + jnp.swapaxes(upper, -2, -1)
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         present = jnp.asarray(value) == 1
         used = jnp.where(self._is_upper, self.probs, 0.0)
         return log_probability(present & self._is_upper, used).sum((-2, -1))
 
-    def flip_log_odds(self, value: Array) -> Array:
-        """Change of the log density under the flip of each edge, shape (D, D)."""
+    def flip_log_odds(self, value: Int[Array, "D D"]) -> Float[Array, "D D"]:
+        """Change of the log density under the flip of each edge."""
         return jnp.where(value == 1, -1.0, 1.0) * logit(self.probs)
 
 
@@ -138,15 +140,17 @@ class BoundedTreewidth(EdgeBernoulli):
             )
 
     @property
-    def _certain(self) -> Array:
+    def _certain(self) -> Bool[Array, "D D"]:
         one = jnp.broadcast_to(self.probs, self.event_shape) == 1
         return one & ~np.eye(self.num_dims, dtype=bool)
 
-    def _fits(self, value: ArrayLike) -> Array:
+    def _fits(self, value: ArrayLike) -> Bool[Array, "*S"]:
         width = jnp.vectorize(elimination_width, signature="(d,d)->()")
         return width(jnp.asarray(value)) <= self.max_width
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Int[Array, "*S D D"]:
         """Draws graphs until one fits, at most `MAX_TRIES` times.
 
         If no try fits, the edges of the last one are visited in random order, certain ones first,
@@ -164,7 +168,7 @@ class BoundedTreewidth(EdgeBernoulli):
         keys = jax.random.split(key, math.prod(sample_shape))
         return jax.vmap(self._draw)(keys).reshape(*sample_shape, *self.event_shape)
 
-    def _draw(self, key: Array) -> Array:
+    def _draw(self, key: Key[Array, ""]) -> Int[Array, "D D"]:
         draw = super().sample
         key_order, key_try = jax.random.split(key)
 
@@ -178,7 +182,7 @@ class BoundedTreewidth(EdgeBernoulli):
         )
         return jnp.where(self._fits(graph), graph, self._thinned(key_order, graph))
 
-    def _thinned(self, key: Array, graph: Array) -> Array:
+    def _thinned(self, key: Key[Array, ""], graph: Int[Array, "D D"]) -> Int[Array, "D D"]:
         """A maximal subgraph that fits, built from edges in random order."""
         priority = 1.0 + self._certain + jax.random.uniform(key, self.event_shape)
         order = jnp.argsort(-priority * (graph * self._is_upper), axis=None)
@@ -195,10 +199,10 @@ class BoundedTreewidth(EdgeBernoulli):
         init = (jnp.array(0), jnp.zeros_like(graph))
         return jax.lax.while_loop(lambda s: s[0] < num_edges, add, init)[1]
 
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         return jnp.where(self._fits(value), super().log_prob(value), -jnp.inf)
 
-    def flip_log_odds(self, value: Array) -> Array:
+    def flip_log_odds(self, value: Int[Array, "D D"]) -> Float[Array, "D D"]:
         """Minus infinity if the flip leaves the support; outside of it, all flips are allowed."""
         rows, columns = (jnp.asarray(side) for side in np.triu_indices(self.num_dims, 1))
         flipped = jax.vmap(partial(flip_edge, value.astype(bool)))(rows, columns)
@@ -207,7 +211,7 @@ class BoundedTreewidth(EdgeBernoulli):
         return jnp.where(may_go, super().flip_log_odds(value), -jnp.inf)
 
 
-def _check_symmetric(probs: NDArray[np.float64]) -> None:
+def _check_symmetric(probs: Float[np.ndarray, "D D"]) -> None:
     different = np.argwhere(probs != probs.T)
     if len(different):
         i, j = different[0]
@@ -241,7 +245,7 @@ class edges(Value):
     """
 
     probability: ArrayLike | dist.Distribution | None = None
-    components: Callable[[Array], Decomposition] = pairs
+    components: Callable[[Int[Array, "D D"]], Decomposition] = pairs
     max_width: int | None = None
 
     def __call__(self, num_dims: int) -> Decomposition:

@@ -13,6 +13,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Int
 from numpyro.distributions import constraints
 from numpyro.handlers import scope
 
@@ -126,7 +127,7 @@ class mixture(Value):
         return _chosen(members, family)
 
 
-def _chosen(members: list[Decomposition], family: Array) -> Decomposition:
+def _chosen(members: list[Decomposition], family: Int[Array, ""]) -> Decomposition:
     """One of several decompositions, in a table with room for each."""
     capacity = max(len(member.members) for member in members)
 

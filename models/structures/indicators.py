@@ -6,11 +6,12 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Bool, Float
 
 from structbo.models.foundation.arguments import is_concrete
 
 
-def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Array:
+def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Float[Array, "..."]:
     """Probabilities as an array: a number, or one for each indicator.
 
     Args:
@@ -31,7 +32,9 @@ def checked_probabilities(probs: ArrayLike, event_shape: tuple[int, ...]) -> Arr
     return array
 
 
-def log_probability(happened: Array, probs: Array) -> Array:
+def log_probability(
+    happened: Bool[Array, "*shape"], probs: Float[Array, "..."]
+) -> Float[Array, "*shape"]:
     """Log probability of each indicator, with finite gradients for certain indicators.
 
     The probability is chosen before the logarithm is taken, so the unused one, which may be zero,

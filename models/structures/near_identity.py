@@ -12,6 +12,7 @@ import numpy as np
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float
 from numpyro.distributions import biject_to, constraints
 from numpyro.distributions.transforms import Transform
 
@@ -48,14 +49,14 @@ class NearIdentityTransform(Transform):
     def codomain(self) -> constraints.Constraint:
         return NearIdentityMatrix(self.delta)
 
-    def __call__(self, x: Array) -> Array:
+    def __call__(self, x: Float[Array, "*S D D"]) -> Float[Array, "*S D D"]:
         def one(x: Array) -> Array:
             deviation, distance, limit = self._on_ray(x)
             return jnp.eye(len(x)) + deviation / (1.0 + distance / limit)
 
         return each_matrix(one, x)
 
-    def _inverse(self, y: Array) -> Array:
+    def _inverse(self, y: Float[Array, "*S D D"]) -> Float[Array, "*S D D"]:
         def one(y: Array) -> Array:
             deviation, distance, limit = self._on_ray(y)
             return jnp.eye(len(y)) + deviation / (1.0 - distance / limit)
@@ -63,8 +64,11 @@ class NearIdentityTransform(Transform):
         return each_matrix(one, y)
 
     def log_abs_det_jacobian(
-        self, x: Array, y: Array, intermediates: object | None = None
-    ) -> Array:
+        self,
+        x: Float[Array, "*S D D"],
+        y: Float[Array, "*S D D"],
+        intermediates: object | None = None,
+    ) -> Float[Array, "*S"]:
         """The map is ``r t / (t + r)`` along the ray, and a scaling across it."""
 
         def one(x: Array) -> Array:
@@ -73,7 +77,9 @@ class NearIdentityTransform(Transform):
 
         return each_matrix(one, x)
 
-    def _on_ray(self, x: Array) -> tuple[Array, Array, Array]:
+    def _on_ray(
+        self, x: Float[Array, "D D"]
+    ) -> tuple[Float[Array, "D D"], Float[Array, ""], Float[Array, ""]]:
         """The deviation from the identity, its norm, and the norm at which its ray must end."""
         deviation = x - jnp.eye(len(x))
         distance = jnp.sqrt(jnp.square(deviation).sum() + TINY)
@@ -83,7 +89,7 @@ class NearIdentityTransform(Transform):
         return (self.delta,), (("delta",), {})
 
 
-def least_alpha(W: ArrayLike, delta: float) -> Array:
+def least_alpha(W: ArrayLike, delta: float) -> Float[Array, ""]:
     """The smallest pull of a matrix towards the identity that meets the delta-ratio constraint.
 
     Args:
@@ -106,11 +112,11 @@ def least_alpha(W: ArrayLike, delta: float) -> Array:
 
 
 @jax.jit
-def _ray_length(direction: Array, delta: Array) -> Array:
+def _ray_length(direction: Float[Array, "D D"], delta: Float[Array, ""]) -> Float[Array, ""]:
     """The distance from the identity at which the ratio first reaches 1 + delta."""
     identity, bound = jnp.eye(len(direction)), jnp.log1p(delta)
 
-    def excess(length: Array, direction: Array) -> Array:
+    def excess(length: Array, direction: Float[Array, "D D"]) -> Array:
         return log_outer_box_ratio(identity + length * direction) - bound
 
     fixed = jax.lax.stop_gradient(direction)

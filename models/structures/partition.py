@@ -14,6 +14,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int, Int32, Key
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.arguments import check_positive, check_vector, checked_count
@@ -22,8 +23,8 @@ from structbo.models.foundation.values import Value
 from structbo.models.supports import canonical, partition
 
 
-def block_sizes(labels: ArrayLike) -> Array:
-    """The number of dimensions with each of the labels 0 to D - 1, shape (..., D)."""
+def block_sizes(labels: ArrayLike) -> Int[Array, "*S D"]:
+    """The number of dimensions with each of the labels 0 to D - 1."""
     labels = jnp.asarray(labels)
     return (labels[..., None] == jnp.arange(labels.shape[-1])).sum(-2)
 
@@ -68,10 +69,12 @@ class PartitionPrior(dist.Distribution):
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
     @abstractmethod
-    def draw(self, key: Array) -> Array:
-        """One partition, in labels that need not be canonical, shape (D,)."""
+    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
+        """One partition, in labels that need not be canonical."""
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Int32[Array, "*S D"]:
         keys = jax.random.split(key, math.prod(sample_shape))
         return canonical(jax.vmap(self.draw)(keys)).reshape(*sample_shape, self.num_dims)
 
@@ -100,7 +103,7 @@ class UniformPartition(PartitionPrior):
         self.max_size = _checked_bound(max_size)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Array) -> Array:
+    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
         """Cuts a random order of the dimensions into blocks, whose sizes are drawn in turn."""
         key_order, key_size = jax.random.split(key)
         _, log_weights = _uniform_tables(self.num_dims, self.max_size)
@@ -115,7 +118,7 @@ class UniformPartition(PartitionPrior):
         return jax.random.permutation(key_order, labels)
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         log_count, _ = _uniform_tables(self.num_dims, self.max_size)
         limit = self.num_dims if self.max_size is None else self.max_size
         return jnp.where(block_sizes(value).max(-1) <= limit, -log_count, -jnp.inf)
@@ -145,7 +148,7 @@ class CRPPartition(PartitionPrior):
         self.concentration = _checked_concentration(concentration)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Array) -> Array:
+    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
         key_new, key_other = jax.random.split(key)
         dims = jnp.arange(self.num_dims)
         is_new = jax.random.bernoulli(key_new, self.concentration / (self.concentration + dims))
@@ -160,7 +163,7 @@ class CRPPartition(PartitionPrior):
         return jax.lax.scan(seat, jnp.zeros_like(dims), dims)[0]
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         sizes, a = block_sizes(value), self.concentration
         within = jnp.where(sizes > 0, gammaln(jnp.maximum(sizes, 1)), 0.0).sum(-1)
         num_blocks = (sizes > 0).sum(-1)
@@ -204,13 +207,13 @@ class DirichletMultinomialPartition(PartitionPrior):
         self.concentration = _checked_concentration(concentration)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Array) -> Array:
+    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
         key_probs, key_groups = jax.random.split(key)
         log_gammas = jax.random.loggamma(key_probs, self.concentration, (self.num_groups,))
         return jax.random.categorical(key_groups, log_gammas, shape=(self.num_dims,))
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         sizes, a, num_groups = block_sizes(value), self.concentration, self.num_groups
         within = (gammaln(a + sizes) - gammaln(a)).sum(-1)
         num_blocks = (sizes > 0).sum(-1)
@@ -254,8 +257,8 @@ class partitions(Value):
 
 
 @lru_cache(maxsize=64)
-def _uniform_tables(num_dims: int, max_size: int | None) -> tuple[float, np.ndarray]:
-    """Log number of partitions, and log weights of block sizes, shape (D, D).
+def _uniform_tables(num_dims: int, max_size: int | None) -> tuple[float, Float[np.ndarray, "D D"]]:
+    """Log number of partitions, and log weights of block sizes.
 
     A given one of n dimensions is in a block of size k in ``binomial(n - 1, k - 1) N(n - k)``
     partitions; the sum over k is the number of partitions ``N(n)``. Row p of the weights is for the
@@ -274,7 +277,7 @@ def _checked_bound(max_size: int | None) -> int | None:
     return None if max_size is None else checked_count("max_size", max_size)
 
 
-def _checked_concentration(concentration: ArrayLike) -> Array:
+def _checked_concentration(concentration: ArrayLike) -> Float[Array, ""]:
     value = jnp.asarray(concentration, float)
     if value.ndim > 0:
         raise ValueError(f"concentration must be a number, got shape {value.shape}.")

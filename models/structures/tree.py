@@ -9,6 +9,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float, Int, Key
 
 from structbo.models.decomposition import Decomposition, cliques
 from structbo.models.foundation.arguments import checked_count
@@ -38,12 +39,14 @@ class UniformTree(dist.Distribution):
         self.num_dims = checked_count("num_dims", num_dims)
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
-    def sample(self, key: Array, sample_shape: tuple[int, ...] = ()) -> Array:
+    def sample(
+        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
+    ) -> Int[Array, "*S D D"]:
         shape = (math.prod(sample_shape), max(self.num_dims - 2, 0))
         sequences = jax.random.randint(key, shape, 0, self.num_dims)
         return jax.vmap(self._decode)(sequences).reshape(*sample_shape, *self.event_shape)
 
-    def _decode(self, sequence: Array) -> Array:
+    def _decode(self, sequence: Int[Array, " L"]) -> Int[Array, "D D"]:
         """The tree of a Pruefer sequence.
 
         Each entry in turn is joined to the first dimension that is not in the rest of the sequence.
@@ -64,12 +67,14 @@ class UniformTree(dist.Distribution):
         return _joined(tree, first, jnp.argmax(left.at[first].set(-1) == 0))
 
     @validate_sample
-    def log_prob(self, value: ArrayLike) -> Array:
+    def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:
         log_count = max(self.num_dims - 2, 0) * math.log(self.num_dims)
         return jnp.where(spanning_tree(value), -log_count, -jnp.inf)
 
 
-def _joined(tree: Array, one: Array, other: Array) -> Array:
+def _joined(
+    tree: Int[Array, "D D"], one: Int[Array, ""], other: Int[Array, ""]
+) -> Int[Array, "D D"]:
     return tree.at[jnp.array([one, other]), jnp.array([other, one])].set(1)
 
 
