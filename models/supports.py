@@ -6,7 +6,6 @@ from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, Int32
 from numpyro.distributions import constraints
 
-from structbo.models.foundation.arrays import AnyArray
 from structbo.models.outer_box import each_matrix, outer_box_ratio
 
 
@@ -163,7 +162,7 @@ class FiniteSet(constraints.Constraint):
     is_discrete = True
     event_dim = 0
 
-    def __init__(self, values: Float[AnyArray, " G"]) -> None:
+    def __init__(self, values: Float[Array, " G"]) -> None:
         self.values = values
 
     def __call__(self, x: ArrayLike) -> Bool[Array, "*S"]:
