@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
-from jaxtyping import Bool, Float, Key
+from jaxtyping import Bool, Float
 from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.gp import ConditionedGP
 from structbo.models.inducing import (
     NoiseVariances,
@@ -145,9 +146,7 @@ class MarginalGP(dist.Distribution):
         density = self.log_evidence(self.gram, value)
         return jnp.where(self.covariance.decomposition.is_inside, density, -jnp.inf)
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Float[Array, "*S n"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Float[Array, "*S n"]:
         """Draws observations; with inducing points, the others are independent given these."""
         shape = (*sample_shape, self.x.shape[0])
         if self.num_inducing is not None:

@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
+from structbo.models.foundation.arrays import AnyArray
 
-def outer_box_ratio(W: Float[Array, "D D"]) -> Float[Array, ""]:
+
+def outer_box_ratio(W: Float[AnyArray, "D D"]) -> Float[Array, ""]:
     """Volume ratio of the smallest box around the projected unit cube to the projected cube.
 
     Args:
@@ -28,7 +30,7 @@ def outer_box_ratio(W: Float[Array, "D D"]) -> Float[Array, ""]:
     return jnp.exp(log_outer_box_ratio(W))
 
 
-def log_outer_box_ratio(W: Float[Array, "D D"]) -> Float[Array, ""]:
+def log_outer_box_ratio(W: Float[AnyArray, "D D"]) -> Float[Array, ""]:
     """The logarithm of `outer_box_ratio`, at least 0."""
     return jnp.log(jnp.abs(W).sum(0)).sum() - jnp.linalg.slogdet(W)[1]
 
@@ -55,11 +57,13 @@ class OuterBox(NamedTuple):
         """The range of every projection."""
         return jnp.abs(self.W).sum(0)
 
-    def to_unit(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
+    def to_unit(self, x: Float[AnyArray, "n D"]) -> Float[Array, "n P"]:
         """Coordinates in the box of points of the unit cube."""
         return (x @ self.W - self.low) / self.width
 
-    def from_unit(self, u: Float[Array, "n P"]) -> tuple[Float[Array, "n D"], Float[Array, " n"]]:
+    def from_unit(
+        self, u: Float[AnyArray, "n P"]
+    ) -> tuple[Float[Array, "n D"], Float[Array, " n"]]:
         """Points of the unit cube near points of the box.
 
         Each is the point with the same projections nearest to the center of the cube, clipped into

@@ -8,10 +8,11 @@ import numpy as np
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from jaxtyping import Float, Key
+from jaxtyping import Float
 from numpyro.distributions import constraints
 from numpyro.distributions.transforms import AffineTransform
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import FiniteSet
 
 SIMILARITIES = (np.arange(16) + 0.5) / 16
@@ -45,9 +46,7 @@ class AlikeLogNormal(dist.Distribution):
         self.similarity = jnp.atleast_1d(jnp.asarray(similarity, float))
         super().__init__(event_shape=self.loc.shape, validate_args=validate_args)
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Float[Array, "*S D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Float[Array, "*S D"]:
         key_share, key_common, key_own = jax.random.split(key, 3)
         share = jax.random.choice(key_share, self.similarity, (*sample_shape, 1))
         common = jax.random.normal(key_common, (*sample_shape, 1))
@@ -194,7 +193,7 @@ class FiniteUniform(dist.Distribution):
     def support(self) -> constraints.Constraint:
         return FiniteSet(self.values)
 
-    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Float[Array, "*S"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Float[Array, "*S"]:
         return jax.random.choice(key, self.values, sample_shape)
 
     def log_prob(self, value: ArrayLike) -> Float[Array, "*S"]:

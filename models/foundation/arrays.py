@@ -2,10 +2,14 @@
 
 import numpy as np
 from jax import Array
+from jaxtyping import Key, UInt32
 from numpy.typing import NDArray
 
 AnyArray = Array | np.ndarray
 """What a traceable function takes that is also called with arrays of NumPy."""
+
+RandomKey = Key[Array, ""] | UInt32[Array, "2"]
+"""A key in either style of JAX, for distributions, which NumPyro calls with keys of users."""
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

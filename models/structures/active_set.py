@@ -20,10 +20,11 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int, Key
+from jaxtyping import Float, Int
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.arguments import check_vector, checked_count
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import validate_sample
 from structbo.models.foundation.values import Value
 from structbo.models.structures.indicators import (
@@ -61,7 +62,7 @@ class ActiveBernoulli(dist.Distribution):
         self.probs = checked_probabilities(probs, (num_dims,))
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
-    def sample(self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D"]:
         shape = (*sample_shape, *self.event_shape)
         return jax.random.bernoulli(key, self.probs, shape).astype(jnp.int32)
 

@@ -13,10 +13,11 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.scipy.special import logit
 from jax.typing import ArrayLike
-from jaxtyping import Bool, Float, Int, Key
+from jaxtyping import Bool, Float, Int
 
 from structbo.models.decomposition import Decomposition, flip_edge, pairs
 from structbo.models.foundation.arguments import checked_count, is_concrete
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import validate_sample
 from structbo.models.foundation.values import Value
 from structbo.models.graphs import elimination_width
@@ -65,9 +66,7 @@ class EdgeBernoulli(dist.Distribution):
     def _is_upper(self) -> Bool[np.ndarray, "D D"]:
         return np.triu(np.ones(self.event_shape, bool), 1)
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Int[Array, "*S D D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D D"]:
         shape = (*sample_shape, *self.event_shape)
         present = jax.random.bernoulli(key, self.probs, shape) & self._is_upper
         upper = present.astype(jnp.int32)
@@ -148,9 +147,7 @@ class BoundedTreewidth(EdgeBernoulli):
         width = jnp.vectorize(elimination_width, signature="(d,d)->()")
         return width(jnp.asarray(value)) <= self.max_width
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Int[Array, "*S D D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D D"]:
         """Draws graphs until one fits, at most `MAX_TRIES` times.
 
         If no try fits, the edges of the last one are visited in random order, certain ones first,
@@ -168,7 +165,7 @@ class BoundedTreewidth(EdgeBernoulli):
         keys = jax.random.split(key, math.prod(sample_shape))
         return jax.vmap(self._draw)(keys).reshape(*sample_shape, *self.event_shape)
 
-    def _draw(self, key: Key[Array, ""]) -> Int[Array, "D D"]:
+    def _draw(self, key: RandomKey) -> Int[Array, "D D"]:
         draw = super().sample
         key_order, key_try = jax.random.split(key)
 
@@ -182,7 +179,7 @@ class BoundedTreewidth(EdgeBernoulli):
         )
         return jnp.where(self._fits(graph), graph, self._thinned(key_order, graph))
 
-    def _thinned(self, key: Key[Array, ""], graph: Int[Array, "D D"]) -> Int[Array, "D D"]:
+    def _thinned(self, key: RandomKey, graph: Int[Array, "D D"]) -> Int[Array, "D D"]:
         """A maximal subgraph that fits, built from edges in random order."""
         priority = 1.0 + self._certain + jax.random.uniform(key, self.event_shape)
         order = jnp.argsort(-priority * (graph * self._is_upper), axis=None)

@@ -14,10 +14,11 @@ import numpyro.distributions as dist
 from jax import Array
 from jax.scipy.special import gammaln
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int, Int32, Key
+from jaxtyping import Float, Int, Int32
 
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.arguments import check_positive, check_vector, checked_count
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import validate_sample
 from structbo.models.foundation.values import Value
 from structbo.models.supports import canonical, partition
@@ -69,12 +70,10 @@ class PartitionPrior(dist.Distribution):
         super().__init__(event_shape=(num_dims,), validate_args=validate_args)
 
     @abstractmethod
-    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
+    def draw(self, key: RandomKey) -> Int[Array, " D"]:
         """One partition, in labels that need not be canonical."""
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Int32[Array, "*S D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Int32[Array, "*S D"]:
         keys = jax.random.split(key, math.prod(sample_shape))
         return canonical(jax.vmap(self.draw)(keys)).reshape(*sample_shape, self.num_dims)
 
@@ -103,7 +102,7 @@ class UniformPartition(PartitionPrior):
         self.max_size = _checked_bound(max_size)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
+    def draw(self, key: RandomKey) -> Int[Array, " D"]:
         """Cuts a random order of the dimensions into blocks, whose sizes are drawn in turn."""
         key_order, key_size = jax.random.split(key)
         _, log_weights = _uniform_tables(self.num_dims, self.max_size)
@@ -148,7 +147,7 @@ class CRPPartition(PartitionPrior):
         self.concentration = _checked_concentration(concentration)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
+    def draw(self, key: RandomKey) -> Int[Array, " D"]:
         key_new, key_other = jax.random.split(key)
         dims = jnp.arange(self.num_dims)
         is_new = jax.random.bernoulli(key_new, self.concentration / (self.concentration + dims))
@@ -207,7 +206,7 @@ class DirichletMultinomialPartition(PartitionPrior):
         self.concentration = _checked_concentration(concentration)
         super().__init__(num_dims, validate_args=validate_args)
 
-    def draw(self, key: Key[Array, ""]) -> Int[Array, " D"]:
+    def draw(self, key: RandomKey) -> Int[Array, " D"]:
         key_probs, key_groups = jax.random.split(key)
         log_gammas = jax.random.loggamma(key_probs, self.concentration, (self.num_groups,))
         return jax.random.categorical(key_groups, log_gammas, shape=(self.num_dims,))

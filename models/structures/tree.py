@@ -9,10 +9,11 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
-from jaxtyping import Float, Int, Key
+from jaxtyping import Float, Int
 
 from structbo.models.decomposition import Decomposition, cliques
 from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import validate_sample
 from structbo.models.foundation.values import Value
 from structbo.models.supports import spanning_tree
@@ -39,9 +40,7 @@ class UniformTree(dist.Distribution):
         self.num_dims = checked_count("num_dims", num_dims)
         super().__init__(event_shape=(num_dims, num_dims), validate_args=validate_args)
 
-    def sample(
-        self, key: Key[Array, ""], sample_shape: tuple[int, ...] = ()
-    ) -> Int[Array, "*S D D"]:
+    def sample(self, key: RandomKey, sample_shape: tuple[int, ...] = ()) -> Int[Array, "*S D D"]:
         shape = (math.prod(sample_shape), max(self.num_dims - 2, 0))
         sequences = jax.random.randint(key, shape, 0, self.num_dims)
         return jax.vmap(self._decode)(sequences).reshape(*sample_shape, *self.event_shape)

@@ -18,9 +18,9 @@ OBSERVED, KNOWN = np.arange(len(X)) < N, np.arange(len(X)) < N + NUM_BELIEVED
 BELIEVED = X[N : N + NUM_BELIEVED]
 VALUES = {
     "Z": np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]),
-    "lengthscale": np.array([0.3, 0.5, 0.8]),
-    "outputscale": np.array(1.5),
-    "noise": np.array(0.2),
+    "lengthscale": jnp.array([0.3, 0.5, 0.8]),
+    "outputscale": jnp.array(1.5),
+    "noise": jnp.array(0.2),
 }
 
 
@@ -72,7 +72,7 @@ def test_drawn_functions_pass_through_the_means():
 
 def test_a_believed_point_beside_an_observed_one_does_no_harm():
     """Without noise a factorization would fail, or consist of round-off."""
-    noiseless = VALUES | {"noise": np.array(1e-10)}
+    noiseless = VALUES | {"noise": jnp.array(1e-10)}
     x = jnp.concatenate([X[:N], X[:1], X[:1] + 1e-9])
     run = handlers.trace(handlers.substitute(handlers.seed(AdditiveGP(edges(0.3)), 0), noiseless))
     model: MarginalGP = run.get_trace(x)["y"]["fn"]

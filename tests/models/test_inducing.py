@@ -157,11 +157,12 @@ def test_padding_changes_nothing(num_inducing: int):
     rows = np.arange(N + 4) < N
     x, y = np.zeros((N + 4, D)), np.full(N + 4, 7.0)
     x[:N], y[:N] = X, Y
+    y = jnp.array(y)
     padded = likelihood(num_inducing, np.ones(N + 4), x, rows)
     plain = likelihood(min(num_inducing, N - 1) if num_inducing < N else None, np.ones(N))
     tolerance = 1e-9 if num_inducing < N else 1e-3
     np.testing.assert_allclose(padded.log_prob(y), plain.log_prob(Y), rtol=tolerance)
-    found, expected = (gp.condition(jnp.array(v)) for gp, v in ((padded, y), (plain, Y)))
+    found, expected = (gp.condition(v) for gp, v in ((padded, y), (plain, Y)))
     for value, other in zip(found.predict(NEW), expected.predict(NEW), strict=True):
         np.testing.assert_allclose(value, other, rtol=tolerance)
     drawn = padded.sample(jax.random.key(0), (3,))

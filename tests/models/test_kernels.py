@@ -202,7 +202,7 @@ def test_tiles_of_many_points(num_counting: int):
         )
 
     def tiled(period, other=x):
-        return covariance(period)(x, other, counts)
+        return covariance(period)(x, other, jnp.array(counts))
 
     def rectangular(period):
         return tiled(period, jnp.copy(x))

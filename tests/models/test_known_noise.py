@@ -20,8 +20,8 @@ KNOWN = np.array([0.0, 0.5, 0.1, 2.0, 0.0, 0.3])
 NOISE = 0.05
 VALUES = {
     "Z": np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]]),
-    "lengthscale": np.array([0.3, 0.5, 0.8]),
-    "outputscale": np.array(1.5),
+    "lengthscale": jnp.array([0.3, 0.5, 0.8]),
+    "outputscale": jnp.array(1.5),
 }
 MODEL = AdditiveGP(edges(0.3))
 
@@ -39,15 +39,15 @@ def answers(known_noise: Any, noise: Any) -> tuple[Any, ...]:
     path = posterior.sample_path(jax.random.key(0), 64)
     repeated = replicate(likelihood, jnp.array(Y), jax.random.key(1))
     moments = posterior.predict(jnp.array(NEW))
-    return likelihood.log_prob(Y), *moments, path(jnp.array(NEW)), repeated
+    return likelihood.log_prob(jnp.array(Y)), *moments, path(jnp.array(NEW)), repeated
 
 
 def test_the_likelihood_and_the_posterior_are_those_of_dense_formulas():
     density, mean, variance, _, _ = answers(KNOWN, NOISE)
     k = observed(None).covariance
-    covariance = np.asarray(k(X, X)) + np.diag(NOISE + KNOWN)
+    covariance = np.asarray(k(jnp.array(X), jnp.array(X))) + np.diag(NOISE + KNOWN)
     np.testing.assert_allclose(density, multivariate_normal.logpdf(Y, cov=covariance), rtol=1e-9)
-    to_data = np.asarray(k(NEW, X))
+    to_data = np.asarray(k(jnp.array(NEW), jnp.array(X)))
     weights = np.linalg.solve(covariance, to_data.T).T
     np.testing.assert_allclose(mean, weights @ Y, rtol=1e-8)
     explained = np.einsum("ij,ij->i", weights, to_data)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -48,11 +49,11 @@ def lines(dim: int) -> np.ndarray:
 def test_a_line_is_its_points(name: str) -> None:
     trace = prior_trace(MODELS[name], NUM_DIMS)
     likelihood: MarginalGP = trace[likelihood_site(trace)]["fn"]
-    mask = np.arange(len(DATA)) < 7
+    mask = jnp.arange(len(DATA)) < 7
 
     @jax.jit
     def both(data: jax.Array, x: jax.Array, dim: jax.Array) -> tuple[Any, Any]:
-        gp = MarginalGP(likelihood.covariance, data, 0.1, mask).condition(data[:, 0])
+        gp = MarginalGP(likelihood.covariance, data, jnp.array(0.1), mask).condition(data[:, 0])
         points = x.reshape(-1, NUM_DIMS)
         by_points = gp.covariance(points, data), *gp.predict(points)
         return by_points, (gp.covariance.on_lines(x, dim, data), *gp.predict_on_lines(x, dim))

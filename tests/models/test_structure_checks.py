@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import jaxtyping
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
@@ -189,7 +190,10 @@ def message_of(error: BaseException) -> str:
 
 
 @pytest.mark.parametrize(("structure", "gave", "instead"), WRONG)
-def test_error_names_the_structure_what_it_gave_and_what_to_do(structure, gave, instead):
+def test_error_names_the_structure_what_it_gave_and_what_to_do(
+    structure, gave, instead, monkeypatch
+):
+    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
     with pytest.raises((TypeError, ValueError, AssertionError)) as caught:
         run_model(structure)
     message = message_of(caught.value)

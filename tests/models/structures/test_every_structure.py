@@ -78,7 +78,7 @@ def facts(request: pytest.FixtureRequest) -> tuple[Drawn, Used]:
         model = AdditiveGP(lambda num_dims: new)
         trace = handlers.trace(handlers.seed(model, key)).get_trace(jnp.array(X))
         covariance = trace["y"]["fn"].covariance
-        variances = jnp.diagonal(covariance(X, X))
+        variances = jnp.diagonal(covariance(jnp.array(X), jnp.array(X)))
         return Used(moved, new.fold(visit, nothing), variances, covariance.outputscale)
 
     @jax.jit
