@@ -59,7 +59,7 @@ class OuterBox(NamedTuple):
 
     def to_unit(self, x: Float[AnyArray, "n D"]) -> Float[Array, "n P"]:
         """Coordinates in the box of points of the unit cube."""
-        return (x @ self.W - self.low) / self.width
+        return (jnp.asarray(x) @ self.W - self.low) / self.width
 
     def from_unit(
         self, u: Float[AnyArray, "n P"]
