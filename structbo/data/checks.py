@@ -1,21 +1,23 @@
 """Checks of points in the unit cube and of their observations."""
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from structbo.data.data_frame import in_order_of
 from structbo.data.values import real_numbers
-from structbo.models.foundation.arrays import FloatArray
 
 REMEDY = "Map points with Space.to_unit first, or give fit(..., space=...) their space."
 
 
-def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) -> FloatArray:
-    """Points of the unit cube, shape (n, D).
+def checked_points(
+    name: str, points: ArrayLike, num_dims: int | None = None
+) -> Float[np.ndarray, "n D"]:
+    """Points of the unit cube.
 
     Args:
         name: name of the argument in messages.
-        points: an array of this shape.
+        points: an array of shape (n, D).
         num_dims: D, if known.
 
     Raises:
@@ -39,8 +41,10 @@ def checked_points(name: str, points: ArrayLike, num_dims: int | None = None) ->
     return array
 
 
-def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Points of the unit cube, shape (n, D), and observations, shape (n,).
+def checked_data(
+    X: ArrayLike, y: ArrayLike
+) -> tuple[Float[np.ndarray, "n D"], Float[np.ndarray, " n"]]:
+    """Points of the unit cube, shape (n, D), and observations, shape (n,), as arrays.
 
     Rows of two pandas objects are matched by index.
 
@@ -60,8 +64,10 @@ def checked_data(X: ArrayLike, y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     return points, values
 
 
-def checked_errors(sem: ArrayLike | None, y: FloatArray) -> FloatArray | None:
-    """Standard errors of observations y, shape (n,), with 0 for missing ones; None if not given.
+def checked_errors(
+    sem: ArrayLike | None, y: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"] | None:
+    """Standard errors of observations y, with 0 for missing ones; None if not given.
 
     Raises:
         ValueError: if the shape differs from y, or one is negative or infinite.

@@ -3,11 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int
 
 from structbo.data.inducing import inducing_first
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
 
 BUCKETS = (64, 128, 256, 384, 512, 768, 1024)
 
@@ -22,7 +21,7 @@ def padded_size(n: int) -> int:
     return next((b for b in BUCKETS if b >= n), -(-n // 512) * 512)
 
 
-def evenly_spaced(num_rows: int, num_kept: int) -> NDArray[np.int_]:
+def evenly_spaced(num_rows: int, num_kept: int) -> Int[np.ndarray, " {num_kept}"]:
     """Indices of ``num_kept`` rows, evenly spaced from the first to the last.
 
     Example:
@@ -36,25 +35,32 @@ class Data(NamedTuple):
     """Observations, padded to limit the number of compiled shapes.
 
     Args:
-        x: points of the unit cube, shape (n, D).
-        y: standardized observations, larger is better, shape (n,). In proposals, NaN marks a point
-            with unknown value; see `MarginalGP.condition`.
-        mask: which rows are data, bool, shape (n,).
-        known_noise: known noise variances of the observations, shape (n,), or None.
+        x: points of the unit cube.
+        y: standardized observations, larger is better. In proposals, NaN marks a point with unknown
+            value; see `MarginalGP.condition`.
+        mask: which rows are data.
+        known_noise: known noise variances of the observations, or None.
     """
 
-    x: Array | np.ndarray
-    y: Array | np.ndarray
-    mask: Array | np.ndarray
-    known_noise: Array | np.ndarray | None = None
+    x: Float[AnyArray, "n D"]
+    y: Float[AnyArray, " n"]
+    mask: Bool[AnyArray, " n"]
+    known_noise: Float[AnyArray, " n"] | None = None
 
     @classmethod
-    def padded(cls, x: np.ndarray, y: np.ndarray, known_noise: np.ndarray | None = None) -> "Data":
+    def padded(
+        cls,
+        x: Float[np.ndarray, "n D"],
+        y: Float[np.ndarray, " n"],
+        known_noise: Float[np.ndarray, " n"] | None = None,
+    ) -> "Data":
         """Pads with rows of zeros to `padded_size`, with the inducing points first."""
         n, num_dims = x.shape
         size, order = padded_size(n), inducing_first(x, y)
 
-        def filled(given: np.ndarray, *shape: int) -> np.ndarray:
+        def filled(
+            given: Float[np.ndarray, " n *row"], *shape: int
+        ) -> Float[np.ndarray, " N *row"]:
             rows = np.zeros((size, *shape))
             rows[:n] = given[order]
             return rows
@@ -90,8 +96,8 @@ ROUND_OFF = 1e-14
 """Standard deviations below this, relative to the largest value, count as zero."""
 
 
-def padded(points: FloatArray) -> FloatArray:
-    """Points (n, D), padded to `padded_size` by repeating the first ones.
+def padded(points: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "{padded_size(len(points))} D"]:
+    """Points, padded to `padded_size` by repeating the first ones.
 
     Example:
         >>> padded(np.zeros((65, 3))).shape
@@ -100,8 +106,8 @@ def padded(points: FloatArray) -> FloatArray:
     return np.resize(points, (padded_size(len(points)), points.shape[1]))
 
 
-def with_worst(values: FloatArray) -> FloatArray:
-    """Values (n,), with failures, which are not finite, replaced by the smallest value.
+def with_worst(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+    """Values with failures, which are not finite, replaced by the smallest value.
 
     Example:
         >>> with_worst(np.array([3.0, np.nan, 1.0]))
@@ -115,18 +121,18 @@ class Standardized(NamedTuple):
     """Values with mean 0 and standard deviation 1; the inverse is ``location + scale * values``.
 
     Args:
-        values: standardized values, shape (n,).
+        values: standardized values.
         location: mean of the given values.
         scale: their standard deviation; 1 if they are equal up to round-off.
     """
 
-    values: FloatArray
+    values: Float[np.ndarray, " n"]
     location: float
     scale: float
 
     @classmethod
-    def of(cls, given: FloatArray) -> "Standardized":
-        """Standardizes values (n,); failures, which are not finite, become the smallest value.
+    def of(cls, given: Float[np.ndarray, " n"]) -> "Standardized":
+        """Standardizes values; failures, which are not finite, become the smallest value.
 
         Values that are equal up to round-off become zero.
 

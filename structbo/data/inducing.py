@@ -1,27 +1,28 @@
 """The order of observations that puts inducing points first."""
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.likelihood import inducing_rows
 
 BEST_SHARE = 1 / 8
 """Share of the best points among the inducing points; the maximum is sought around them."""
 
 
-def inducing_first(x: FloatArray, y: FloatArray) -> NDArray[np.intp]:
+def inducing_first(
+    x: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"]
+) -> Int[np.ndarray, " n"]:
     """The order with inducing points first; unchanged if the likelihood is exact.
 
     Inducing points are the best points, then repeatedly the point farthest from all taken so far.
     The other points keep their order.
 
     Args:
-        x: points of the unit cube, shape (n, D).
-        y: values, larger is better, shape (n,).
+        x: points of the unit cube.
+        y: values, larger is better.
 
     Returns:
-        Indices of all rows, shape (n,).
+        Indices of all rows.
 
     References:
         Gonzalez 1985, "Clustering to minimize the maximum intercluster distance".
@@ -44,7 +45,7 @@ def inducing_first(x: FloatArray, y: FloatArray) -> NDArray[np.intp]:
     return np.concatenate([chosen, rest])
 
 
-def _approach(distance: FloatArray, x: FloatArray, row: int) -> None:
+def _approach(distance: Float[np.ndarray, " n"], x: Float[np.ndarray, "n D"], row: int) -> None:
     """Lowers the squared distances to the taken points by a new one, and excludes that one."""
     np.minimum(distance, np.square(x - x[row]).sum(1), out=distance)
     distance[row] = -1.0

@@ -3,10 +3,10 @@
 from typing import Any, Literal
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from structbo.data.values import real_numbers
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
 Direction = Literal["minimize", "maximize"]
@@ -20,15 +20,15 @@ def direction_sign(direction: Direction) -> float:
     return 1.0 if direction == "maximize" else -1.0
 
 
-def unit_points(space: Space, points: Any, name: str) -> FloatArray:
-    """Points in the unit cube, shape (m, D); None and empty tables give no rows."""
+def unit_points(space: Space, points: Any, name: str) -> Float[np.ndarray, "m D"]:
+    """Points in the unit cube; None and empty tables give no rows."""
     if points is None or (hasattr(points, "__len__") and len(points) == 0):
         return np.empty((0, space.num_dims))
     return space.to_unit(points, name=name)
 
 
-def observed_values(y: ArrayLike | None) -> FloatArray:
-    """Values as an array (m,); a column (m, 1) is flattened, and None gives no values."""
+def observed_values(y: ArrayLike | None) -> Float[np.ndarray, " m"]:
+    """Values as an array; a column (m, 1) is flattened, and None gives no values."""
     if y is None:
         return np.empty(0)
     values = real_numbers("y", y)

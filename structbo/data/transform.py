@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from structbo.data.warping import NO_WARPING, Warping
@@ -52,11 +53,11 @@ class Transform(NamedTuple):
             standardized = np.asarray(self.warping.inverse(np.asarray(of_model, float)))
         return self.sign * (self.location + self.scale * standardized)
 
-    def errors(self, sem: FloatArray, values: ArrayLike) -> FloatArray:
-        """Standard errors on the scale of the model, to first order, shape (n,).
+    def errors(self, sem: Float[np.ndarray, " n"], values: ArrayLike) -> Float[np.ndarray, " n"]:
+        """Standard errors on the scale of the model, to first order.
 
         Args:
-            sem: standard errors of the objective, shape (n,).
+            sem: standard errors of the objective.
             values: values of the objective, shape (n,).
         """
         slopes = np.exp(np.asarray(self.warping.log_slope(self.standardized(values))))

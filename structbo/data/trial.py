@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-
-from structbo.models.foundation.arrays import FloatArray
+from jaxtyping import Float
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 """States of a trial, see `Trial`."""
@@ -67,12 +66,12 @@ class Trial:
         return replace(self, state="failed", value=None)
 
 
-def trial_values(trials: Iterable[Trial]) -> FloatArray:
+def trial_values(trials: Iterable[Trial]) -> Float[np.ndarray, " n"]:
     """The values of trials; NaN for trials without."""
     return np.array([np.nan if trial.value is None else trial.value for trial in trials], float)
 
 
-def filled_errors(errors: Iterable[float | None]) -> FloatArray | None:
+def filled_errors(errors: Iterable[float | None]) -> Float[np.ndarray, " n"] | None:
     """Standard errors with 0 for missing ones; None if all are missing.
 
     Example:

@@ -5,16 +5,16 @@ import warnings
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space.scalars import as_number, is_missing, plain
 
 NUMBERS = "biuf"
 """NumPy's type kinds of real numbers."""
 
 
-def real_numbers(name: str, values: ArrayLike) -> FloatArray:
+def real_numbers(name: str, values: ArrayLike) -> Float[np.ndarray, "*shape"]:
     """Values as an array of floats, of any shape; missing values of any form become NaN.
 
     Raises:

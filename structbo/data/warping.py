@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from structbo.data.data import ROUND_OFF, Data
 
@@ -21,7 +22,7 @@ class Warping(NamedTuple):
     Numbers and arrays of NumPy are transformed by NumPy, which compiles nothing.
 
     Args:
-        power: a scalar.
+        power: the power.
         location: the mean of the transformed values.
         scale: their standard deviation.
         worst: the smallest observed value, where the tangent begins.
@@ -31,10 +32,10 @@ class Warping(NamedTuple):
         symmetry", eq. (2.1).
     """
 
-    power: Array | float
-    location: Array | float
-    scale: Array | float
-    worst: Array | float = -jnp.inf
+    power: Float[Array, ""] | float
+    location: Float[Array, ""] | float
+    scale: Float[Array, ""] | float
+    worst: Float[Array, ""] | float = -jnp.inf
 
     @classmethod
     def of(cls, data: Data, power: ArrayLike) -> "Warping":
