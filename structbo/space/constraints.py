@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from jaxtyping import Float
 
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space.half_spaces import HalfSpaces
 from structbo.space.numeric import Real
 from structbo.space.scalars import ROUND_OFF, as_number
@@ -123,7 +123,7 @@ def half_spaces(
     Raises:
         ValueError: if no point satisfies the constraints.
     """
-    normals: list[FloatArray] = []
+    normals: list[Float[np.ndarray, " D"]] = []
     bounds: list[float] = []
     for constraint in constraints:
         normal = np.zeros(len(names))
@@ -143,7 +143,9 @@ def half_spaces(
     return HalfSpaces.of(rows, limits, center, _vertices(rows, limits, center))
 
 
-def _largest_ball(normals: FloatArray, bounds: FloatArray) -> tuple[FloatArray, float]:
+def _largest_ball(
+    normals: Float[np.ndarray, "H D"], bounds: Float[np.ndarray, " H"]
+) -> tuple[Float[np.ndarray, " D"], float]:
     """Center and radius of the largest ball in the allowed part of the unit cube.
 
     Unconstrained coordinates are at one half. The radius is negative if there is no ball.
@@ -165,10 +167,14 @@ def _largest_ball(normals: FloatArray, bounds: FloatArray) -> tuple[FloatArray, 
     return center, float(found.x[-1])
 
 
-def _vertices(normals: FloatArray, bounds: FloatArray, center: FloatArray) -> FloatArray:
+def _vertices(
+    normals: Float[np.ndarray, "H D"],
+    bounds: Float[np.ndarray, " H"],
+    center: Float[np.ndarray, " D"],
+) -> Float[np.ndarray, "V D"]:
     """Distinct corners at which some constrained coordinate is minimal or maximal.
 
-    Shape (V, D); unconstrained coordinates are at the center.
+    Unconstrained coordinates are at the center.
     """
     from scipy.optimize import linprog
 

@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float, Int
 
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
 
 MARGIN = 1e-9
 """Margin of points to the bounds, so that round-off breaks no constraint."""
@@ -21,39 +22,45 @@ class HalfSpaces(NamedTuple):
     """The points of the unit cube with bounded inner products with given normals.
 
     Args:
-        normals: normal vectors of length 1, shape (C, D).
-        bounds: upper bounds of the inner products, shape (C,).
-        center: a point inside, shape (D,).
-        vertices: two or more corners, far apart in all directions, shape (V, D).
+        normals: normal vectors of length 1.
+        bounds: upper bounds of the inner products.
+        center: a point inside.
+        vertices: two or more corners, far apart in all directions.
     """
 
-    normals: Array | np.ndarray
-    bounds: Array | np.ndarray
-    center: Array | np.ndarray
-    vertices: Array | np.ndarray
+    normals: Float[AnyArray, "H D"]
+    bounds: Float[AnyArray, " H"]
+    center: Float[AnyArray, " D"]
+    vertices: Float[AnyArray, "V D"]
 
     @classmethod
     def of(
-        cls, normals: FloatArray, bounds: FloatArray, center: FloatArray, vertices: FloatArray
+        cls,
+        normals: Float[np.ndarray, "H D"],
+        bounds: Float[np.ndarray, " H"],
+        center: Float[np.ndarray, " D"],
+        vertices: Float[np.ndarray, "V D"],
     ) -> "HalfSpaces":
         """Half spaces reduced by `MARGIN`; the center must be inside by more than the margin."""
         return cls(normals, bounds - MARGIN, center, vertices)
 
-    def pulled_in(self, x: Array) -> Array:
-        """Points (m, D), with outside points moved towards the center until they are inside."""
+    def pulled_in(self, x: Float[Array, "m D"]) -> Float[Array, "m D"]:
+        """Points, with outside points moved towards the center until they are inside."""
         step = jnp.where(self._is_involved, x - self.center, 0.0)
         _, reach = self._chord(jnp.broadcast_to(self.center, x.shape), step)
         factor = jnp.where(reach < 1.0 - ROUND_OFF, reach, 1.0)
         return x - (1.0 - factor[:, None]) * step
 
-    def segment(self, x: Array, dim: Array) -> tuple[Array, Array]:
-        """Smallest and largest legal value of one coordinate of legal points (m, D), both (m,)."""
+    def segment(
+        self, x: Float[Array, "m D"], dim: Int[Array, ""]
+    ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+        """Smallest and largest legal value of one coordinate of legal points."""
         axis = jnp.zeros(x.shape[1]).at[dim].set(1.0)
         down, up = self._chord(x, jnp.broadcast_to(axis, x.shape))
         return jnp.maximum(x[:, dim] + down, 0.0), jnp.minimum(x[:, dim] + up, 1.0)
 
-    def uniform(self, x: Array) -> Array:
-        """Maps uniform points of the unit cube, (m, D), to uniform points of the allowed part.
+    def uniform(self, x: Float[Array, "m D"]) -> Float[Array, "m D"]:
+        """Maps uniform points of the unit cube to uniform points of the allowed part.
 
         Every point runs its own hit-and-run chain from a random mixture of vertices. Each round
         moves to random places along differences of two vertices, which lead through narrow regions,
@@ -66,8 +73,8 @@ class HalfSpaces(NamedTuple):
         """
         return jax.vmap(self._walk)(x)
 
-    def _walk(self, x: Array) -> Array:
-        """One point (D,) of `uniform`, with random numbers derived from the point."""
+    def _walk(self, x: Float[Array, " D"]) -> Float[Array, " D"]:
+        """One point of `uniform`, with random numbers derived from the point."""
         vertices = jnp.asarray(self.vertices)
         bits = jax.lax.bitcast_convert_type(x.astype(jnp.float32), jnp.uint32)
         key = jax.random.key(bits.sum())
@@ -99,20 +106,22 @@ class HalfSpaces(NamedTuple):
         return jnp.where(self._is_involved, point, x)
 
     @property
-    def _is_involved(self) -> Array:
-        """Which coordinates the half spaces involve, shape (D,)."""
+    def _is_involved(self) -> Bool[Array, " D"]:
+        """Which coordinates the half spaces involve."""
         return jnp.any(jnp.asarray(self.normals) != 0.0, axis=0)
 
-    def _chord(self, x: Array, step: Array, in_cube: bool = False) -> tuple[Array, Array]:
+    def _chord(
+        self, x: Float[Array, "m D"], step: Float[Array, "m D"], in_cube: bool = False
+    ) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
         """The smallest and the largest t with ``x + t step`` inside.
 
         Args:
-            x: points inside, shape (m, D).
-            step: a direction for each point, shape (m, D).
+            x: points inside.
+            step: a direction for each point.
             in_cube: whether the unit cube bounds the chord as well.
 
         Returns:
-            Two arrays of shape (m,); infinite if the chord is unbounded.
+            Both for each point; infinite if the chord is unbounded.
         """
         normals = jnp.asarray(self.normals)
         slope, room = step @ normals.T, self.bounds - x @ normals.T

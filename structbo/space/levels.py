@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 
-from structbo.models.foundation.arrays import AnyArray, BoolArray
+from structbo.models.foundation.arrays import AnyArray
 from structbo.space.half_spaces import HalfSpaces
 
 NEUTRAL = 0.5
@@ -23,24 +23,24 @@ class Levels(NamedTuple):
     level of a discrete one.
 
     Args:
-        values: levels of the discrete variables, padded, shape (D, L).
-        counts: number of levels of each variable, 0 for a continuous one, shape (D,).
+        values: levels of the discrete variables, padded.
+        counts: number of levels of each variable, 0 for a continuous one.
         half_spaces: linear constraints on continuous variables, or None.
         conditions: whether variable d can exist at level l of variable q, shape (D, D, L); None if
             all variables exist everywhere. A variable exists if all others allow it.
     """
 
-    values: Array
-    counts: Array
+    values: Float[Array, "D L"]
+    counts: Int[Array, " D"]
     half_spaces: HalfSpaces | None = None
-    conditions: Array | None = None
+    conditions: Bool[Array, "D D L"] | None = None
 
     @classmethod
     def of(
         cls,
-        levels: Sequence[np.ndarray | None],
+        levels: Sequence[Float[np.ndarray, " _L"] | None],
         half_spaces: HalfSpaces | None = None,
-        conditions: BoolArray | None = None,
+        conditions: Bool[np.ndarray, "D D L"] | None = None,
     ) -> "Levels":
         """Pads one array of levels per variable; None stands for a continuous one."""
         counts = [0 if values is None else len(values) for values in levels]
@@ -51,23 +51,23 @@ class Levels(NamedTuple):
         allowed = None if conditions is None else jnp.asarray(conditions)
         return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces, allowed)
 
-    def as_arrays(self) -> list[np.ndarray | None]:
+    def as_arrays(self) -> list[Float[np.ndarray, " _L"] | None]:
         """One array of levels per variable, None for a continuous one; not traceable."""
         values, counts = np.asarray(self.values), np.asarray(self.counts)
         return [row[:k] if k else None for row, k in zip(values, counts, strict=True)]
 
     @property
-    def discrete(self) -> Array:
-        """Which variables are discrete, shape (D, 1)."""
+    def discrete(self) -> Bool[Array, "D 1"]:
+        """Which variables are discrete."""
         return self.counts[:, None] > 0
 
     @property
-    def span(self) -> Array:
-        """The last position of every variable, shape (D, 1); the first is 0."""
+    def span(self) -> Float[Array, "D 1"]:
+        """The last position of every variable; the first is 0."""
         return jnp.where(self.discrete, self.counts[:, None] - 1.0, 1.0)
 
-    def coordinates(self, positions: Array) -> Array:
-        """The coordinates at positions (D, m)."""
+    def coordinates(self, positions: Float[Array, "D m"]) -> Float[Array, "D m"]:
+        """The coordinates at positions."""
         index = jnp.where(self.discrete, positions, 0).astype(int)
         return jnp.where(self.discrete, jnp.take_along_axis(self.values, index, axis=1), positions)
 
@@ -78,31 +78,31 @@ class Levels(NamedTuple):
         nearest = jnp.argmin(distance, axis=1, keepdims=True)
         return jnp.where(self.discrete, nearest, jnp.clip(x[:, None], 0.0, 1.0))
 
-    def regular_positions(self, num_grid: int) -> Array:
-        """Evenly spaced positions, both ends included, shape (D, G)."""
+    def regular_positions(self, num_grid: int) -> Float[Array, "D {num_grid}"]:
+        """Evenly spaced positions, both ends included."""
         positions = self.span * jnp.linspace(0.0, 1.0, num_grid)
         return jnp.where(self.discrete, jnp.round(positions), positions)
 
-    def regular_grid(self, num_grid: int) -> Array:
-        """The coordinates of `regular_positions`, shape (D, G)."""
+    def regular_grid(self, num_grid: int) -> Float[Array, "D {num_grid}"]:
+        """The coordinates of `regular_positions`."""
         return self.coordinates(self.regular_positions(num_grid))
 
-    def even(self, uniform: Array) -> Array:
+    def even(self, uniform: Float[AnyArray, "m D"]) -> Float[Array, "m D"]:
         """Legal points from uniform ones (m, D), with equally likely levels of every variable."""
         spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
         points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
         points = points if self.half_spaces is None else self.half_spaces.uniform(points)
         return jax.vmap(self.imputed)(points)
 
-    def nearest(self, x: Array) -> Array:
-        """The nearest legal point to a point (D,); with half spaces, on its ray to the center."""
+    def nearest(self, x: Float[AnyArray, " D"]) -> Float[Array, " D"]:
+        """The nearest legal point to a point; with half spaces, on its ray to the center."""
         point = self.coordinates(self.positions(x))[:, 0]
         if self.half_spaces is not None:
             point = self.half_spaces.pulled_in(point[None])[0]
         return self.imputed(point)
 
-    def existing(self, x: Array) -> Array:
-        """Which variables exist at a point (D,), bool, shape (D,)."""
+    def existing(self, x: Float[Array, " D"]) -> Bool[Array, " D"]:
+        """Which variables exist at a point."""
         if self.conditions is None:
             return jnp.ones(x.shape, bool)
         num_dims, _, num_levels = self.conditions.shape
@@ -110,17 +110,19 @@ class Levels(NamedTuple):
         level = jnp.minimum(index, num_levels - 1)
         return self.conditions[:, jnp.arange(num_dims), level].all(1)
 
-    def imputed(self, x: Array) -> Array:
-        """A point (D,) with missing variables at the coordinate `NEUTRAL`."""
+    def imputed(self, x: Float[Array, " D"]) -> Float[Array, " D"]:
+        """A point with missing variables at the coordinate `NEUTRAL`."""
         return x if self.conditions is None else jnp.where(self.existing(x), x, NEUTRAL)
 
-    def on_line(self, x: Array, dim: Array, line: Array) -> Array:
+    def on_line(
+        self, x: Float[Array, "K D"], dim: Int[Array, ""], line: Float[Array, " G"]
+    ) -> Float[Array, "K G"]:
         """Coordinates along one dimension, scaled to the legal segment through each point.
 
         Args:
-            x: legal points, shape (K, D).
+            x: legal points.
             dim: the dimension, a scalar.
-            line: coordinates in the whole unit interval, shape (G,).
+            line: coordinates in the whole unit interval.
 
         Returns:
             Shape (K, G).

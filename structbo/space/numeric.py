@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.models.foundation.arguments import checked_bool
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space.parameters import Discrete, Parameter, Scale, nearest_level
 from structbo.space.scalars import ROUND_OFF, as_integer, as_number
 
@@ -77,7 +77,7 @@ class Real(Parameter):
         return step
 
     @cached_property
-    def _grid(self) -> tuple[tuple[float, ...], FloatArray] | None:
+    def _grid(self) -> tuple[tuple[float, ...], Float[np.ndarray, " L"]] | None:
         """The values and the levels of a grid."""
         if self.step is None:
             return None
@@ -88,7 +88,7 @@ class Real(Parameter):
         return (self.low, *inner, self.high), levels
 
     @property
-    def levels(self) -> FloatArray | None:
+    def levels(self) -> Float[np.ndarray, " L"] | None:
         return None if self._grid is None else self._grid[1]
 
     @property
@@ -227,7 +227,7 @@ class Integer(Discrete):
     def scale(self) -> Scale:
         return "log" if self.log else "linear"
 
-    def _positions(self) -> FloatArray:
+    def _positions(self) -> Float[np.ndarray, " L"]:
         steps = super()._positions()
         return np.log1p(steps / self.low) if self.log else steps
 

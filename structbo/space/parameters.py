@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from structbo.models.foundation.arrays import FloatArray
@@ -30,7 +31,7 @@ class Parameter(ABC):
 
     @property
     @abstractmethod
-    def levels(self) -> FloatArray | None:
+    def levels(self) -> Float[np.ndarray, " L"] | None:
         """Legal coordinates (k,), ascending; None if all of [0, 1] is legal."""
 
     @abstractmethod
@@ -66,16 +67,16 @@ class Discrete(Parameter):
     @abstractmethod
     def _index(self, value: Any) -> int: ...
 
-    def _positions(self) -> FloatArray:
+    def _positions(self) -> Float[np.ndarray, " L"]:
         """Positions of the values, ascending from 0, on a scale of any length."""
         return np.arange(len(self.values), dtype=np.float64)
 
     @property
-    def levels(self) -> FloatArray:
+    def levels(self) -> Float[np.ndarray, " L"]:
         return self._levels
 
     @cached_property
-    def _levels(self) -> FloatArray:
+    def _levels(self) -> Float[np.ndarray, " L"]:
         positions = self._positions()
         levels = positions / positions[-1] if len(positions) > 1 else np.array([0.5])
         levels.setflags(write=False)

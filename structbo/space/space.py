@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
+from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.foundation.arguments import is_integer
@@ -142,7 +143,7 @@ class Space:
         return len(self.names)
 
     @cached_property
-    def levels(self) -> tuple[FloatArray | None, ...]:
+    def levels(self) -> tuple[Float[np.ndarray, " _L"] | None, ...]:
         """The legal coordinates of every dimension, ascending; None for a real one."""
         return tuple(parameter.levels for parameter in self.parameters)
 
@@ -169,7 +170,7 @@ class Space:
         sizes = [len(levels) for levels in self.levels if levels is not None]
         return math.prod(sizes) if len(sizes) == self.num_dims else None
 
-    def to_unit(self, points: Any, *, name: str = "points") -> FloatArray:
+    def to_unit(self, points: Any, *, name: str = "points") -> Float[np.ndarray, "n D"]:
         """Maps points to the unit cube.
 
         Args:
@@ -179,7 +180,7 @@ class Space:
             name: what to call them in messages.
 
         Returns:
-            Coordinates, shape (n, D), exactly on the levels of discrete parameters.
+            Coordinates, exactly on the levels of discrete parameters.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
@@ -266,7 +267,7 @@ class Space:
                 if tuple(coordinates) not in used:
                     yield short
 
-    def same(self, unit: ArrayLike, others: ArrayLike) -> NDArray[np.bool_]:
+    def same(self, unit: ArrayLike, others: ArrayLike) -> Bool[np.ndarray, " m"]:
         """Which points equal a given point up to rounding.
 
         Args:
