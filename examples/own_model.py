@@ -58,14 +58,15 @@ def simulated(num_rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--num-rows", type=int, default=80)
-    parser.add_argument("--num-samples", type=int, default=1000)
+    parser.add_argument("--num-samples", type=int, default=500)
     arguments = parser.parse_args()
 
     numpyro.enable_x64()
     X, y = simulated(arguments.num_rows, np.random.default_rng(0))
     sampler = default_sampler(counts, num_dims=NUM_DIMS)
     num_samples = arguments.num_samples
-    mcmc = MCMC(sampler, num_warmup=num_samples, num_samples=num_samples, num_chains=2)
+    length = {"num_warmup": num_samples, "num_samples": num_samples, "num_chains": 2}
+    mcmc = MCMC(sampler, **length, chain_method="sequential")
     mcmc.run(jax.random.key(0), X, y)
 
     by_chain = mcmc.get_samples(group_by_chain=True)["Z"]
