@@ -96,7 +96,7 @@ ROUND_OFF = 1e-14
 """Standard deviations below this, relative to the largest value, count as zero."""
 
 
-def padded(points: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "{padded_size(len(points))} D"]:
+def padded(points: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "N D"]:
     """Points, padded to `padded_size` by repeating the first ones.
 
     Example:
