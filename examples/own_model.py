@@ -4,9 +4,9 @@
 
 Counts of defects depend on five settings of a machine. The logarithm of their rate is a Gaussian
 process with a component for every setting, and one for every pair of settings that interact. The
-likelihood is a Poisson distribution, so nothing is integrated out: the log rates are a site of the
-model, like the graph and the lengthscales. `default_sampler` finds a block for each of them, and
-NumPyro's `MCMC` runs the result.
+likelihood is a Poisson distribution, so the log rates are not integrated out: they are a site of
+the model, like the graph and the lengthscales. `default_sampler` finds a block for each of them,
+and NumPyro's `MCMC` runs the result.
 """
 
 import argparse

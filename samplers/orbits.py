@@ -15,15 +15,15 @@ NUM_MOVES = 9
 LARGEST_TRANSLATION = 4.5
 """Large enough for a scale that only its prior bounds, within orders of magnitude."""
 
-Values = dict[str, Array]
-"""Those of sites, mapped to the real numbers."""
+Position = dict[str, Array]
+"""Values of sites, mapped to the real numbers."""
 
 
 class Orbit(ABC):
     """The positions that can be reached from one another by a group of transformations."""
 
     sites: tuple[str, ...]
-    """Those that it moves, by name."""
+    """Names of the sites that it moves."""
 
     @property
     @abstractmethod
@@ -31,7 +31,7 @@ class Orbit(ABC):
         """The least and the largest size of shifts that may fit."""
 
     @abstractmethod
-    def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
+    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
         """Goes along the orbit, ``shift`` and ``-shift`` being there and back.
 
         Args:
@@ -62,7 +62,7 @@ class Spread(Orbit):
     def sizes(self) -> tuple[float, float]:
         return _sizes_of_scales(self.freedom)
 
-    def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
+    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
         (site,) = self.sites
         mean = values[site].mean()
         scaled = mean + jnp.exp(shift) * (values[site] - mean)
@@ -90,7 +90,7 @@ class Product(Orbit):
     def sizes(self) -> tuple[float, float]:
         return _sizes_of_scales(self.freedom)
 
-    def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
+    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
         (factor, numbers), (of_factor, of_numbers) = self.sites, self.transforms
         old, new = values[factor], values[factor] + shift
         ratio = of_factor(old) / of_factor(new)
@@ -122,7 +122,7 @@ class Translation(Orbit):
     def sizes(self) -> tuple[float, float]:
         return 1.0, LARGEST_TRANSLATION
 
-    def end(self, values: Values, shift: Array) -> tuple[Values, Array]:
+    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
         (site,) = self.sites
         return {**values, site: values[site] + shift}, jnp.zeros_like(shift)
 
@@ -134,11 +134,11 @@ def _sizes_of_scales(freedom: int) -> tuple[float, float]:
 
 def orbit_moves(
     key: Array,
-    potential: Callable[[Values], Array],
-    values: Values,
+    potential: Callable[[Position], Array],
+    values: Position,
     orbits: Sequence[Orbit],
     is_free: Sequence[ArrayLike],
-) -> Values:
+) -> Position:
     """Some Metropolis-Hastings moves, each along one of the orbits, which take turns.
 
     Shifts are of all sizes between the least and the largest of an orbit, so that some of them fit.
@@ -168,7 +168,7 @@ def orbit_moves(
     keys = jax.random.split(key, NUM_MOVES + 1)
     least, largest = jnp.array([orbit.sizes for orbit in orbits]).T
 
-    def move(k: Array, state: tuple[Values, Array]) -> tuple[Values, Array]:
+    def move(k: Array, state: tuple[Position, Array]) -> tuple[Position, Array]:
         values, height = state
         key_size, key_shift, key_accept = jax.random.split(keys[k], 3)
         turn = k % len(orbits)

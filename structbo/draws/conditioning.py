@@ -32,7 +32,7 @@ def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
 
 @compiled("model")
 def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
-    """Log likelihood of every draw, shape (S,); arguments are those of `condition`."""
+    """Log likelihood of every draw, shape (S,); it takes the arguments of `condition`."""
     y = jnp.asarray(data.y)
     return map_draws(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
 
@@ -40,7 +40,7 @@ def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
 def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
     """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact.
 
-    Nothing is computed. Arguments are those of `condition`.
+    It takes the arguments of `condition`, and computes no value.
     """
 
     def of_first(draws: dict[str, Any]) -> MarginalGP:

@@ -50,7 +50,7 @@ def check_run(model: Model, num_dims: int) -> None:
 
 @remembered
 def latent_sites(model: Model, num_dims: int) -> tuple[str, ...]:
-    """The names of all sites that draws of a model have; it is traced, and nothing is compiled.
+    """Names of the latent sites of a model, which is traced and not compiled.
 
     Args:
         model: a NumPyro model. Errors that it raises are passed on.
@@ -96,7 +96,7 @@ def _has_known_noise(trace: dict[str, Any]) -> bool:
 def _found_in_trace(
     look: Callable[[dict[str, Any]], Found], model: Model, num_dims: int, **options: Any
 ) -> Found:
-    """What a function finds in the trace of a model, whose values are abstract."""
+    """A function's result for the trace of a model, whose values are abstract."""
     found: list[Found] = []
 
     def run(key: Array) -> None:

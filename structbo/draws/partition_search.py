@@ -71,7 +71,7 @@ def model_mcmc(
         y: standardized observations, shape (n,).
         num_models: proposals, hence the length of the chain.
         start: the first partition, as labels of shape (D,); by default one block of all
-            dimensions. Where its density is zero, the chain walks at random until it is not.
+            dimensions. The chain walks at random while its density is zero.
         seed: for the chain.
 
     Returns:

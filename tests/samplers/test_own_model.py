@@ -1,4 +1,4 @@
-"""The example of one's own model with a Poisson likelihood, against all of its graphs."""
+"""The example with a user's Poisson model, against the enumeration of all graphs."""
 
 import runpy
 from functools import partial
