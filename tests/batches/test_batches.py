@@ -97,7 +97,8 @@ def test_moments_are_those_of_the_mixture(posteriors: Posteriors):
     @jax.jit
     @jax.vmap
     def moments(one: ConditionedGP) -> tuple[jax.Array, jax.Array]:
-        return one.predict(points)[0], one.covariance_between(points, points)
+        x = jnp.asarray(points)
+        return one.predict(x)[0], one.covariance_between(x, x)
 
     for mean, covariance in zip(*map(np.asarray, moments(mixture)), strict=True):
         samples.append(rng.multivariate_normal(mean, covariance, 10_000))
