@@ -93,7 +93,8 @@ def _flat(
     if not isinstance(kernel, Gibbs):
         yield kernel, sites
         return
-    chosen = [(block, which(trace) if callable(which) else which) for block, which in kernel.blocks]
+    blocks: list[tuple[MCMCKernel, Any]] = kernel.blocks
+    chosen = [(block, which(trace) if callable(which) else which) for block, which in blocks]
     owned = {name for _, own in chosen for name in own or ()}
     rest = [name for name in sites if name not in owned]
     for block, own in chosen:

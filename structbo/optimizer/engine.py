@@ -25,6 +25,7 @@ from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.proposal import Situation, is_new, propose
+from structbo.samplers import search_sampler
 from structbo.space import NEUTRAL, Levels, Space
 
 MIN_DRAWS, MAX_DRAWS = 3, 6
@@ -75,8 +76,9 @@ class Engine:
         self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
         self.ahead = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
+        sampler = self.method.sampler or search_sampler
         self._source: DrawSource = (
-            Chain(model, draws_per_proposal(space.num_dims), seed, self.method.sampler)
+            Chain(model, draws_per_proposal(space.num_dims), seed, sampler)
             if inference is None
             else inference(model, seed)
         )

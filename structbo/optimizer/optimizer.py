@@ -27,6 +27,7 @@ from structbo.optimizer.ranking import Estimate, best_estimates
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.posterior import Posterior, Units, fit
+from structbo.samplers import default_sampler
 from structbo.screening import Screening
 from structbo.space import SpaceLike
 
@@ -346,7 +347,7 @@ class Optimizer(Record, KeepsPrecision):
                 x,
                 transform(y),
                 sem=None if sem is None else transform.errors(sem, y),
-                sampler=self.method.sampler,
+                sampler=self.method.sampler or default_sampler,
                 seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),
                 names=self.space.names,

@@ -20,7 +20,7 @@ from structbo.models.foundation.arguments import (
     checked_model,
     checked_seed,
 )
-from structbo.samplers import SamplerFactory, search_sampler
+from structbo.samplers import SamplerFactory
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean
 
@@ -36,7 +36,7 @@ class Keywords(TypedDict, total=False):
     criterion: str | Criterion
     maximizer: str | Maximizer
     batch: str | BatchStrategy
-    sampler: SamplerFactory
+    sampler: SamplerFactory | None
     inference: Inference | None
     warp: bool
 
@@ -46,8 +46,8 @@ def _setting(checked: Callable[[Any], Any], default: Any = MISSING) -> Any:
     return field(default=default, metadata={"checked": checked})
 
 
-def _checked_inference(inference: Any) -> Any:
-    return None if inference is None else checked_function("inference", inference)
+def _checked_optional(name: str, value: Any) -> Any:
+    return None if value is None else checked_function(name, value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +77,9 @@ class Settings:
             instance such as ``structbo.batches.DPPSample(accuracy=0.01)``. By default, each point
             treats the earlier ones as known to have their posterior means, without noise.
         sampler: the sampler of the model's sites, a function from a model to a NumPyro kernel, such
-            as `structbo.samplers.search_sampler`, `structbo.samplers.ParallelTempering` or
-            `numpyro.infer.NUTS`.
+            as `structbo.samplers.ParallelTempering` or `numpyro.infer.NUTS`. The default is
+            `structbo.samplers.search_sampler` for the search, and
+            `structbo.samplers.default_sampler` for `Optimizer.posterior`.
         inference: the source of the draws that the criterion is averaged over, a function of a
             model and a seed, see `structbo.draws`. The default is a Markov chain of the sampler,
             which an `Optimizer` continues between calls.
@@ -97,8 +98,8 @@ class Settings:
     criterion: Criterion = _setting(as_criterion, "log_ei")
     maximizer: Maximizer = _setting(as_maximizer, "multi_start")
     batch: BatchStrategy = _setting(as_strategy, "believer")
-    sampler: SamplerFactory = _setting(partial(checked_function, "sampler"), search_sampler)
-    inference: Inference | None = _setting(_checked_inference, None)
+    sampler: SamplerFactory | None = _setting(partial(_checked_optional, "sampler"), None)
+    inference: Inference | None = _setting(partial(_checked_optional, "inference"), None)
     warp: bool = _setting(partial(checked_bool, "warp"), True)
 
     def __post_init__(self) -> None:
