@@ -93,12 +93,17 @@ def _flat(
     if not isinstance(kernel, Gibbs):
         yield kernel, sites
         return
-    blocks: list[tuple[MCMCKernel, Any]] = kernel.blocks
-    chosen = [(block, which(trace) if callable(which) else which) for block, which in blocks]
+    chosen = [(block, _selected(which, trace)) for block, which in kernel.blocks]
     owned = {name for _, own in chosen for name in own or ()}
     rest = [name for name in sites if name not in owned]
     for block, own in chosen:
         yield from _flat(block, rest if own is None else own, trace)
+
+
+def _selected(which: Any, trace: Any) -> Sequence[str] | None:
+    """The sites of a block, which may be a function of the trace; None for all that remain."""
+    sites: Any = which(trace) if callable(which) else which
+    return sites
 
 
 def is_summed(site: dict[str, Any]) -> bool:
