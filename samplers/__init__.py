@@ -1,4 +1,4 @@
-"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`; k-DPPs."""
+"""Markov chain Monte Carlo over structures, as blocks of `numpyro.infer.Gibbs`, and k-DPPs."""
 
 from structbo.samplers.active_gibbs import ActiveGibbs
 from structbo.samplers.block_gibbs import BlockGibbs

@@ -11,14 +11,14 @@ from structbo.samplers.heat_bath import HeatBath
 class ActiveGibbs(HeatBath):
     """Draws the indicators of randomly chosen variables from their full conditionals.
 
-    Half of the visits, on average, are swaps: a random active variable and a random inactive one
-    change places, with the odds of the two densities. So one of two variables that explain the same
-    can replace the other in one move. A swap keeps the number of active variables, so it is
-    proposed as often as its reverse. Each visit costs one Cholesky.
+    Half of the moves, on average, are swaps of a random active and a random inactive variable,
+    drawn with the odds of the two densities. A swap replaces a variable by a redundant one in a
+    single move. It keeps the number of active variables, so its reverse has the same proposal
+    probability. Each move costs one Cholesky factorization.
 
     Args:
         model: the NumPyro model.
-        num_moves: visits per step; by default twice the number of dimensions.
+        num_moves: number of moves per step; by default twice the number of dimensions.
     """
 
     support = ActiveSet
@@ -33,13 +33,13 @@ class ActiveGibbs(HeatBath):
 
 
 def _flipped(key: Array, active: Array) -> Array:
-    """An active set with a random variable flipped."""
+    """The active set with a random variable flipped."""
     i = jax.random.randint(key, (), 0, active.shape[0])
     return active.at[i].set(1 - active[i])
 
 
 def _swapped(key: Array, active: Array) -> Array:
-    """An active set with a random member exchanged, if there are members and others."""
+    """The active set with a random swap, or unchanged if all variables or none are active."""
     key_out, key_in = jax.random.split(key)
     i = jax.random.categorical(key_out, jnp.where(active == 1, 0.0, -jnp.inf))
     j = jax.random.categorical(key_in, jnp.where(active == 1, -jnp.inf, 0.0))

@@ -1,4 +1,4 @@
-"""What trajectories teach: the length of their steps, and a metric that makes all scales alike."""
+"""Adaptation of Hamiltonian moves: the step size, and a metric that equalizes scales."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -9,31 +9,31 @@ from jax import Array
 TARGET_ACCEPTANCE = 0.8
 FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
 NUM_EARLY = 30
-"""Early trajectories, whose values do not count: a chain that starts far up is on its way."""
+"""Number of early trajectories that the metric ignores, as the chain approaches the posterior."""
 FORGETTING = 3.0
-"""The t-th value weighs as much as this, divided by t: the first values are soon forgotten."""
+"""Forgetting rate: the t-th value has a weight of about this divided by t."""
 NUM_PRIOR_VALUES = 10.0
-"""How many values the first guess of the deviations is worth."""
+"""Weight of the initial covariance, as a number of values."""
 NUM_PER_CORRELATION = 1.0
-"""With this number of values for each of P numbers, learned correlations get half the weight."""
+"""Number of values per parameter at which learned correlations get half the weight."""
 LEAST_CURVATURE = 1e-12
-"""The least that is told from rounding errors, in units of the largest."""
+"""Lower bound of a curvature relative to the largest, against rounding errors."""
 STABILITY, SHRINKAGE = 10.0, 0.05
-"""How many values damp the first changes of the step, and how hard it is pulled to a large one."""
+"""Dual averaging's t0, which damps early changes, and gamma, the pull towards a large step size."""
 
 
 class Adaptation(NamedTuple):
-    """The step size and the metric that a chain has learned from values on the real numbers.
+    """The step size and the metric that a chain has learned from unconstrained values.
 
     Args:
-        step_size: in units of the deviations, averaged over what was tried.
-        trial: the step size to try next.
-        error: how far acceptance fell short of its target so far, on average.
-        mean: of the values, shape (P,).
-        covariance: of the values, shape (P, P), or their variances alone, shape (P,).
-        curvature: the average of products of the potential's derivatives, shape (P, P), or None
-            where correlations are not learned.
-        num_values: how many were seen.
+        step_size: average of the trial step sizes, in posterior standard deviations.
+        trial: step size of the next trajectory in the warm-up.
+        error: mean shortfall of the acceptance probability from its target.
+        mean: mean of the values, shape (P,).
+        covariance: covariance of the values, shape (P, P), or their variances, shape (P,).
+        curvature: mean outer product of the potential's gradients, shape (P, P); None for a
+            diagonal metric.
+        num_values: number of values seen.
     """
 
     step_size: Array
@@ -46,23 +46,23 @@ class Adaptation(NamedTuple):
 
     @classmethod
     def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
-        """The first guess for P numbers; ``is_dense`` says whether correlations are learned."""
+        """The initial guess for P parameters; ``is_dense`` tells whether to learn correlations."""
         step, zero = jnp.array(FIRST_STEP_SIZE), jnp.array(0.0)
         covariance = FIRST_DEVIATION**2 * (jnp.eye(size) if is_dense else jnp.ones(size))
         curvature = jnp.eye(size) / FIRST_DEVIATION**2 if is_dense else None
         return cls(step, step, zero, jnp.zeros(size), covariance, curvature, zero)
 
     def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
-        """The linear map from steps (P,) of a normal distribution to such steps of the values.
+        """The linear map from standard normal steps (P,) to steps of the parameters.
 
-        The map gives values and derivatives of the potential the same covariance, as a root of the
-        covariance does for a normal distribution. On a bent ridge it is a compromise between the
-        length and the width. While values are few, their correlations are shrunk towards the
-        correlations of numbers that are independent given the factors. Derivatives need no
-        shrinkage, since each trajectory has many.
+        The map gives values and gradients of the potential the same covariance, as a root of the
+        covariance does for a normal distribution. On a curved ridge, it is a compromise between
+        length and width. Correlations from few values are shrunk towards the correlations of
+        parameters that are independent given the factors. Gradients need no shrinkage, since each
+        trajectory has many.
 
         Args:
-            factors: which of the numbers multiply others.
+            factors: indices of the parameters that multiply others.
         """
         if self.curvature is None:
             deviation = jnp.sqrt(self.covariance)
@@ -81,11 +81,11 @@ class Adaptation(NamedTuple):
         """The adaptation after one more trajectory.
 
         Args:
-            position: where it ended, shape (P,).
-            curvature: the average of products of the derivatives on the way, shape (P, P). It
-                counts by the next: where a trajectory is rejected, the posterior is not.
-            accept_prob: of its end.
-            moved: which of the numbers moved, bool, shape (P,). Only these are learned from.
+            position: position of the chain after the trajectory, shape (P,).
+            curvature: mean outer product of the gradients along the trajectory, shape (P, P),
+                weighted by ``accept_prob``: rejected trajectories leave the posterior.
+            accept_prob: acceptance probability of the trajectory.
+            moved: mask of the parameters that moved, bool, shape (P,); only these are updated.
         """
         num_values = self.num_values + 1.0
         weight = 1.0 / (num_values + STABILITY)
@@ -108,22 +108,22 @@ class Adaptation(NamedTuple):
         return Adaptation(step_size, trial, error, mean, covariance, curvature_learned, num_values)
 
     def renewed(self, where: Array) -> "Adaptation":
-        """Starts to learn again, from the present metric as the first guess.
+        """The adaptation restarted, with the present metric as the initial guess.
 
         Args:
-            where: whether to start again; otherwise the adaptation stays the same.
+            where: whether to restart; otherwise the adaptation stays the same.
         """
         num_values = jnp.minimum(self.num_values, NUM_EARLY)
         return self._replace(num_values=jnp.where(where, num_values, self.num_values))
 
 
 def num_counted(num_values: Array) -> Array:
-    """How many of the values seen, all but the early ones, tell of mean and covariance."""
+    """Number of values that contribute to the mean and the covariance: all but the early ones."""
     return jnp.maximum(num_values - NUM_EARLY, 0.0)
 
 
 def independent_given(covariance: Array, factors: Sequence[int]) -> Array:
-    """The covariance (P, P) of numbers that are independent given some of them.
+    """The covariance (P, P) of parameters that are independent given the factors among them.
 
     Example:
         >>> covariance = jnp.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.9], [0.5, 0.9, 1.0]])

@@ -1,4 +1,4 @@
-"""Gibbs sampling by blocks, each of which moves its sites given all others."""
+"""Blocked Gibbs sampling: each block moves its sites given all others."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,13 +16,13 @@ Blocks = Sequence[tuple[Sampler, Sequence[str]]]
 
 
 class BlockGibbs(Sampler):
-    """Visits blocks in turn, as `numpyro.infer.Gibbs` does, without a set-up by ``init``.
+    """Runs blocks in turn, like `numpyro.infer.Gibbs` but as pure functions.
 
     Args:
         model: a NumPyro model.
-        blocks: samplers with the names of the sites that they move. Their models take the values
+        blocks: samplers with the names of the sites that they move. Their models read the values
             of all other sites from NumPyro's keyword argument, see ``numpyro.infer.gibbs``.
-        has_deterministic: whether the model has deterministic sites, which draws shall have.
+        has_deterministic: whether to add the model's deterministic sites to the draws.
     """
 
     def __init__(self, model: Model, blocks: Blocks, has_deterministic: bool = False) -> None:
@@ -35,7 +35,7 @@ class BlockGibbs(Sampler):
         return all(block.follows_data for block, _ in self.blocks)
 
     def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
-        """Starts from draws of the prior at sites without given values."""
+        """Draws the initial values of sites without a given value from the prior."""
         key_trace, *keys = jax.random.split(key, len(self.blocks) + 1)
         trace = prototype_trace(conditioned(self.model), key_trace, *arguments)
         owned = [name for _, sites in self.blocks for name in sites]

@@ -1,4 +1,4 @@
-"""From a function of the user, or a kernel of NumPyro, to a pure sampler of all sites."""
+"""Conversion of sampler functions and NumPyro kernels to a pure sampler of all sites."""
 
 import inspect
 from collections import Counter
@@ -17,21 +17,21 @@ from structbo.samplers.numpyro_kernel import NumPyroKernel
 from structbo.samplers.sampler import Arguments, Sampler
 
 SamplerFactory = Callable[..., MCMCKernel]
-"""From a NumPyro model to a kernel, such as `default_sampler`, `ParallelTempering` or `NUTS`.
+"""A function from a NumPyro model to a kernel, such as `default_sampler` or `NUTS`.
 
-One with an argument ``num_dims`` is told the number of dimensions."""
+A function with an argument ``num_dims`` receives the number of dimensions."""
 
 
 def kernel_of(factory: SamplerFactory, model: Model, num_dims: int) -> MCMCKernel:
-    """The kernel that a function makes of a model.
+    """The kernel that a function builds for a model.
 
     Args:
-        factory: from the model to the kernel.
+        factory: function from the model to the kernel.
         model: a NumPyro model, ``model(X, y=None)``.
         num_dims: the number of columns of X.
 
     Raises:
-        TypeError: if the function cannot be called, or gives something else than a kernel.
+        TypeError: if the factory is not callable, or does not return a kernel.
 
     Example:
         >>> from numpyro.infer import NUTS
@@ -46,25 +46,25 @@ def kernel_of(factory: SamplerFactory, model: Model, num_dims: int) -> MCMCKerne
     is_told = "num_dims" in inspect.signature(factory).parameters
     kernel: Any = factory(model, num_dims=num_dims) if is_told else factory(model)
     if not isinstance(kernel, MCMCKernel):
-        raise TypeError(f"sampler must give a kernel of NumPyro, {factory!r} gave {kernel!r}.")
+        raise TypeError(f"sampler must return a NumPyro kernel, {factory!r} returned {kernel!r}.")
     return kernel
 
 
 def composed(
     kernel: MCMCKernel, model: Model, num_dims: int, num_warmup: int | None = None
 ) -> BlockGibbs:
-    """The pure sampler that does what a kernel does.
+    """The pure sampler equivalent to a kernel.
 
     Args:
-        kernel: a sampler of this package, or any kernel of NumPyro. One of `numpyro.infer.Gibbs`
-            becomes its blocks.
+        kernel: a sampler of this package, or any NumPyro kernel. A `numpyro.infer.Gibbs` is
+            replaced by its blocks.
         model: the NumPyro model of the kernel.
         num_dims: the number of columns of X.
-        num_warmup: the length of the warm-up, for kernels that plan it ahead; None if it has no
-            end.
+        num_warmup: number of warm-up steps, for kernels that schedule their adaptation; None for
+            a warm-up without end.
 
     Raises:
-        ValueError: if the blocks do not have every latent site once.
+        ValueError: if the blocks do not own every latent site exactly once.
     """
     if isinstance(kernel, BlockGibbs):
         return kernel
@@ -89,7 +89,7 @@ def composed(
 def _flat(
     kernel: MCMCKernel, sites: Sequence[str], trace: Any
 ) -> Iterator[tuple[MCMCKernel, Sequence[str]]]:
-    """The blocks of a kernel that moves some sites, and the sites of each."""
+    """The blocks of a kernel for the given sites, with the sites of each block."""
     if not isinstance(kernel, Gibbs):
         yield kernel, sites
         return
@@ -107,14 +107,14 @@ def _selected(which: Any, trace: Any) -> Sequence[str] | None:
 
 
 def is_summed(site: dict[str, Any]) -> bool:
-    """Whether NumPyro sums the density over all values of a discrete site."""
+    """Whether NumPyro marginalizes a discrete site by enumeration."""
     return bool(site["type"] == "sample" and site["infer"].get("enumerate") == "parallel")
 
 
 def _check_owners(latent: Sequence[str], owned: Sequence[str]) -> None:
     if Counter(latent) != Counter(owned):
         raise ValueError(
-            f"the blocks of a sampler must have every latent site of the model once: it has "
-            f"{sorted(latent)}, they have {sorted(owned)}. A block with None for its sites has "
-            "all that remain."
+            f"the blocks of a sampler must own every latent site exactly once: the model has "
+            f"{sorted(latent)}, the blocks own {sorted(owned)}. A block with None for its sites "
+            "owns all that remain."
         )

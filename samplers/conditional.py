@@ -1,11 +1,10 @@
-"""The log density of a model as a function of one structure site, everything else held fixed.
+"""The log density of a model as a function of one structure site, with all other sites fixed.
 
-All structure samplers evaluate their moves here. A move that can change only the set of components
-adds and subtracts the products of the components that changed, and costs one Cholesky. The trace of
-the model shows whether moves are of this kind: projections and hyper-parameters may depend on a
-structure site, too. If they do, or if the likelihood is not a `MarginalGP`, the full log density is
-evaluated. A scale of the likelihood, as `numpyro.handlers.scale` gives it, multiplies its
-logarithm.
+All structure samplers evaluate their moves here. A move that changes only the set of components is
+incremental: it adds and subtracts the products of the changed components, and costs one Cholesky
+factorization. The trace of the model shows whether moves are incremental. If projections or
+hyper-parameters depend on the site, or the likelihood is not a `MarginalGP`, each move evaluates
+the full log density. The scale of `numpyro.handlers.scale` multiplies the log likelihood.
 """
 
 from collections.abc import Callable
@@ -28,20 +27,20 @@ from structbo.samplers.traced import Traced
 
 Trace = dict[str, dict[str, Any]]
 MAX_STORED = 2**24
-"""With more numbers in all one-dimensional correlations, those of a component are computed when it
-changes: a factorization of such a size takes longer than they do."""
+"""Largest number of stored one-dimensional correlations. Above it, they are computed for each
+changed component, which is cheaper than the factorization."""
 
 
 class ComponentSums(NamedTuple):
-    """Sums over the components of one value, which a move updates.
+    """Sums over the components of one value, which moves update.
 
     Args:
         gram: weighted sum of component products before normalization, shape (n, n), or (n, M) with
             inducing points.
         total: sum of the relative weights, a scalar.
-        num_components: how many components there are.
-        num_oversized: how many of them have more members than the structure allows.
-        is_complete: whether these are all components of the value.
+        num_components: number of components.
+        num_oversized: number of components with more members than the structure allows.
+        is_complete: whether the sums include all components of the value.
     """
 
     gram: Array
@@ -55,11 +54,11 @@ class Point(NamedTuple):
     """A value of the site, with its density and the sums that moves update.
 
     Args:
-        value: of the structure site.
+        value: value of the structure site.
         log_density: log joint density of the model.
-        components: from which incremental moves start; None where moves are not incremental.
-        solution: whitener and alpha of `ConditionedGP`, if they were asked for.
-        guide: anything that a block stores with the point.
+        components: sums over the components; None if moves are not incremental.
+        solution: whitener and alpha of `ConditionedGP`, if requested.
+        guide: auxiliary data that a block stores with the point.
     """
 
     value: Array
@@ -73,9 +72,9 @@ class _Parts(NamedTuple):
     """The parts of a model's density at a value of the site.
 
     Args:
-        fixed: all that the likelihood depends on besides its components.
+        fixed: all inputs of the likelihood but its components.
         decomposition: the components.
-        rest_log_density: of all other sites.
+        rest_log_density: log density of all other sites.
     """
 
     fixed: Any
@@ -87,12 +86,12 @@ class Conditional:
     """Evaluates a model at values of one of its sites.
 
     Args:
-        model: a NumPyro model whose other latent sites are conditioned on.
-        site: the name of the structure site.
-        value: its current value.
-        args: arguments of the model.
+        model: a NumPyro model, conditioned on its other latent sites.
+        site: name of the structure site.
+        value: current value of the site.
+        args: positional arguments of the model.
         kwargs: keyword arguments of the model.
-        power: of the likelihood, in addition to the site's own scale; zero leaves the prior. A
+        power: power of the likelihood, multiplied by the site's scale; zero leaves the prior. A
             power other than 1 needs a `MarginalGP`.
     """
 
@@ -113,15 +112,15 @@ class Conditional:
         self.prior = trace[site]["fn"]
         self._likelihood_site = _only(gp_sites(trace), trace)
         self.is_incremental = False
-        """Whether moves touch only the components that change."""
+        """Whether moves evaluate only the components that change."""
         self.flips_pairs = False
-        """Whether the flip of an edge changes the component of its two variables, and no other."""
-        # A class of the user's own may compute something else from the same parts.
+        """Whether the flip of an edge changes only the component of its two variables."""
+        # A subclass may compute something else from the same parts.
         if self._is_additive(trace):
             self._parts = Traced(self._parts_of, value)
             self.is_incremental = not any(jax.tree.leaves(self._parts.dependent.fixed))
         self.log_density: Callable[[Array], Array] = self._log_density_of
-        """From a value to the log joint density of the model there, from scratch."""
+        """The log joint density of the model at a value, evaluated in full."""
         if not self.is_incremental:
             self.log_density = Traced(self._log_density_of, value)
             return
@@ -146,9 +145,9 @@ class Conditional:
             return jnp.where(self._at_centers, self._factor(dim)[:size], 0.0)
 
         self.features = jax.lax.map(lambda dim: features(at_centers(dim)), dims)
-        """Features of each dimension's correlations between the centers, shape (D, 6, M)."""
+        """Features of each dimension's correlations between centers, shape (D, 6, M)."""
         self.distinct_factors = jax.lax.map(lambda dim: distinct_elements(at_centers(dim)), dims)
-        """The distinct ones of these correlations, shape (D, M (M + 1) / 2)."""
+        """Distinct elements of each dimension's correlations, shape (D, M (M + 1) / 2)."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
         decomposition = self.covariance.decomposition
         self.flips_pairs = decomposition.has_main_effects and (
@@ -190,7 +189,7 @@ class Conditional:
         return _times(self.power, likelihood) + self._rest_log_density(trace)
 
     def _rest_log_density(self, trace: Trace) -> Array:
-        """Log density of all sites but the likelihood's."""
+        """Log density of all sites but the likelihood."""
         return trace_log_density(
             {n: site for n, site in trace.items() if n != self._likelihood_site}
         )
@@ -206,13 +205,13 @@ class Conditional:
         return jnp.ones(self.covariance.num_dims) if relevance is None else relevance
 
     def components_at_centers(self, components: ComponentSums) -> Array:
-        """Their covariance between the centers, shape (M, M), with zeros for padding."""
+        """Covariance of the components between centers, shape (M, M), zero for padding."""
         part = components.gram[: len(self._at_centers)]
         scale = self.covariance.shared_variance / components.total
         return jnp.where(self._at_centers, scale * part, 0.0)
 
     def start(self, value: Array, with_solution: bool = False) -> Point:
-        """Evaluates a value from scratch, with the solution where moves are incremental."""
+        """Evaluates a value in full; the solution is available for incremental moves only."""
         if not self.is_incremental:
             return Point(value, self.log_density(value))
         parts = self._parts(value)
@@ -229,7 +228,7 @@ class Conditional:
         return self._point(value, parts, components, with_solution)
 
     def move(self, point: Point, value: Array, with_solution: bool = False) -> Point:
-        """Evaluates a value near a point that is already evaluated; else as `start`."""
+        """Evaluates a value incrementally from an evaluated point if possible, else by `start`."""
         before = point.components
         if before is None:
             return self.start(value, with_solution)
@@ -241,7 +240,7 @@ class Conditional:
         if new.valid_flip_rule is None:
             is_complete = new.is_complete
         else:
-            # Whether the rows suffice is known without the table, which may take long to list.
+            # The count shows whether the table is large enough, without building the table.
             is_complete = components.num_components <= len(new.members)
         components = components._replace(is_complete=is_complete)
         moved = self._point(value, parts, components, with_solution)
@@ -286,36 +285,36 @@ class Conditional:
 def distinct_elements(matrix: Array) -> Array:
     """The lower triangle of a symmetric matrix (M, M), shape (M (M + 1) / 2,).
 
-    In 32 bits, for scores that only steer proposals: a quarter of the memory traffic.
+    In 32 bits, since the scores only guide proposals: a quarter of the memory traffic.
     """
     return matrix.astype(jnp.float32)[np.tril_indices(len(matrix))]
 
 
 def gradient_by_distinct(gradient: Array) -> Array:
-    """The derivative by the distinct elements of a symmetric matrix, from that by all (M, M).
+    """The gradient with respect to the distinct elements of a symmetric matrix (M, M).
 
-    Those off the diagonal are there twice.
+    Off-diagonal elements count twice.
     """
     return distinct_elements(gradient * (2.0 - jnp.eye(len(gradient))))
 
 
 def choose(accept: Array, new: Point, old: Point) -> Point:
-    """One of two points."""
+    """The new point if accepted, else the old one."""
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
 
 
 def _times(power: Array | float, log_likelihood: Array) -> Array:
-    """The logarithm of a power of a likelihood; the power zero removes it."""
+    """The log of a power of the likelihood; zero for power zero, even if the log is infinite."""
     return jnp.where(power == 0, 0.0, power * log_likelihood)
 
 
 def _only(sites: list[str], trace: Trace) -> str | None:
-    """The one site, if there is one only and it is observed."""
+    """The only site, if it is observed; None otherwise."""
     return sites[0] if len(sites) == 1 and trace[sites[0]]["is_observed"] else None
 
 
 def trace_log_density(trace: Trace) -> Array:
-    """Log density of all sample sites of a trace, each multiplied by its scale."""
+    """Sum of the scaled log densities of all sample sites of a trace."""
     total = jnp.array(0.0)
     for site in trace.values():
         if site["type"] == "sample":

@@ -1,4 +1,4 @@
-"""The two compositions of blocks: one to infer a posterior, one to search."""
+"""The default samplers: one for inference, one for search."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -22,8 +22,7 @@ from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
 from structbo.samplers.structure_block import element_support
 
 LEAST_MOVES, MOVES_TIMES_DIMS = 5, 200
-"""Proposals of `InformedEdges` per step of a search: the second number divided by D, at least the
-first."""
+"""A search step makes MOVES_TIMES_DIMS / D proposals of `InformedEdges`, at least LEAST_MOVES."""
 
 
 def default_sampler(
@@ -35,17 +34,17 @@ def default_sampler(
 ) -> Gibbs:
     """Composes a sampler for inference from the supports of a model's sites.
 
-    Edge matrices get `InformedEdges`, partitions `PartitionMoves`, active sets `ActiveGibbs`,
-    random trees `PriorDraws`, and parameters on finite sets of numbers `GridGibbs`, as `BLOCKS`
-    says; the family of a mixture together with the structures inside its families `FamilyGibbs`.
-    All continuous sites together get `Hamiltonian`; NumPyro's `HMC` where the model has sites that
-    are summed over.
+    By default, `BLOCKS` assigns `InformedEdges` to edge matrices, `PartitionMoves` to partitions,
+    `ActiveGibbs` to active sets, `PriorDraws` to random trees, and `GridGibbs` to parameters on
+    finite sets of numbers. `FamilyGibbs` samples the family of a mixture and the structures inside
+    its families. `Hamiltonian` samples all continuous sites jointly; NumPyro's `HMC` replaces it
+    if the model has enumerated sites.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.
         num_dims: a number of columns of X that the model accepts; the blocks do not depend on it.
-        blocks: blocks that replace entries of `BLOCKS`, by the class of a support or by the name of
-            a site, for example ``{"Z": EdgeGibbs}``.
+        blocks: replacements of entries of `BLOCKS`, by the class of a support or the name of a
+            site, for example ``{"Z": EdgeGibbs}``.
         remainder: the kernel for the continuous sites, built on the same model, for example
             ``NUTS(model)``.
 
@@ -65,16 +64,16 @@ def default_sampler(
 
 
 def search_sampler(model: Model, *, num_dims: int = 2, blocks: Blocks | None = None) -> Gibbs:
-    """Composes a sampler for a search, whose chain goes on whenever an observation is added.
+    """Composes a sampler for a search, whose chain continues when observations are added.
 
-    It has the blocks of `default_sampler` in cheaper settings: fewer proposals of edges in many
-    dimensions, and Hamiltonian moves with a diagonal metric, trajectories of all steps, and no
-    orbits. With more of these, draws spread wider, and regret was no smaller.
+    It uses the blocks of `default_sampler` with cheaper settings: fewer edge proposals in high
+    dimensions, and Hamiltonian moves with a diagonal metric, a fixed number of steps, and no
+    orbits. The full settings widen the spread of draws, but do not reduce regret.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.
         num_dims: the number of columns of X.
-        blocks: as in `default_sampler`.
+        blocks: replacements of entries of `BLOCKS`, see `default_sampler`.
 
     Returns:
         A kernel for `numpyro.infer.MCMC`.
@@ -94,7 +93,7 @@ def search_sampler(model: Model, *, num_dims: int = 2, blocks: Blocks | None = N
 def _composed(
     model: Model, num_dims: int, known: Blocks, remainder: MCMCKernel | BlockFactory
 ) -> Gibbs:
-    """One block for all sites that have the same, and the remainder for continuous sites."""
+    """A Gibbs kernel with one block per factory, and the remainder for continuous sites."""
     trace = prior_trace(model, num_dims)
     in_families = family_sites(trace, known)
     others = [site for site in latent_sample_sites(trace) if site not in in_families]
@@ -118,7 +117,7 @@ def _composed(
 
 
 def _block_of(name: str, site: dict[str, Any], known: Blocks) -> BlockFactory | None:
-    """The block of a latent site; None if it is left to the Hamiltonian moves, or summed over."""
+    """The block of a latent site; None for continuous and enumerated sites."""
     prior = site["fn"]
     factory = block_of(name, prior.support, known)
     if factory is not None or is_summed(site) or not prior.support.is_discrete:
@@ -128,10 +127,10 @@ def _block_of(name: str, site: dict[str, Any], known: Blocks) -> BlockFactory | 
 
 
 def _check_finite(name: str, prior: Distribution, known: Blocks) -> None:
-    """Checks that each element of a discrete site is one of a finite set of numbers.
+    """Checks that the elements of a discrete site have a finite support.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if the support is infinite.
     """
     try:
         values = np.asarray(prior.enumerate_support(expand=False))
@@ -142,12 +141,12 @@ def _check_finite(name: str, prior: Distribution, known: Blocks) -> None:
         kinds = [key.__name__ for key in known if isinstance(key, type)]
         raise ValueError(
             f"no block samples the discrete site {name!r}, a {type(prior).__name__} whose support "
-            f"is {_class_name(prior.support)}. Blocks are known for {', '.join(kinds)} and finite "
-            "sets of numbers: give the site a prior on one of these supports, or compose a sampler "
-            f"with a block for it: default_sampler(model, blocks={{{name!r}: MyBlock}})."
+            f"is {_class_name(prior.support)}. Blocks exist for {', '.join(kinds)} and finite "
+            "sets of numbers: give the site a prior on one of these supports, or pass a block for "
+            f"it: default_sampler(model, blocks={{{name!r}: MyBlock}})."
         )
 
 
 def _class_name(support: Constraint) -> str:
-    """The class of a support; NumPyro's ``repr`` takes its first letter for an underscore."""
+    """Class name of a support; NumPyro's ``repr`` drops the first letter of public classes."""
     return type(element_support(support)).__name__.removeprefix("_")

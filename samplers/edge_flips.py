@@ -1,4 +1,4 @@
-"""Metropolis-Hastings on single edges, which the prior proposes."""
+"""Metropolis-Hastings on single edges, with proposals from the prior."""
 
 import jax
 import jax.numpy as jnp
@@ -16,15 +16,15 @@ LEAST_PROBABILITY = 1e-12
 
 
 class EdgeFlips(Metropolis):
-    """Flips one edge per proposal, chosen half by its prior and half uniformly.
+    """Flips one edge per proposal, drawn from an even mixture of the prior and the uniform.
 
-    The prior proposes an edge in proportion to the probability with which Gibbs sampling of the
-    prior would flip it, so sparse graphs lose as many edges as they gain. Each proposal costs one
-    Cholesky.
+    The prior part proposes an edge in proportion to its flip probability under Gibbs sampling of
+    the prior, so sparse graphs gain and lose edges equally often. Each proposal costs one Cholesky
+    factorization.
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default one per pair of variables, at most 100.
+        num_moves: number of proposals per step; by default one per pair of variables, at most 100.
 
     References:
         Liu 1996, "Peskun's theorem and a modified discrete-state Gibbs sampler", for the acceptance
@@ -45,10 +45,10 @@ class EdgeFlips(Metropolis):
 
 
 def flip_probabilities(prior: Distribution, edges: Array) -> Array:
-    """The probabilities with which each edge i < j is chosen, shape (D (D - 1) / 2,).
+    """The probability of proposing each edge i < j, shape (D (D - 1) / 2,).
 
     Args:
-        prior: of the edge matrix.
+        prior: prior of the edge matrix.
         edges: the edge matrix, shape (D, D).
     """
     by_prior = jax.nn.sigmoid(prior_log_odds(prior, edges))

@@ -1,14 +1,14 @@
-"""The change of the log density under the flip of each edge: nearly exact, for all edges at once.
+"""The change of the log density under the flip of each edge, by low-rank updates of all edges.
 
-The covariance function of a pair is smooth, so its matrix has a low rank. For a flip that adds
-``P S P^T`` to the covariance ``K`` of the observations, with r columns and signs ``S``, the log
-evidence changes by
+The covariance function of a pair is smooth, so its matrix is nearly of low rank. For a flip that
+adds ``P S P^T`` to the covariance ``K`` of the observations, with r columns and signs ``S``, the
+log evidence changes by
 
     -log|S (S + P^T K^-1 P)| / 2 + b^T (S + P^T K^-1 P)^-1 b / 2,  b = P^T K^-1 y.
 
-The derivative by the covariance is no substitute. When noise is small, the directions that a pair
-adds have a thousand times the variance of the noise, and changes are far from linear. On 200 values
-of 20 parameters, a pair that would lose 1 in log density seems to gain 100.
+A first-order expansion in the covariance is no substitute. When noise is small, the directions that
+a pair adds have a thousand times the noise variance, and changes are far from linear. With 200
+observations of 20 parameters, a pair that loses 1 in log density gains 100 to first order.
 """
 
 from typing import NamedTuple
@@ -32,24 +32,24 @@ from structbo.samplers.low_rank import FEATURES
 PRODUCTS = 15
 """Rank of the approximation of a pair's covariance."""
 MAX_REFINED = 192
-"""Number of edges whose gains are refined: the present edges first, then the largest first-order
-gains. The gains of the others are at most their prior log odds."""
+"""Number of edges with low-rank gains: the present edges, then the largest first-order gains. The
+gains of all other edges are at most their prior log odds."""
 LEAST_PIVOT = 1e-6
-"""Lower bound of a remaining variance, and of a sum of squares, against rounding errors."""
+"""Lower bound of pivots and of sums of squares, against rounding errors."""
 BLOCK = 2**10
-"""Columns of one matrix product on a processor, sized for its cache."""
+"""Number of columns per matrix product on a CPU, sized for its cache."""
 
 
 class _Evaluated(NamedTuple):
-    """A graph, and the observations given that graph.
+    """A graph, with the solution of the Gaussian process given that graph.
 
     Args:
-        edges: bool, shape (D, D).
-        components: what they make.
-        gram: of the components, shape (M, M).
-        whitener: shape (M, M), in 32 bits.
-        inverse: of the covariance of the observations, shape (M, M).
-        alpha: shape (M,).
+        edges: edge matrix, bool, shape (D, D).
+        components: sums over the components of the graph.
+        gram: covariance of the components, shape (M, M).
+        whitener: inverse of the Cholesky factor, shape (M, M), in 32 bits.
+        inverse: inverse covariance of the observations, shape (M, M).
+        alpha: inverse covariance times the observations, shape (M,).
     """
 
     edges: Array
@@ -61,7 +61,7 @@ class _Evaluated(NamedTuple):
 
     @classmethod
     def of(cls, conditional: Conditional, point: Point) -> "_Evaluated | None":
-        """From a point with its solution; None where moves are not incremental."""
+        """The graph of a point with its solution; None if moves are not incremental."""
         if point.components is None or point.solution is None:
             return None
         whitener, alpha = point.solution
@@ -74,7 +74,7 @@ def prior_log_odds(prior: Distribution, edges: Array) -> Array:
     """The change of the prior log density under the flip of each edge i < j.
 
     Args:
-        prior: of an edge matrix; the changes of one that is no `EdgeBernoulli` count as zero.
+        prior: prior of the edge matrix; changes are zero unless it is an `EdgeBernoulli`.
         edges: the edge matrix, shape (D, D).
 
     Returns:
@@ -91,18 +91,18 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
     """The change of the log density under the flip of each edge i < j, shape (D (D - 1) / 2,).
 
     If ``conditional.flips_pairs``, a flip adds or removes the component of its two variables, and
-    edges of inactive variables change the prior only. Otherwise the gains leave out the evidence.
+    edges of inactive variables change the prior only. Otherwise, the gains exclude the evidence.
 
     Args:
         conditional: the model as a function of its edges.
-        point: evaluated with its solution.
+        point: a point evaluated with its solution.
     """
     pairs = np.triu_indices(len(point.value), 1)
     log_odds = prior_log_odds(conditional.prior, point.value)
     graph = _Evaluated.of(conditional, point) if conditional.flips_pairs else None
     if graph is None or not len(log_odds):
         return log_odds
-    with jax.default_matmul_precision("highest"):  # 32 bits: JAX leaves out half of them on a GPU
+    with jax.default_matmul_precision("highest"):  # by default, JAX uses fewer bits on a GPU
         gains = _gains(conditional, graph, pairs)
     return conditional.evidence_power * _of_active(conditional, point, gains) + log_odds
 
@@ -110,7 +110,7 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
 def _gains(
     conditional: Conditional, graph: _Evaluated, pairs: tuple[np.ndarray, np.ndarray]
 ) -> Array:
-    """Gains of the evidence, by low rank; with many edges, some only to first order."""
+    """Gains of the evidence by low-rank updates; with many edges, some to first order."""
     if len(pairs[0]) <= MAX_REFINED:
         return _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
     first = _first_order_gains(conditional, graph)[pairs]
@@ -120,7 +120,7 @@ def _gains(
 
 
 def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
-    """Gains of the evidence, which are zero for edges of inactive variables."""
+    """Gains of the evidence, set to zero for edges of inactive variables."""
     rule = conditional.decomposition(point.value).valid_flip_rule
     if rule is None:
         return gains
@@ -132,7 +132,7 @@ def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
 def _low_rank_gains(
     conditional: Conditional, graph: _Evaluated, first: Array, second: Array
 ) -> Array:
-    """Gains of the evidence for edges with these ends, by low rank, shape (E,)."""
+    """Gains of the evidence by low-rank updates for edges with these ends, shape (E,)."""
     relevance, total = conditional.relevance, graph.components.total
     sign = jnp.where(graph.edges[first, second], -1.0, 1.0)
     weight = relevance[first] + relevance[second]
@@ -147,7 +147,7 @@ def _low_rank_gains(
 
 
 def _products(rows: Array, first: Array, second: Array) -> Array:
-    """Products of features (D, 6, M) of two variables, those that explain most: (E, 15, M)."""
+    """The largest products of features (D, 6, M) of two variables, shape (E, 15, M)."""
     lengths = jnp.square(rows).sum(2)
     strength = lengths[first][:, :, None] * lengths[second][:, None]
     _, strongest = jax.lax.top_k(strength.reshape(len(first), -1), PRODUCTS)
@@ -156,18 +156,18 @@ def _products(rows: Array, first: Array, second: Array) -> Array:
 
 
 def _scaled(rows: Array, variances: Array) -> Array:
-    """Features (E, r, M) of functions that are to have other variances, shape (E,)."""
+    """Features (E, r, M) scaled to the given variances (E,)."""
     return rows * jnp.sqrt(variances).astype(rows.dtype)[:, None, None]
 
 
 def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) -> Array:
-    """The sum of the formula above and of `_gain_of_scale` for the components that stay.
+    """The sum of the formula above and `_gain_of_scale` of the components that stay.
 
     Args:
-        graph: before the flips.
-        P: what each flip adds and removes, shape (E, r, M).
-        signs: the diagonal of S, shape (E, r).
-        factor: by which the variance of the other components is multiplied, shape (E,).
+        graph: the graph before the flips.
+        P: features that each flip adds or removes, shape (E, r, M).
+        signs: diagonal of S, shape (E, r).
+        factor: change of the variance of all other components, as a factor, shape (E,).
     """
     explained = graph.gram @ graph.alpha
     sides = jnp.stack([graph.alpha, graph.inverse @ explained], 1).astype(P.dtype)
@@ -175,7 +175,7 @@ def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) ->
     inner = jnp.einsum("erm,esm->ers", whitened, whitened)
     linear = P @ sides
     b, c = linear[:, :, 0], linear[:, :, 1]
-    # Components that are removed are not among those whose variance changes.
+    # Only components that stay change their variance, so removed ones are subtracted.
     b_removed = jnp.where(signs < 0.0, b, 0.0)
     c -= jnp.einsum("ers,es->er", inner, b_removed)
     q = graph.alpha @ explained - jnp.square(b_removed).sum(1)
@@ -186,14 +186,14 @@ def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) ->
 
 
 def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Array]:
-    """The change by the formula above, and ``c^T (S + P^T K^-1 P)^-1 b``: two of shape (E,).
+    """The change by the formula above, and ``c^T (S + P^T K^-1 P)^-1 b``, both of shape (E,).
 
-    Elimination of one column after the other leaves both quadratic forms in the last one.
+    Gaussian elimination leaves both quadratic forms in the last column.
 
     Args:
         inner: ``P^T K^-1 P``, shape (E, r, r).
-        b, c: shape (E, r).
-        signs: the diagonal of S, shape (E, r).
+        b, c: vectors of the quadratic forms, shape (E, r).
+        signs: diagonal of S, shape (E, r).
     """
     num_columns = inner.shape[1]
     corner = jnp.zeros((len(inner), 2, 1), inner.dtype)
@@ -216,15 +216,15 @@ def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Arra
 
 
 def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
-    """What the evidence gains if the variance of some components is multiplied by a factor.
+    """The gain of the evidence if the variance of some components is multiplied by a factor.
 
-    The gain has this form if the components explain all of some directions and leave the others to
-    noise. It needs the number of these directions, and the squared values along them in units of
-    their variance: the trace ``r`` of ``K^-1 G``, where these components add ``G`` to the
-    covariance, and ``q = y^T K^-1 G K^-1 y``.
+    The gain has this form if the components dominate some directions and noise dominates all
+    others. With the covariance ``G`` of the components, the number of these directions is the
+    trace ``r`` of ``K^-1 G``. The squared values along them, in units of their variance, sum to
+    ``q = y^T K^-1 G K^-1 y``.
 
-    A pair that explains the same as they do leaves less of q to them. Their sum over a flip, ``y^T
-    K^-1 G K'^-1 y``, is known; the rest is in proportion.
+    A new pair that explains the same values reduces q. The form across a flip, ``m = y^T K^-1 G
+    K'^-1 y``, is known, and ``m^2 / q`` approximates the reduced q.
     """
     return 0.5 * (q * (1.0 - 1.0 / factor) - r * jnp.log(factor))
 
@@ -244,16 +244,16 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
 
 
 def weighted_products(factors: Array, weights: Array) -> Array:
-    """Inner products of all pairs of rows (D, E) with weights (E,): shape (D, D).
+    """Weighted inner products of all pairs of rows (D, E) with weights (E,), shape (D, D).
 
-    Columns after the last weight that is not zero are padding, and are not visited.
+    Columns after the last nonzero weight are padding, and are skipped.
     """
     num_columns = len(weights)
     size = num_columns if has_accelerator() else min(BLOCK, num_columns)
     last = jnp.max(jnp.where(weights == 0.0, 0, jnp.arange(num_columns)))
 
     def add(k: Array, sum_: Array) -> Array:
-        # The last block of all begins earlier, with columns of the one before it.
+        # The last block overlaps the block before it.
         start = jnp.minimum(k * size, num_columns - size)
         part = jax.lax.dynamic_slice_in_dim(factors, start, size, 1)
         weight = jax.lax.dynamic_slice_in_dim(weights, start, size)

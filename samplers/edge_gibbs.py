@@ -13,11 +13,12 @@ class EdgeGibbs(HeatBath):
     """Draws randomly chosen edges from their full conditionals.
 
     The conditional of an edge is Bernoulli with probability ``p1 / (p0 + p1)``, where ``p0`` and
-    ``p1`` are the joint densities without and with the edge; each costs one Cholesky.
+    ``p1`` are the joint densities without and with the edge. Each visit costs one Cholesky
+    factorization.
 
     Args:
         model: the NumPyro model.
-        num_moves: edges to visit per step; by default as many as there are.
+        num_moves: number of edges to visit per step; by default the number of pairs of variables.
 
     References:
         Rolland et al. 2018, section 4, algorithm 3.
@@ -34,12 +35,12 @@ class EdgeGibbs(HeatBath):
 
 
 def num_pairs(value: Array) -> int:
-    """How many edges a matrix (D, D) has room for."""
+    """Number of possible edges of a matrix (D, D)."""
     num_dims = value.shape[0]
     return num_dims * (num_dims - 1) // 2
 
 
 def flipped(value: Array, flips: Array) -> Array:
-    """An edge matrix in the site's dtype after flips of the pairs i < j, given as bool."""
+    """The edge matrix after flips of pairs i < j, given as bool, in the dtype of ``value``."""
     upper = jnp.zeros(value.shape, bool).at[np.triu_indices(value.shape[0], 1)].set(flips)
     return (value.astype(bool) ^ upper ^ upper.T).astype(value.dtype)

@@ -25,21 +25,21 @@ from structbo.samplers.structure_block import (
 class FamilyGibbs(Block):
     """Draws the family of a mixture, and the structures inside its families.
 
-    The structures of the other families follow their priors, and a structure from the prior hardly
-    ever explains the data as well as the present one. So each structure is annealed first: from the
-    prior to the posterior that it would have if its family were chosen. The structure of the
-    present family goes the other way. The likelihood ratios along a path multiply to an estimate of
-    the evidence of the family. To draw a family with probability proportional to prior times
-    estimate is *exactly* a Gibbs step in the space of all these paths, however rough the estimates
-    are. With one temperature it is the draw of Carlin and Chib.
+    The structures of the other families follow their priors, and a prior draw rarely explains the
+    data as well as the present structure. Each structure is therefore annealed first, from its
+    prior to its posterior given its family. The structure of the present family is annealed in
+    reverse. The product of the likelihood ratios along a path estimates the evidence of its family.
+    The family is drawn with probability proportional to prior times estimate, which is an *exact*
+    Gibbs step on the space of paths for any accuracy of the estimates. With one temperature, it is
+    the step of Carlin and Chib.
 
-    The block owns the sites that `family_sites` finds; all others are held fixed. So the chain
-    rarely moves between families that need very different lengthscales or noise.
+    The block owns the sites that `family_sites` finds, and holds all others fixed. The chain
+    therefore rarely moves between families with very different lengthscales or noise.
 
     Args:
         model: the NumPyro model; its likelihood must be a `MarginalGP`.
-        num_temperatures: steps of each path, with a few moves at each of them.
-        blocks: which blocks move the structures, each satisfying detailed balance; by default
+        num_temperatures: number of temperatures per path, with a few moves at each.
+        blocks: blocks that move the structures, each satisfying detailed balance; by default
             `BLOCKS`.
 
     References:
@@ -54,7 +54,7 @@ class FamilyGibbs(Block):
         self._blocks = blocks
 
     def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
-        """One step; its acceptance rate is the probability of leaving the present family."""
+        """One step; the acceptance rate is the probability of leaving the present family."""
         key_trace, key_family, key_paths = jax.random.split(key, 3)
         trace = prototype_trace(self.model, key_trace, *arguments)
         likelihood_site(trace)
@@ -93,13 +93,13 @@ class FamilyGibbs(Block):
 
         Args:
             key: a JAX random key.
-            model: with that family, and with all sites fixed but its own.
-            start: the values of its sites.
-            is_family: whether it is the present family; its path leads from the posterior down.
-            arguments: of the model.
+            model: the model given this family and all sites outside the family.
+            start: values of the family's sites.
+            is_family: whether this is the present family, whose path starts at the posterior.
+            arguments: arguments of the model.
 
         Returns:
-            Values at the near end of the path, after moves there; at its far end; and the log of
+            Values at the near end of the path after moves, values at the far end, and the log of
             the estimated evidence.
         """
         key_trace, key_moves = jax.random.split(key)
@@ -121,7 +121,7 @@ class FamilyGibbs(Block):
                 blocks.append((block, site))
 
         def moves(key: Array, values: Values, power: Array) -> Values:
-            """All blocks in turn and back again, which is as reversible as each of them."""
+            """All blocks in turn and in reverse order, so that the sweep is reversible."""
             visits = [*blocks, *blocks[-2::-1]]
             for (block, site), key_move in zip(
                 visits, jax.random.split(key, len(visits)), strict=True
@@ -140,7 +140,7 @@ class FamilyGibbs(Block):
             values = moves(key, values, power)
             return values, (values, increase * log_likelihood(values))
 
-        # Moves are at the powers between which the likelihood is raised, and at the near end.
+        # A path makes moves at each power but the one at its far end.
         edges = jnp.linspace(0.0, 1.0, self._num_temperatures + 1) ** 2
         powers = jnp.where(is_family, edges[:0:-1], edges[:-1])
         increases = jnp.where(is_family, jnp.diff(edges)[::-1], jnp.diff(edges))
@@ -151,11 +151,11 @@ class FamilyGibbs(Block):
 
 
 def family_sites(trace: Any, blocks: Blocks = BLOCKS) -> Sequence[str]:
-    """The sites that `FamilyGibbs` owns: the family's, and structure sites inside the families.
+    """The sites that `FamilyGibbs` owns: the family, and structure sites inside the families.
 
     Args:
-        trace: of the model.
-        blocks: those that move sites. A site inside a family is owned if its block is reversible.
+        trace: trace of the model.
+        blocks: blocks that move sites. A site inside a family is owned if its block is reversible.
 
     Raises:
         ValueError: if there are several mixtures.
@@ -165,7 +165,7 @@ def family_sites(trace: Any, blocks: Blocks = BLOCKS) -> Sequence[str]:
         return []
     if len(families) > 1:
         raise ValueError(
-            f"a model can have one mixture, it has the family sites {list(families)}: list all "
+            f"a model can have one mixture, got the family sites {list(families)}: list all "
             "families in one mixture."
         )
     prefixes = tuple(name + DIVIDER for name in trace[families[0]]["fn"].names)

@@ -1,4 +1,4 @@
-"""Exact Gibbs sampling of parameters that live on finite sets."""
+"""Exact Gibbs sampling of parameters on finite sets."""
 
 import jax
 import jax.numpy as jnp
@@ -11,13 +11,13 @@ from structbo.samplers.structure_block import StructureBlock
 
 
 class GridGibbs(StructureBlock):
-    """Draws every element of a finite-set site from its full conditional, one after the other.
+    """Draws each element of a finite-set site in turn from its full conditional.
 
-    Each value of the set costs one evaluation of the log density: ``p(L_i = l | rest)`` is
-    proportional to the joint density at ``l``.
+    ``p(L_i = l | rest)`` is proportional to the joint density at ``l``. Each value of the set costs
+    one evaluation of the log density.
 
     Args:
-        model: the NumPyro model; its sites must have finite support, such as `FiniteUniform`.
+        model: the NumPyro model; its sites must have finite supports, such as `FiniteUniform`.
 
     References:
         Rolland et al. 2018, eq. (8).

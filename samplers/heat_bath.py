@@ -1,4 +1,4 @@
-"""Heat-bath moves: a draw between the present value and one other, given their densities."""
+"""Heat-bath moves: a draw between the present value and one alternative."""
 
 from abc import abstractmethod
 
@@ -11,14 +11,14 @@ from structbo.samplers.metropolis import Metropolis
 
 
 class HeatBath(Metropolis):
-    """Draws between two values, each with a probability proportional to its density.
+    """Draws one of two values with probability proportional to its density.
 
-    If the two values differ in one binary element, this is a draw from its full conditional, as in
-    Gibbs sampling. A subclass states its `support` and the `alternative`.
+    If the two values differ in one binary element, the draw is a Gibbs step. A subclass defines its
+    `support` and the `alternative`.
 
     Args:
         model: the NumPyro model.
-        num_moves: draws per step; by default what `moves_per_step` says.
+        num_moves: number of draws per step; by default `moves_per_step`.
 
     References:
         Barker 1965, "Monte Carlo calculations of the radial distribution functions for a
@@ -27,7 +27,7 @@ class HeatBath(Metropolis):
 
     @abstractmethod
     def alternative(self, key: Array, value: Array) -> Array:
-        """Another value, as probable to be the alternative of this one as this is of it."""
+        """A random alternative, with the same probability as the reverse choice."""
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
         return conditional.move(point, self.alternative(key, point.value)), jnp.array(0.0)

@@ -1,4 +1,4 @@
-"""Locally informed edge moves: what every flip would change guides the proposals."""
+"""Locally informed edge moves: the gains of all flips guide the proposals."""
 
 import jax
 import jax.numpy as jnp
@@ -15,33 +15,33 @@ from structbo.samplers.metropolis import Metropolis
 
 NUM_MOVES = 10
 FLIPS = 8.0
-"""Upper bound of a proposal's expected number of flips, before the share that is left out."""
+"""Upper bound of the expected number of informed flips per proposal, before `MOST_PROBABLE`."""
 UNIFORM = 0.05
-"""Expected number of flips that a proposal draws uniformly, whatever the gains."""
+"""Expected number of uniformly drawn flips per proposal, before `MOST_PROBABLE`."""
 MOST_PROBABLE = 0.8
-"""The largest probability of a flip. All probabilities have this factor, so no flip is certain."""
+"""Factor of all flip probabilities, and hence their upper bound: no flip is certain."""
 
 
 class InformedEdges(Metropolis):
-    """Metropolis-Hastings on edges with proposals that know what every flip would change.
+    """Metropolis-Hastings on edges with locally informed proposals.
 
-    The change of the log density under the flip of every edge is nearly known, see `flip_gains`,
-    for the cost of a matrix product. A proposal flips each edge for itself, with a probability in
-    proportion to ``t / (1 + t)``, ``t`` the exponential of that change: the one which Gibbs
-    sampling would flip it with. It is accepted with the exact Metropolis-Hastings ratio, which
-    needs the same changes at the proposed graph.
+    `flip_gains` approximates the change of the log density under the flip of every edge, at the
+    cost of a matrix product. A proposal flips each edge independently, with probability
+    proportional to ``t / (1 + t)``, the flip probability under Gibbs sampling, where ``t`` is the
+    exponential of the change. The exact Metropolis-Hastings ratio uses the gains of the present
+    and the proposed graph.
 
-    If many edges matter little, a proposal flips six of them on average, and most are accepted. If
-    the posterior is sure of its edges, most proposals flip none, and take no time.
+    If many edges have small gains, a proposal flips six on average, and most proposals are
+    accepted. If the posterior is certain of its edges, most proposals flip none and cost nothing.
 
-    The gains are known where a flip changes the component of its pair alone, as in `pairs`. With
-    other components, such as `cliques`, or another likelihood than `MarginalGP`, a step takes the
-    moves of `EdgeFlips` instead.
+    The gains require that a flip changes only the component of its pair, as in `pairs`. For other
+    components, such as `cliques`, and for likelihoods other than `MarginalGP`, a step makes the
+    moves of `EdgeFlips`.
 
     Args:
         model: the NumPyro model.
-        num_moves: informed proposals per step; by default 10.
-        num_flips: moves of `EdgeFlips` per step, where these are taken; by default its own number.
+        num_moves: number of informed proposals per step; by default 10.
+        num_flips: number of moves per step if `EdgeFlips` is used; by default its default.
 
     References:
         Zanella 2020, "Informed proposals for local MCMC in discrete spaces"; Zhang et al. 2022, "A
@@ -69,7 +69,7 @@ class InformedEdges(Metropolis):
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
         def probabilities(point: Point) -> Array:
-            """The probability of the flip of each edge."""
+            """The flip probability of each edge."""
             share = jnp.minimum(FLIPS / point.guide.sum(), 1.0)
             return MOST_PROBABLE * jnp.minimum(
                 share * point.guide + UNIFORM / len(point.guide), 1.0
@@ -89,7 +89,7 @@ class InformedEdges(Metropolis):
 
 
 def _guided(conditional: Conditional, point: Point) -> Point:
-    """The point with the probabilities that Gibbs sampling would flip its edges with."""
+    """The point with the flip probabilities of its edges under Gibbs sampling."""
     guide = jax.nn.sigmoid(jnp.nan_to_num(flip_gains(conditional, point), nan=-jnp.inf))
-    # Moves do not need the solution, and carrying it would cost a copy each.
+    # Moves do not need the solution, and carrying it would cost one copy per move.
     return point._replace(solution=None, guide=guide)

@@ -1,23 +1,23 @@
-"""Features of one variable: a few columns whose inner products are nearly its correlations."""
+"""Features of one variable: a low-rank factor of its correlation matrix."""
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
 FEATURES = 6
-"""How many; of a smooth correlation with a lengthscale of a third of the cube they leave 0.001."""
+"""Number of features; the error is 0.001 for a smooth kernel with lengthscale 1/3."""
 LEAST = 1e-10
-"""A variance that is nothing but rounding errors."""
+"""Variance below which a pivot is a rounding error."""
 
 
 def features(correlations: Array) -> Array:
-    """Rows whose inner products are nearly a matrix, those that explain most first.
+    """Rows whose inner products approximate a matrix, the largest first.
 
-    A pivoted Cholesky factorization, turned to its principal axes. The rest of the matrix is
-    positive semi-definite.
+    A pivoted Cholesky factorization, rotated to its principal axes. The residual is positive
+    semi-definite.
 
     Args:
-        correlations: symmetric positive semi-definite, shape (n, n).
+        correlations: symmetric positive semi-definite matrix, shape (n, n).
 
     Returns:
         Shape (6, n), in 32 bits.

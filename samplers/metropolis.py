@@ -1,4 +1,4 @@
-"""Metropolis-Hastings over one structure site: the loop that accepts what blocks propose."""
+"""Metropolis-Hastings over one structure site."""
 
 from abc import abstractmethod
 
@@ -11,18 +11,17 @@ from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.structure_block import StructureBlock
 
 OUTSIDE = -1e12
-"""In place of a log density of minus infinity: far below all others, with finite differences."""
+"""Stand-in for a log density of minus infinity, with finite differences."""
 
 
 class Metropolis(StructureBlock):
     """A block that proposes a value and accepts it with the Metropolis-Hastings probability.
 
-    A subclass states its `support`, how it proposes, and the ratio of the two proposal
-    probabilities:
+    A subclass defines its `support`, and its proposals with their probability ratio.
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default what `moves_per_step` says.
+        num_moves: number of proposals per step; by default `moves_per_step`.
 
     References:
         Hastings 1970, "Monte Carlo sampling methods using Markov chains and their applications".
@@ -40,40 +39,40 @@ class Metropolis(StructureBlock):
             key: a JAX random key.
             conditional: the model as a function of the site; ``conditional.move(point, value)``
                 evaluates a proposed value.
-            point: where the chain is.
+            point: the present point.
 
         Returns:
-            The proposed point, and the log ratio of the probabilities of the way back and the way
-            there.
+            The proposed point, and the log ratio of the reverse to the forward proposal
+            probability.
         """
 
     def moves_per_step(self, value: Array) -> int:
-        """How many moves a step has by default; 0 where there is nothing to move."""
+        """Default number of moves per step; 0 if the site has a single value."""
         return 1
 
     def num_moves(self, value: Array) -> int:
-        """How many moves a step has."""
+        """Number of moves per step."""
         default = self.moves_per_step(value)
         return default if default == 0 or self._num_moves is None else self._num_moves
 
     def start(self, conditional: Conditional, value: Array) -> Point:
-        """The point to start from; a block may add a ``guide``, which its proposals must renew."""
+        """The initial point; a block may add a ``guide``, which its proposals must update."""
         return conditional.start(value)
 
     def acceptance(self, log_ratio: Array) -> Array:
-        """The probability to accept; any function with ``a(r) / a(-r) = exp(r)`` is exact."""
+        """The acceptance probability; any function with ``a(r) / a(-r) = exp(r)`` is exact."""
         return jnp.exp(jnp.minimum(log_ratio, 0.0))
 
     def excess(self, value: Array) -> Array:
-        """How far a value is from those that are inside any bounds, in units of log density.
+        """Penalty for values outside the bounds of a decomposition, in units of log density.
 
         The prior ignores the bounds of a decomposition, so a chain may start where the density is
-        zero. It then moves towards less excess: by default, towards zeros.
+        zero. It then moves towards a smaller excess: by default, towards zeros.
         """
         return 1e3 * value.sum()
 
     def height(self, point: Point) -> Array:
-        """The log density; where it is infinite, a number far below that falls with the excess."""
+        """The log density; if it is infinite, a very low number that decreases with the excess."""
         outside = OUTSIDE - self.excess(point.value)
         return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
 

@@ -1,4 +1,4 @@
-"""Kernels of NumPyro as pure samplers."""
+"""NumPyro kernels as pure samplers."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpyro.infer.util import unconstrain_fn
 from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
 
 LONGEST_WARMUP = 10_000
-"""The length of NumPyro's schedule of adaptation where a warm-up has no end."""
+"""Number of steps of NumPyro's adaptation schedule for a warm-up without end."""
 HMC_STATISTICS = {
     "acceptance_rate": "accept_prob",
     "diverging": "diverging",
@@ -21,20 +21,20 @@ HMC_STATISTICS = {
     "n_steps": "num_steps",
     "step_size": "adapt_state.step_size",
 }
-"""ArviZ's names, and the fields of the state of `numpyro.infer.HMC`."""
+"""ArviZ's names of statistics, and the corresponding fields of `numpyro.infer.HMC`'s state."""
 
 
 class NumPyroKernel(Sampler):
-    """A kernel of NumPyro, whose state, with its random key, is the memory.
+    """A NumPyro kernel as a sampler, whose memory is the kernel's state with its random key.
 
-    A kernel is set up by its ``init``, which runs here for shapes alone.
+    The constructor runs the kernel's ``init`` for its set-up, without computing values.
 
     Args:
-        kernel: such as `numpyro.infer.NUTS`. A property ``statistics`` of your own kernel names
-            what to report, as `HMC_STATISTICS` does.
-        num_warmup: the length of the warm-up, which NumPyro plans ahead; None if it has no end.
-        values: of its sites, for their shapes.
-        arguments: of the model, for their shapes.
+        kernel: a kernel such as `numpyro.infer.NUTS`. A custom kernel may name the statistics to
+            report in a property ``statistics``, in the form of `HMC_STATISTICS`.
+        num_warmup: number of warm-up steps in NumPyro's schedule; None for a warm-up without end.
+        values: values of the kernel's sites, for their shapes.
+        arguments: arguments of the model, for their shapes.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class NumPyroKernel(Sampler):
         return type(self._kernel).refresh is not MCMCKernel.refresh
 
     def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
-        """`HMC` and its subclasses look for a start of their own."""
+        """Initializes the kernel; `HMC` and its subclasses ignore the given values."""
         given = None if self._is_hmc else values
         begun = self._kernel.init(key, self._num_warmup, given, *arguments)
         return self._state(begun, values, stage, arguments)
@@ -66,7 +66,7 @@ class NumPyroKernel(Sampler):
         if not self._is_hmc:
             after = self._kernel.sample(now, *arguments)
         else:
-            # It adapts while this is below the number of its warm-up.
+            # HMC adapts while ``i`` is below its number of warm-up steps.
             place = jnp.asarray(now.i)
             now = now._replace(i=jnp.where(learns, place, self._num_warmup))
             after = self._kernel.sample(now, *arguments)
@@ -79,7 +79,7 @@ class NumPyroKernel(Sampler):
         return {name: _field(state.memory, path) for name, path in known.items()}
 
     def _native(self, state: State, arguments: Arguments) -> Values:
-        """The values as the kernel has them."""
+        """The values in the kernel's parametrization."""
         if not self._is_hmc:
             return state.values
         model = handlers.seed(self.model, 0)
@@ -93,7 +93,7 @@ class NumPyroKernel(Sampler):
 
 
 def _field(state: Any, path: str) -> Array:
-    """A part of a state by its path, such as ``adapt_state.step_size``."""
+    """The field of a state at a path, such as ``adapt_state.step_size``."""
     for part in path.split("."):
         state = state[int(part)] if part.isdigit() else getattr(state, part)
     return jnp.asarray(state)

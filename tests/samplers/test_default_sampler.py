@@ -224,7 +224,7 @@ def test_discrete_sites_without_a_block_are_named(prior):
 
     name = type(prior).__name__
     with pytest.raises(
-        ValueError, match=f"no block samples the discrete site 'k', a {name}.*compose"
+        ValueError, match=f"no block samples the discrete site 'k', a {name}.*pass a block"
     ):
         default_sampler(AdditiveGP(structure), num_dims=3)
 
@@ -259,7 +259,7 @@ def test_errors_name_the_class_of_a_support(prior, name):
     def model(x, y=None):
         numpyro.sample("cuts", prior)
 
-    with pytest.raises(ValueError, match=f"whose support is {name}\\. Blocks are known for"):
+    with pytest.raises(ValueError, match=f"whose support is {name}\\. Blocks exist for"):
         default_sampler(model)
 
 
