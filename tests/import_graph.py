@@ -75,7 +75,7 @@ def module_graph() -> Graph:
 
 def room(module: str) -> str:
     """The folder of a module; "structbo" for the top of the package."""
-    _, *inside = module.split(".")
+    _, *inside = module.removesuffix(".__main__").split(".")
     nested = ".".join(inside[:2])
     return nested if nested in ROOMS else ".".join(inside[:1]) or "structbo"
 

@@ -234,6 +234,16 @@ def test_help_says_how_files_look(capsys: pytest.CaptureFixture[str]):
     assert "type: real, low: 1e-5" in found and "constraints: [{weights:" in found
 
 
+def test_the_package_runs_as_a_module(folder: Path):
+    """It prints points, and returns the exit code of a failure."""
+    command = [sys.executable, "-m", "structbo", "suggest", "--space", "space.yaml", "--cache", ""]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == "lr,k" and len(done.stdout.splitlines()) == 2
+    command[command.index("space.yaml")] = "missing.yaml"
+    failed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert failed.returncode == 1 and failed.stderr.startswith("structbo: error: ")
+
+
 def test_a_fresh_process_writes_nothing_else(folder: Path):
     code = "import sys; from structbo.command_line import main; sys.exit(main())"
     command = [sys.executable, "-c", code, "suggest", "--space", "space.yaml", "--cache", ""]
