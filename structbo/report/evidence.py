@@ -12,6 +12,7 @@ from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Probabilities, Units
+from structbo.posterior.units import NORMAL_95
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
+TINY = 1e-12
+"""Least standard deviation of a prediction, on the scale of the model."""
 NUM_POINTS = 256
 """Number of points, spread over the space, at which predictions are compared with the runs."""
 
@@ -93,18 +96,24 @@ class Evidence:
         trials = self.optimizer.trials
         return [*(t.params for t in trials if t.state == "pending"), *self.elsewhere]
 
+    @property
+    def on_model_scale(self) -> Posterior:
+        """The posterior with values on the scale of the model, where larger is better."""
+        return replace(self.posterior, units=Units(self.optimizer.space))
+
     @cached_property
     def support(self) -> Support:
         """How well the runs predict the function of the model over the whole space."""
         from scipy.stats import qmc
 
         space = self.optimizer.space
-        of_model = replace(self.posterior, units=Units(space))
         cube = qmc.Sobol(space.num_dims, seed=0).random(NUM_POINTS)
         spread = np.asarray(Levels.of(space.levels, space.half_spaces).even(cube))
-        moments = of_model.predict(space.from_unit(spread))
+        moments = self.on_model_scale.predict(space.from_unit(spread))
         is_linear = self.posterior.units.transform.is_linear
-        calibration = self.calibration if is_linear else self._known(of_model.calibration())
+        calibration = (
+            self.calibration if is_linear else self._known(self.on_model_scale.calibration())
+        )
         return Support.of(calibration, *moments)
 
     @cached_property
@@ -173,6 +182,33 @@ class Evidence:
         """Predictions at `best_first`."""
         return self.predictions([trial.params for trial in self.best_first])
 
+    @property
+    def best_expected(self) -> float:
+        """The best expected value of all complete trials."""
+        return self.sign * float((self.sign * self.of_best_first.mean).max())
+
+    @cached_property
+    def measurement_error(self) -> float | None:
+        """The standard deviation of measurements around the true value of the best trial.
+
+        It is None if the model has no single noise, or trials have standard errors of their own.
+        """
+        noise = self.posterior.draws.get("noise")
+        if noise is None or np.ndim(noise) != 2 or any(trial.sem for trial in self.told):
+            return None
+        transform = self.posterior.units.transform
+        (of_one,) = transform.errors(np.ones(1), trial_values([self.best]))
+        return float(np.sqrt(np.mean(noise)) / of_one)
+
+    def chances(self, points: Sequence[Any]) -> FloatArray:
+        """Probabilities that the function at points is better than `best_expected`, shape (m,)."""
+        from scipy.stats import norm
+
+        lower, upper = self.on_model_scale.interval(points)
+        (best,) = self.posterior.units.transform([self.best_expected])
+        deviation = (upper - lower) / (2.0 * NORMAL_95)
+        return np.asarray(norm.sf(best, (lower + upper) / 2.0, np.maximum(deviation, TINY)))
+
     def predictions(self, points: Sequence[Any]) -> "Predictions":
         """Predictions at points."""
         mean, _ = self.posterior.predict(points)
@@ -216,3 +252,14 @@ def listed(words: Sequence[str]) -> str:
     """
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def some(names: Sequence[str], number: int = 4) -> str:
+    """The first names of a list, and how many more there are.
+
+    Example:
+        >>> some(["a", "b", "c", "d"], 2)
+        'a, b and 2 more'
+    """
+    rest = len(names) - number
+    return listed([*names[:number], f"{rest} more"] if rest > 0 else names)

@@ -7,7 +7,7 @@ import numpy as np
 from structbo.plots import plot_interactions
 from structbo.report.digits import percent
 from structbo.report.evidence import Evidence
-from structbo.report.html import joined, table, tag
+from structbo.report.html import details, joined, table, tag
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
 
@@ -17,6 +17,7 @@ FOUND = 0.9
 """Probability from which an interaction counts as found."""
 MAX_ROWS = 15
 MAX_NODES = 16
+ALL_PAIRS = "print(result.posterior.together_probabilities())"
 MIN_PAIRS = 3
 """Pairs from which a graph shows more than the table."""
 
@@ -46,11 +47,15 @@ def interaction_section(evidence: Evidence) -> Section:
     after, before = evidence.together, evidence.together_before
     shown = pairs[:MAX_ROWS]
     error = math.ceil(200.0 * max(float(after.mcse[pair]) for pair in shown))
+    likeliest = float(after.mean[shown[0]])
+    reach = [percent(min(1.0, max(0.0, likeliest + side * error / 100.0))) for side in (-1, 1)]
     remark = (
-        f"{meaning} The probability before the data is what the model assumes about every pair. "
+        f"{meaning} The probability before the data is an assumption of the model about a pair. By "
+        "default it is the same for all pairs, and depends on the number of parameters. "
         f"The data raised it for {len(pairs)} of {math.comb(len(evidence.names), 2)} pairs"
         f"{f', the first {MAX_ROWS} of which are shown' if len(pairs) > MAX_ROWS else ''}. "
-        f"Probabilities are computed from random draws, to within {error} percentage points."
+        "Random draws compute the probabilities to within "
+        f"{error} percentage points: {percent(likeliest)} may be {reach[0]} to {reach[1]}."
     )
     rows = [
         [
@@ -69,8 +74,16 @@ def interaction_section(evidence: Evidence) -> Section:
         axes = blank_axes(4.8)
         plot_interactions(raised + raised.T, evidence.names, max_names=MAX_NODES, ax=axes)
         axes[0].set_title("")
-        parts.insert(0, picture(axes[0], f"The graph of the pairs in the table. {finding}"))
-    body = [tag("p", remark, class_="remark"), tag("div", *parts, class_="pictures")]
+        description = f"The graph of the pairs in the table. {finding}"
+        caption = "The pairs in the table as lines; wider ones are more probable."
+        parts.insert(0, picture(axes[0], description, caption))
+    body = [
+        tag("p", remark, class_="remark"),
+        tag("div", *parts, class_="pictures"),
+        details(
+            "All pairs, in Python", tag("p", "For the result of a search: ", tag("code", ALL_PAIRS))
+        ),
+    ]
     return Section(title, finding, joined(body))
 
 
@@ -82,8 +95,9 @@ def _finding(evidence: Evidence, pairs: list[Pair]) -> str:
     if not found:
         a, b = pairs[0]
         return (
-            f"No interaction is found yet. The likeliest pair is {names[a]} and {names[b]}, with a "
-            f"probability of {percent(after[a, b])} ({percent(before[a, b])} before the data)."
+            f"The runs cannot decide about any pair yet. The likeliest pair is {names[a]} and "
+            f"{names[b]}, with a probability of {percent(after[a, b])} ({percent(before[a, b])} "
+            "before the data)."
         )
     words = [f"{names[a]} with {names[b]} ({percent(after[a, b])})" for a, b in found[:3]]
     more = f"; and {len(found) - 3} more" if len(found) > 3 else ""

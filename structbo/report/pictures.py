@@ -44,22 +44,24 @@ def blank_axes(height: float, *, rows: int = 1, width: float = WIDTH) -> "list[A
     return list(figure.subplots(rows, squeeze=False)[:, 0])
 
 
-def picture(axes: "Axes", description: str) -> Html:
-    """The figure of these axes.
+def picture(axes: "Axes", description: str, caption: str) -> Html:
+    """The figure of these axes, with a caption that the page numbers.
 
     Args:
         axes: some of its axes.
         description: for those who cannot see it.
+        caption: what it shows, below it.
     """
     figure: Any = axes.figure
     file = io.BytesIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
-    return tag("img", src=f"data:image/svg+xml;base64,{data}", alt=description)
+    image = tag("img", src=f"data:image/svg+xml;base64,{data}", alt=description)
+    return tag("figure", image, tag("figcaption", caption), class_="picture")
 
 
-def drawn(height: float, draw: "Callable[[Axes], object]", description: str) -> Html:
+def drawn(height: float, draw: "Callable[[Axes], object]", description: str, caption: str) -> Html:
     """A picture of single axes, as a function draws it."""
     (axes,) = blank_axes(height)
     draw(axes)
-    return picture(axes, description)
+    return picture(axes, description, caption)

@@ -12,6 +12,11 @@ OF_PARAMETERS: Mapping[str, str] = {
     "active": "whether {name} matters",
 }
 """Sites with one number for every parameter."""
+OF_CHOICES: Mapping[str, str] = {
+    **OF_PARAMETERS,
+    "lengthscale": "how alike the choices of {name} are",
+}
+"""The same for a parameter whose values are choices without an order."""
 OF_PAIRS: Mapping[str, str] = dict.fromkeys(("Z", "together"), "whether {a} and {b} interact")
 """Sites with one number for every pair of parameters."""
 SINGLE: Mapping[str, str] = {
@@ -35,8 +40,13 @@ def in_words(posterior: Posterior, value_name: str) -> dict[str, str]:
     pairs = np.triu_indices(len(names), 1)
     ends = list(zip(*pairs, strict=True))
     words = {site: text.format(value=value_name) for site, text in SINGLE.items()}
-    for site, text in OF_PARAMETERS.items():
-        words |= {f"{site}[{name}]": text.format(value=value_name, name=name) for name in names}
+    choices = {names[d] for d in posterior.units.space.categorical}
+    for name in names:
+        texts = OF_CHOICES if name in choices else OF_PARAMETERS
+        words |= {
+            f"{site}[{name}]": text.format(value=value_name, name=name)
+            for site, text in texts.items()
+        }
     for site, text in OF_PAIRS.items():
         labels = [f"{site}[{label}]" for label in pair_labels(names, pairs)]
         words |= {

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from structbo.plots import plot_convergence
-from structbo.report.digits import percent
-from structbo.report.evidence import Evidence, listed
+from structbo.report.digits import column_texts, percent
+from structbo.report.evidence import Evidence, listed, some
 from structbo.report.html import Html, details, joined, table, tag
 from structbo.report.page import Section
 from structbo.report.pictures import drawn
 from structbo.report.ranges import constraint_text, range_text
+from structbo.report.stopping import stop_or_go_on
+from structbo.space import Real
 
 NUM_BEST = 10
 MAX_NAMED = 8
@@ -35,6 +37,7 @@ def best_so_far(evidence: Evidence) -> Section:
         3.2,
         lambda ax: plot_convergence(evidence.optimizer, value_name=name, ax=ax),
         f"{name} of all runs, and the best so far. {finding}",
+        f"{name} of all runs in their order, and the best so far.",
     )
     rows = [
         [str(trial.number), value, *prediction, *row]
@@ -46,7 +49,7 @@ def best_so_far(evidence: Evidence) -> Section:
     remark = (
         f"The expected {name} is the estimate of a statistical model, without measurement error. "
         "The true value lies in the 90 % interval with a probability of 90 % if the model is right."
-        f"{_luck(evidence)}"
+        f"{_scatter(evidence)}{_luck(evidence)}"
     )
     body = [
         tag("p", _counts(evidence)),
@@ -65,12 +68,27 @@ def _settings(evidence: Evidence, cells: Sequence[str]) -> str:
 
 
 def _counts(evidence: Evidence) -> str:
-    counts = [f"{len(evidence.best_first)} runs have a value"]
-    if evidence.num_failed:
-        counts.append(f"{evidence.num_failed} failed")
-    if waiting := len(evidence.pending):
-        counts.append(f"{waiting} {'is' if waiting == 1 else 'are'} under way")
-    return f"{listed(counts)}."
+    known, waiting = len(evidence.best_first), len(evidence.pending)
+    under_way = f" {waiting} more {'is' if waiting == 1 else 'are'} under way." if waiting else ""
+    if not evidence.num_failed:
+        return f"{known} runs have a value.{under_way}"
+    return (
+        f"{len(evidence.told)} runs are finished: {known} have a value, and {evidence.num_failed} "
+        f"failed, which the model counts as the worst value. Only the {known} values test the "
+        f"predictions.{under_way}"
+    )
+
+
+def _scatter(evidence: Evidence) -> str:
+    """Why a measured value may lie outside of its interval."""
+    error = evidence.measurement_error
+    if error is None:
+        return " The interval is for the true value, not for one more measurement."
+    (text,) = column_texts([error], digits=2)
+    return (
+        " The interval is for the true value, not for one more measurement: measurements scatter "
+        f"around the true value with a standard deviation of about {text}."
+    )
 
 
 def _luck(evidence: Evidence) -> str:
@@ -87,31 +105,62 @@ def _luck(evidence: Evidence) -> str:
 
 def next_steps(evidence: Evidence) -> Section:
     """Points to evaluate next, and what to change about the search."""
-    points, name = evidence.next_points, evidence.value_name
+    points = evidence.next_points
     parts: list[Html] = []
     finding = "No new points were asked for, or none are left."
     if points:
-        cells, expected = evidence.cells(points), evidence.predictions(points).cells()
+        cells = evidence.cells(points)
         first = _settings(evidence, cells[0])
         finding = f"Try {first}."
         if len(points) > 1:
             finding = f"Try the {len(points)} points in the table. The first is {first}."
-        rows = [
-            [str(k), *prediction, *row]
-            for k, prediction, row in zip(range(1, len(points) + 1), expected, cells, strict=True)
+        parts += [
+            tag("p", tag("strong", "Stop or go on? "), stop_or_go_on(evidence)),
+            *_proposals(evidence, cells),
         ]
-        remark = (
-            f"These points have the best chance to improve {name}: what the model expects there is "
-            "good, or uncertain enough to be good. The points complement each other, so run all "
-            f"of them if you can. The model knows no limits of {name}, and an interval may exceed "
-            "them."
-        )
-        header = ["point", f"expected {name}", "90 % interval", *evidence.names]
-        parts += [tag("p", remark, class_="remark"), table("The next points", header, rows)]
     advice = [*_at_borders(evidence), *_negligible(evidence)]
     if advice:
         parts.append(tag("ul", *(tag("li", line) for line in advice)))
     return Section("What should be tried next?", finding, joined(parts))
+
+
+def _proposals(evidence: Evidence, cells: Sequence[Sequence[str]]) -> list[Html]:
+    """The next points, with what the model expects there and why they are worth a run."""
+    name, points = evidence.value_name, evidence.next_points
+    expected, chances = evidence.predictions(points).cells(), evidence.chances(points)
+    (best,) = column_texts([evidence.best_expected], digits=3)
+    better = f"{'above' if evidence.sign > 0 else 'below'} {best}"
+    remark = (
+        f"The best expected {name} of all runs is {best}. The chance is the probability that the "
+        f"true value at a point is {better}, if the model is right. A point with a worse expected "
+        "value is worth a run if it is uncertain: it may be much better, and the model learns from "
+        "it. The points complement each other, so run all of them if you can. The model knows no "
+        f"limits of {name}, and an interval may exceed them.{_rounding(evidence)}"
+    )
+    header = ["point", f"expected {name}", "90 % interval", f"chance of {better}", *evidence.names]
+    rows = (
+        [str(k), *prediction, percent(chance), *row]
+        for k, (prediction, chance, row) in enumerate(
+            zip(expected, chances, cells, strict=True), start=1
+        )
+    )
+    return [tag("p", remark, class_="remark"), table("The next points", header, rows)]
+
+
+def _rounding(evidence: Evidence) -> str:
+    """Advice about numbers that have too many digits."""
+    space = evidence.optimizer.space
+    fine = {
+        name: parameter
+        for name, parameter in zip(space.names, space.parameters, strict=True)
+        if isinstance(parameter, Real) and parameter.step is None
+    }
+    if not fine:
+        return ""
+    remark = f" Round {some([*fine])} to what you can set, and record what you ran."
+    if all(parameter.log for parameter in fine.values()):
+        return remark
+    return f"{remark} A step in the search space gives round numbers on a linear scale."
 
 
 def settings(evidence: Evidence) -> Section:
@@ -125,12 +174,13 @@ def settings(evidence: Evidence) -> Section:
         f"criterion {settings.criterion!r}, batches by {settings.batch!r}, seed {settings.seed}",
         f"model {settings.model!r}",
     ]
+    meaning = "These settings are written as Python code that the documentation describes."
     remarks = (tag("p", tag("code", line)) for line in lines)
     body = [
         tag("p", f"{sought}{goal} as possible."),
         table("The search space", ["parameter", "values"], rows),
         *bounds,
-        details("Settings of the method", joined(remarks)),
+        details("To repeat this search in Python", tag("p", meaning), joined(remarks)),
     ]
     return Section("What was searched, and how?", "", joined(body))
 

@@ -7,15 +7,17 @@ import numpy as np
 from structbo.plots import plot_effects, plot_importances, plot_surface
 from structbo.plots.slices import slices_of
 from structbo.posterior import Effect, Importances
+from structbo.report.changes import changes_table, clear_changes
 from structbo.report.digits import column_texts, parameter_texts, percent
-from structbo.report.evidence import Evidence, listed
+from structbo.report.evidence import Evidence, some
 from structbo.report.html import Html, joined, table, tag
 from structbo.report.interactions import interaction_section, raised_pairs
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, drawn, picture
-from structbo.report.support import MAX_UNEXPLAINED, outranked, where_most_are
+from structbo.report.support import MAX_UNEXPLAINED, most_frequent, outranked
 
 CHANGES = "What happens if one parameter changes?"
+FREQUENT = "most frequent values"
 MAX_ROWS = 15
 MAX_EFFECTS = 6
 EFFECT_WIDTH = 3.2
@@ -39,20 +41,21 @@ def learned_sections(evidence: Evidence) -> list[Section]:
 def _importances(evidence: Evidence, importances: Importances) -> Section:
     name, support = evidence.value_name, evidence.support
     title = "Which parameters matter?"
-    spread = where_most_are(evidence.optimizer.space, evidence.posterior.X)
+    spread = most_frequent(evidence.optimizer.space, evidence.posterior.X)
     unexplained = percent(support.unexplained)
     if support.unexplained > MAX_UNEXPLAINED:
         finding = "These runs do not tell which parameters matter over the whole search space."
         remark = (
-            f"The runs leave up to {unexplained} of the variation of {name} across the search "
-            "space unexplained, and any parameter may cause it. The reason is that a search makes "
-            "most runs where it expects good values, as the table shows. Runs spread over the "
-            "whole space, with all parameters changed independently, would tell. Around the best "
-            f"run more is known: see \N{LEFT DOUBLE QUOTATION MARK}{CHANGES}"
+            f"The runs leave up to {unexplained} of the variation of {name} across the whole "
+            "search space unexplained, and any parameter may cause it. This bound includes "
+            "settings unlike all runs; predictions among the runs may be far better. Often the "
+            "reason is that many runs are alike: the table has the most frequent values. Runs "
+            "spread over the whole space, with all parameters changed independently, would tell. "
+            f"Around the best run more is known: see \N{LEFT DOUBLE QUOTATION MARK}{CHANGES}"
             "\N{RIGHT DOUBLE QUOTATION MARK}"
         )
         rows = [list(row) for row in zip(evidence.names[:MAX_ROWS], spread, strict=False)]
-        header = ["parameter", "where most runs are"]
+        header = ["parameter", FREQUENT]
         body = [tag("p", remark, class_="remark"), table("How the runs are spread", header, rows)]
         return Section(title, finding, joined(body))
     order = np.argsort(-importances.total.mean, kind="stable")[:MAX_ROWS]
@@ -65,17 +68,17 @@ def _importances(evidence: Evidence, importances: Importances) -> Section:
         f"A share is the part of the variation of {name} over the search space that a parameter "
         "causes, alone or together with others; so shares may add up to more than "
         f"{percent(1.0)}. Intervals count that predictions may leave {unexplained} of the "
-        "variation unexplained, and that any parameter may cause it. Orange bars count only what a "
-        "parameter causes alone; black lines in the picture are 90 % intervals."
-        f"{_scale(evidence)}"
+        f"variation unexplained, and that any parameter may cause it.{_scale(evidence)}"
     )
     finding = _ranking(importances, name)
     chart = drawn(
         0.36 * len(rows) + 1.1,
         lambda ax: plot_importances(importances, max_rows=MAX_ROWS, value_name=name, ax=ax),
         f"Bars of the shares in the table. {finding}",
+        "Shares of the parameters. Orange bars count only what a parameter causes alone; black "
+        "lines are 90 % intervals.",
     )
-    shares = table(caption, ["parameter", "share", "where most runs are"], rows)
+    shares = table(caption, ["parameter", "share", FREQUENT], rows)
     pictures = tag("div", chart, shares, class_="pictures")
     return Section(title, finding, joined([tag("p", remark, class_="remark"), pictures]))
 
@@ -96,8 +99,8 @@ def _ranking(importances: Importances, value_name: str) -> str:
         less = [name for name, smaller in zip(names, is_less, strict=True) if smaller]
         others = [name for name in names if name not in (*less, names[top])]
         return (
-            f"The parameter {names[top]} matters more than {_some(less)}. The runs do not tell "
-            f"whether it matters more than {_some(others)}."
+            f"The parameter {names[top]} matters more than {some(less)}. The runs do not tell "
+            f"whether it matters more than {some(others)}."
         )
     return "The runs do not yet tell which parameter matters most."
 
@@ -114,34 +117,30 @@ def _effects(evidence: Evidence) -> Section:
     effects = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
     by_strength = sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))
     curves = [
-        picture(panel, _described(effect, name))
+        picture(
+            panel, _described(effect, name), f"Run {best.number} with another {effect.names[0]}."
+        )
         for panel, effect in zip(axes, by_strength, strict=False)
     ]
+    shown = f"the first {number} of {len(effects)}" if number < len(effects) else "all"
+    (expected, interval), *_ = evidence.of_best_first.cells(1)
     remark = (
         f"The orange dot is run {best.number}. A curve shows the {name} that the model expects if "
         "one parameter of this run changes and all others stay. Bands and bars are 90 % intervals: "
-        "where they are wide, the runs tell little. A change counts as clear if its interval lies "
-        f"beyond the interval of run {best.number}."
+        "where they are wide, the runs tell little. The curve that varies most comes first; the "
+        f"figures show {shown}. The table has a change for the worse of every parameter. At run "
+        f"{best.number} the model expects {expected} ({interval}); a change is clear if its "
+        "interval does not overlap with this."
     )
-    parts = [tag("p", remark, class_="remark"), tag("div", *curves, class_="pictures")]
+    parts = [
+        tag("p", remark, class_="remark"),
+        tag("div", *curves, class_="pictures"),
+        changes_table(evidence, by_strength[:MAX_ROWS]),
+    ]
     if pairs := raised_pairs(evidence):
         parts.append(_surface(evidence, [evidence.names[d] for d in pairs[0]]))
-    finding = _clear_changes(evidence, by_strength)
+    finding = clear_changes(evidence, by_strength)
     return Section(CHANGES, finding, joined(parts))
-
-
-def _clear_changes(evidence: Evidence, effects: Sequence[Effect]) -> str:
-    """Which parameters of the best run clearly make it worse."""
-    _, lower, upper = (values[0] for values in evidence.of_best_first)
-    name, run = evidence.value_name, evidence.best.number
-    if evidence.sign > 0:
-        verb, is_worse = "lower", [(effect.upper < lower).any() for effect in effects]
-    else:
-        verb, is_worse = "raise", [(effect.lower > upper).any() for effect in effects]
-    found = [effect.names[0] for effect, worse in zip(effects, is_worse, strict=True) if worse]
-    if not found:
-        return f"From run {run}, no change of a single parameter clearly {verb}s {name}."
-    return f"From run {run}, other values of {_some(found)} can clearly {verb} {name}."
 
 
 def _described(effect: Effect, value_name: str) -> str:
@@ -161,15 +160,21 @@ def _surface(evidence: Evidence, names: Sequence[str]) -> Html:
     plot_surface(evidence.posterior, names, at=best.params, value_name=value_name, ax=axes)
     about = f"over {names[0]} and {names[1]}, as colors. Dots are the runs."
     pictures = (
-        picture(axes[0], f"Expected {value_name} {about}"),
-        picture(axes[1], f"The standard deviation of {value_name} {about}"),
+        picture(
+            axes[0],
+            f"Expected {value_name} {about}",
+            f"The expected {value_name}. Dots are the runs.",
+        ),
+        picture(
+            axes[1],
+            f"The standard deviation of {value_name} {about}",
+            "How uncertain it is: darker means less certain. The 90 % interval reaches 1.6 of "
+            "these standard deviations up and down.",
+        ),
     )
     remark = (
         f"Two parameters change here together, {names[0]} and {names[1]}; all others stay as in "
-        f"run {best.number}. The colors of the first picture show the expected {value_name}. The "
-        "second picture shows its uncertainty: darker means less certain. The standard deviation "
-        f"has the unit of {value_name}, and the 90 % interval reaches 1.6 standard deviations up "
-        "and down. A dot is a run."
+        f"run {best.number}."
     )
     return joined([tag("p", remark), tag("div", *pictures, class_="pictures")])
 
@@ -187,9 +192,3 @@ def _scale(evidence: Evidence) -> str:
 def _share(importances: Importances, dim: int | np.intp) -> str:
     lower, upper = (float(v[dim]) for v in importances.total[1:3])
     return f"{100.0 * lower:.0f} to {percent(upper)}"
-
-
-def _some(names: Sequence[str], number: int = 4) -> str:
-    """The first names of a list, and how many more there are."""
-    rest = len(names) - number
-    return listed([*names[:number], f"{rest} more"] if rest > 0 else names)

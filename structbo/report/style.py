@@ -10,7 +10,7 @@ STYLE = """
   img { filter: invert(0.92) hue-rotate(180deg); }
 }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink);
+body { counter-reset: picture; margin: 0; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
 main { max-width: 64rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
 header p, .remark, figcaption { color: var(--soft); }
@@ -25,8 +25,12 @@ section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.5r
 .summary ul { margin: 0; padding-left: 1.1rem; }
 .summary li + li { margin-top: 0.4rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; align-items: flex-start; }
-img { display: block; max-width: 100%; height: auto; margin: 0.8rem 0; }
+img { display: block; max-width: 100%; height: auto; margin: 0.4rem 0; }
 figure { margin: 1rem 0; max-width: 100%; }
+.picture { max-width: min(100%, 26.5rem); }
+.picture figcaption { padding: 0; }
+.picture figcaption::before { counter-increment: picture;
+  content: "Figure " counter(picture) ". "; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }
 figcaption { font-size: 0.92rem; padding-bottom: 0.4rem; }

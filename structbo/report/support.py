@@ -86,7 +86,7 @@ def outranked(importances: Importances) -> tuple[int, NDArray[np.bool_]]:
     return top, total.upper < total.lower[top]
 
 
-def where_most_are(space: Space, X: FloatArray) -> list[str]:
+def most_frequent(space: Space, X: FloatArray) -> list[str]:
     """The value, or the quarter of the range, with the most points, for every parameter.
 
     Args:
@@ -94,7 +94,7 @@ def where_most_are(space: Space, X: FloatArray) -> list[str]:
         X: points of the unit cube, shape (n, D).
 
     Example:
-        >>> where_most_are(Space({"x": (0.0, 40.0)}), np.array([[0.1], [0.2], [0.9]]))
+        >>> most_frequent(Space({"x": (0.0, 40.0)}), np.array([[0.1], [0.2], [0.9]]))
         ['0 to 10 in 2 of 3 runs']
     """
     found = []

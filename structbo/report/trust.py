@@ -32,7 +32,7 @@ def calibration(evidence: Evidence) -> Section:
     elif binom.sf(inside - 1, n, PROBABILITY) < UNLIKELY:
         verdict = "Yes, their intervals are even wider than they need be"
     else:
-        verdict = "Yes, within their intervals"
+        verdict = "Yes, if you read them as intervals"
     finding = (
         f"{verdict}: {inside} of {n} values lie in the {percent(PROBABILITY)} intervals "
         f"predicted from all other runs. {_reach(evidence)}"
@@ -48,14 +48,22 @@ def calibration(evidence: Evidence) -> Section:
     axes = [*blank_axes(4.0), *blank_axes(4.0)]
     plot_calibration(found, value_name=evidence.value_name, ax=axes)
     explained = (
-        "First picture: a point is a run, and a bar is the 90 % interval in which the model "
-        "expects its value from all other runs. Good predictions lie near the line. Second "
-        "picture: how many values lie in such intervals, for every probability instead of 90 %. "
-        "The blue line should stay in the gray band."
+        "The report hides each run in turn, predicts it from all others, and compares. About nine "
+        "in ten values should lie in their 90 % intervals."
     )
     pictures = (
-        picture(axes[0], f"Observed values over those predicted from all others. {finding}"),
-        picture(axes[1], "Share of the values in their intervals, over the probability of these."),
+        picture(
+            axes[0],
+            f"Observed values over those predicted from all others. {finding}",
+            "A point is a run, and a bar is the 90 % interval in which the model expects its value "
+            "from all other runs. Good predictions lie near the line.",
+        ),
+        picture(
+            axes[1],
+            "Share of the values in their intervals, over the probability of these.",
+            "The same check for 50 %, 80 % and so on: where the blue line stays near the gray one, "
+            "the intervals are right. The gray band is chance.",
+        ),
     )
     body = [
         tag("p", explained, class_="remark"),
@@ -72,7 +80,7 @@ def _reach(evidence: Evidence) -> str:
     if min(number, len(is_far) - number) < MIN_FAR:
         return (
             f"The predictions explain {_explained(found)} of the variation of "
-            f"{evidence.value_name} among these runs."
+            f"{evidence.value_name} among runs like these."
         )
     return (
         f"The predictions explain {_explained(found.chosen(~is_far))} of the variation of "
@@ -95,21 +103,24 @@ def convergence(evidence: Evidence) -> Section:
         else f"Yes: {posterior.num_chains} independent computations agree, and their "
         f"{posterior.num_draws} random draws are enough for what is said here."
     )
-    worst = evidence.summary.sort_values("r_hat", ascending=False).head(NUM_ROWS)
+    summary = evidence.summary.assign(shown=evidence.summary["r_hat"].round(2))
+    worst = summary.sort_values(["shown", "ess_bulk"], ascending=[False, True]).head(NUM_ROWS)
     rows = [
-        [str(name), f"{r_hat:.2f}", f"{ess:.0f}"]
+        [str(name), f"{r_hat:.2f}", f"{min(ess, posterior.num_draws):.0f}"]
         for name, r_hat, ess in zip(worst.index, worst["r_hat"], worst["ess_bulk"], strict=True)
     ]
     explained = tag(
         "p",
-        "The model is known through random draws of its quantities, from several Markov chains. "
-        "R-hat compares the chains: it is 1.00 if they agree, and above 1.05 they do not. The "
-        "effective number of draws is how many independent draws would say as much; 50 are few, "
-        "and 400 are plenty.",
+        f"The estimates come from {posterior.num_draws} random draws. Each of the "
+        f"{posterior.num_chains} independent computations is a Markov chain. R-hat compares the "
+        "chains: it is 1.00 if they agree, and above 1.05 they do not. The effective number of "
+        "draws is how many independent draws would tell as much. 50 are few, 200 are enough, and "
+        "400 are plenty.",
         class_="remark",
     )
     header = ["quantity", "R-hat", "effective draws"]
-    body = joined([explained, table("The largest R-hat first", header, rows), _pictures(evidence)])
+    caption = f"The {len(rows)} quantities that are computed least accurately"
+    body = joined([explained, table(caption, header, rows), _pictures(evidence)])
     return Section(
         "Is the computation accurate?", finding, details("Details for statisticians", body)
     )
@@ -132,21 +143,27 @@ def _pictures(evidence: Evidence) -> Html:
     plot_trace(posterior, ax=axes)
     axes[0].set_ylabel("fit of the draw")
     axes[1].set_ylabel("differing pairs")
-    explained = (
-        "Traces: the lines of all chains should lie on top of each other. The upper ones say how "
-        "well a draw fits (its log density), the lower ones in how many pairs its interactions "
-        "differ from the most frequent ones."
-    )
-    pictures = [picture(axes[0], f"Traces of {posterior.num_chains} chains, one line each.")]
+    pictures = [
+        picture(
+            axes[0],
+            f"Traces of {posterior.num_chains} chains, one line each.",
+            "Traces, a line for every chain: the lines should lie on top of each other. Above is "
+            "how well a draw fits the runs (its log density). Below is in how many pairs its "
+            "interactions differ from the most frequent ones.",
+        )
+    ]
     if posterior.num_chains > 1 and len(posterior.directions) > 1:
         (agreement,) = blank_axes(4.6)
         plot_agreement(posterior, ax=agreement)
         label = "probability of an interaction"
         agreement.set(title="", xlabel=f"{label}, chain 0", ylabel=f"{label}, other chains")
-        explained += (
-            " Agreement: a point is the probability that a pair interacts, by the first chain and "
-            "by another one. All points should lie on the line, within their bars. The circle "
-            "marks the pair about which the chains disagree most."
+        pictures.append(
+            picture(
+                agreement,
+                "Probabilities of pairs by the first and other chains.",
+                "Agreement: a point is a pair, with its probability by the first chain and by "
+                "another one. The points should lie on the line, within their bars. The circle "
+                "marks the pair about which the chains disagree most.",
+            )
         )
-        pictures.append(picture(agreement, "Probabilities of pairs by the first and other chains."))
-    return joined([tag("p", explained, class_="remark"), tag("div", *pictures, class_="pictures")])
+    return tag("div", *pictures, class_="pictures")

@@ -1,5 +1,6 @@
 """The contents of a report, its wording, and the escaping of external text."""
 
+import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -93,10 +94,16 @@ def test_every_picture_has_a_description(page: Reader):
     assert min(map(len, descriptions)) > 30
 
 
+def test_every_picture_has_a_caption_with_a_number(source: str):
+    captions = re.findall(r'<figure class="picture"><img [^>]*><figcaption>(.*?)<', source)
+    assert len(captions) == source.count("<img") == len(set(captions))
+    assert 'counter-increment: picture; content: "Figure "' in " ".join(source.split())
+
+
 def test_numbers_are_those_of_the_search(page: Reader, search: Optimizer):
     best = search.best
     assert f"Run {best.number} has the lowest loss, {best.value:.4g}, with {NAMES[0]}" in page.text
-    assert "25 runs have a value and 1 failed." in page.text
+    assert "26 runs are finished: 25 have a value, and 1 failed," in page.text
     calibration = search.posterior.calibration()
     known = np.array([trial.state == "complete" for trial in search.trials])
     inside = (np.abs(calibration.level[known] - 0.5) <= 0.45).sum()
@@ -127,7 +134,7 @@ def test_points_that_are_under_way_count(search: Optimizer):
     before = search.trials
     evidence = Evidence(search, 2, pending)
     with picture_style():
-        assert "1 is under way" in str(best_so_far(evidence).body)
+        assert "1 more is under way" in str(best_so_far(evidence).body)
     assert len(evidence.next_points) == 2 and search.trials == before
     assert next_steps(Evidence(search, 0)).finding.startswith("No new points were asked for")
 

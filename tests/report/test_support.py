@@ -8,7 +8,7 @@ from scipy.stats import norm
 from structbo import Categorical, Integer, Ordinal, Space
 from structbo.posterior import Calibration, Importances, Shares
 from structbo.report.evidence import Evidence
-from structbo.report.support import MAX_UNEXPLAINED, Support, outranked, where_most_are
+from structbo.report.support import MAX_UNEXPLAINED, Support, most_frequent, outranked
 
 SPREAD = np.full(64, 4.0)
 """Variances of predictions over the space."""
@@ -80,7 +80,7 @@ def test_only_intervals_that_separate_are_ranked():
     assert not outranked(widened)[1].any()
 
 
-def test_where_most_runs_are():
+def test_most_frequent_values():
     space = Space(
         {
             "t": (20.0, 120.0),
@@ -93,7 +93,7 @@ def test_where_most_runs_are():
     X = space.snap(
         [[0.6, 0.3, 1.0, 0.5, 0.0], [0.7, 0.3, 1.0, 0.0, 0.1], [1.0, 0.9, 0.0, 0.5, 0.9]]
     )
-    assert where_most_are(space, X) == [
+    assert most_frequent(space, X) == [
         "70 to 95 in 2 of 3 runs",
         "0.001 to 0.010 in 2 of 3 runs",
         "None in 2 of 3 runs",

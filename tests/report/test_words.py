@@ -142,9 +142,10 @@ def evidence_of(search: Optimizer, **known: Any) -> Evidence:
 def test_a_probability_below_the_threshold_is_undecided(search: Optimizer):
     after, before = probabilities(0.38, 0.15), probabilities(0.17, 0.17)
     section = interaction_section(evidence_of(search, together=after, together_before=before))
-    assert section.finding.startswith("No interaction is found yet. The likeliest pair is")
+    assert section.finding.startswith("The runs cannot decide about any pair yet. The likeliest")
     assert "38\N{NO-BREAK SPACE}% (17\N{NO-BREAK SPACE}% before the data)" in section.finding
-    assert "from random draws, to within 2 percentage points" in section.body
+    reach = "38 % may be 36 % to 40 %".replace(" %", "\N{NO-BREAK SPACE}%")
+    assert f"to within 2 percentage points: {reach}" in section.body
     ((header, row),) = Tables(section.body).tables
     assert header == ["pair", "probability", "before the data", "verdict"]
     assert row[3] == "undecided"
@@ -184,7 +185,7 @@ def test_parameters_are_ranked_where_intervals_separate(
         section, *_ = learned_sections(evidence_of(search, **known))
     assert section.finding.startswith(finding)
     ((header, *rows),) = Tables(section.body).tables
-    assert header == ["parameter", "share", "where most runs are"] and len(rows) == 4
+    assert header == ["parameter", "share", "most frequent values"] and len(rows) == 4
 
 
 def test_nothing_is_said_of_a_space_that_predictions_do_not_reach(search: Optimizer):
@@ -196,12 +197,14 @@ def test_nothing_is_said_of_a_space_that_predictions_do_not_reach(search: Optimi
     assert "71\N{NO-BREAK SPACE}% of the variation" in section.body
     assert "<img" not in section.body
     ((header, *rows),) = Tables(section.body).tables
-    assert header == ["parameter", "where most runs are"] and len(rows) == 4
+    assert header == ["parameter", "most frequent values"] and len(rows) == 4
 
 
 def test_the_largest_r_hat_of_the_page_is_that_of_its_table(search: Optimizer, page: str):
     _, first, *_ = next(t for t in Tables(page).tables if t[0][1] == "R-hat")
     assert first[1] == f"{search.posterior.summary()['r_hat'].max():.2f}"
+    (rows,) = (rows for (header, *rows) in Tables(page).tables if header[1] == "R-hat")
+    assert max(float(row[2]) for row in rows) <= search.posterior.num_draws
     pictures = [base64.b64decode(data).decode() for data in re.findall(r"base64,([\w+/=]+)", page)]
     assert "R-hat" not in "".join(pictures)
 
