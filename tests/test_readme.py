@@ -144,6 +144,12 @@ def test_commands_are_known(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path
         assert main([*command, "--cache", ""]) == 1
 
 
+@pytest.mark.parametrize("file", ["reaction.yaml", "week1.csv"])
+def test_a_tutorial_shows_the_files_of_the_campaign(file: str) -> None:
+    shown = [text for _, text in FENCED["docs/tutorials/spreadsheet.md"]]
+    assert (CAMPAIGN / file).read_text(encoding="utf-8") in shown
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("page", ["spreadsheet", "read_the_report"])
 def test_commands_of_the_campaign_run(
