@@ -37,7 +37,7 @@ def best_so_far(evidence: Evidence) -> Section:
         3.2,
         lambda ax: plot_convergence(evidence.optimizer, value_name=name, ax=ax),
         f"{name} of all runs, and the best so far. {finding}",
-        f"{name} of all runs in their order, and the best so far.",
+        f"All runs in their order, and the best {name} so far.",
     )
     rows = [
         [str(trial.number), value, *prediction, *row]

@@ -28,7 +28,7 @@ section { border-top: 1px solid var(--line); margin-top: 2rem; padding-top: 1.5r
 img { display: block; max-width: 100%; height: auto; margin: 0.4rem 0; }
 figure { margin: 1rem 0; max-width: 100%; }
 .picture { max-width: min(100%, 26.5rem); }
-.picture figcaption { padding: 0; }
+.picture figcaption { padding: 0; overflow-wrap: anywhere; }
 .picture figcaption::before { counter-increment: picture;
   content: "Figure " counter(picture) ". "; }
 .scroll { overflow-x: auto; }
