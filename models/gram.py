@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Inexact, Int, Shaped
 
 from structbo.models.decomposition import is_component
 from structbo.models.foundation.accelerator import has_accelerator
@@ -38,13 +38,14 @@ Sums = Any
 
 
 def component_product(
-    factors: Float[Array, "D n m"] | Callable[[Int[Array, ""]], Float[Array, "n m"]],
+    factors: Inexact[Array, "D n m"] | Callable[[Int[Array, ""]], Inexact[Array, "n m"]],
     members: Bool[Array, " D"],
-) -> Float[Array, "n m"]:
+) -> Inexact[Array, "n m"]:
     """Product of the factors of one component.
 
     Args:
-        factors: one-dimensional correlations, or a function from a dimension to its correlations.
+        factors: real or complex, such as one-dimensional correlations; or a function from a
+            dimension to its factor.
         members: the component; without members the product is one.
     """
     factor = factors if callable(factors) else factors.__getitem__
