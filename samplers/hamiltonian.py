@@ -1,4 +1,4 @@
-"""Hamiltonian moves of all continuous sites together, with a metric that is learned on the way."""
+"""Hamiltonian Monte Carlo of all continuous sites, with an adaptive metric."""
 
 from collections.abc import Callable, Collection
 from functools import partial
@@ -22,31 +22,31 @@ from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Va
 from structbo.samplers.traced import Traced
 
 EARLY_STEPS = 3
-"""Steps of the first trajectories. A chain that starts far up would fly past all modes: its height
-turns into speed, which only a new momentum takes away."""
+"""Number of steps of early trajectories. Longer ones from a high potential would overshoot all
+modes: potential turns into kinetic energy, which only a new momentum removes."""
 HELD_AT = "held_at"
-"""Key of ``infer``: the value at which a site starts, and stays in the early warm-up."""
+"""Key of ``infer``: the value at which a site is fixed during early warm-up."""
 MAY_BE_ALIKE = "may_be_alike"
-"""Key of ``infer``: whether the spread of a site's numbers moves as one."""
+"""Key of ``infer``: whether to move the spread of a site's elements jointly."""
 MULTIPLIES = "multiplies"
-"""Key of ``infer``: the name of the site whose numbers this factor multiplies."""
+"""Key of ``infer``: the name of the site whose elements this factor multiplies."""
 NUM_STARTS, RADIUS = 30, 2.0
-"""How many other starts are looked at, and how far from zero they are, on the real numbers."""
+"""Number of random starts, and the bound on their absolute values in unconstrained space."""
 LENGTH = 4.0
-"""Length of the longest trajectories, in units of the deviations; the shortest have half. Half an
-oscillation takes numbers to the other side and leaves their squares, so lengths are around it."""
+"""Length of the longest trajectory, in posterior standard deviations; the shortest has half. Half
+a period, pi, decorrelates x but not x^2, so lengths vary around it."""
 JITTER = 0.2
-"""Steps vary by this share, so that no trajectory closes into an orbit."""
+"""Relative jitter of the step size, against periodic trajectories."""
 DIVERGENCE = 1000.0
-"""An error of the energy, above which a trajectory has left the level that it should follow."""
+"""Energy error above which a trajectory is divergent."""
 
 
 class Memory(NamedTuple):
     """The memory of Hamiltonian moves.
 
     Args:
-        adaptation: of step size and metric.
-        is_held: whether a site stays where it is in the early warm-up, bool, shape (), by name.
+        adaptation: the adaptation of step size and metric.
+        is_held: whether each site is fixed during early warm-up, by name, bool, shape ().
     """
 
     adaptation: Adaptation
@@ -54,34 +54,34 @@ class Memory(NamedTuple):
 
 
 class Hamiltonian(Sampler):
-    """Hamiltonian Monte Carlo of all continuous sites of a model, with a learned metric.
+    """Hamiltonian Monte Carlo of all continuous sites of a model, with an adaptive metric.
 
-    NumPyro's `HMC` learns its metric in windows of a long warm-up. A chain that continues whenever
-    an observation is added has none, so this sampler learns from every step, ever less. A chain
-    starts from the most probable of the given values and some others. The state has values and no
-    gradient, which other blocks would have to keep up to date.
+    NumPyro's `HMC` learns its metric in windows of a long warm-up. The chain of a search continues
+    with new observations and has no such warm-up, so this sampler learns from every step, with
+    decreasing weight. A chain starts from the most probable of the given values and some random
+    ones. The state has no gradient, which other blocks would have to update.
 
-    A component that explains anything, if not well, can hide the others from a chain that has just
-    started, and for long. A site of ``infer={"held_at": value}`` therefore starts at the value, if
-    its support has it, and stays there in the early warm-up. The metric of that part describes
-    another distribution, so what follows takes it for a first guess.
+    A component that explains the data partly can hide the others from a new chain for a long time.
+    A site with ``infer={"held_at": value}`` is therefore fixed at the value during early warm-up,
+    if the value is in its support. The metric of this phase belongs to another distribution, and
+    only initializes the metric of the next.
 
-    The metric is learned from values and from derivatives. Values tell how far the posterior goes
-    over all graphs; derivatives, of which every step of a trajectory has one, how narrow it is
-    given a graph.
+    The metric is learned from values and gradients. Values show the width of the posterior over
+    all graphs. Gradients, one per step of a trajectory, show its width given a graph.
 
-    Trajectories take small steps where numbers that may be alike are nearly so, and where little
-    but the products of a factor and other numbers is known. After each trajectory, the spreads of
-    sites of ``infer={"may_be_alike": True}`` move, and sites of ``infer={"multiplies": name}`` with
-    the numbers that they multiply and by themselves, see `orbit_moves`.
+    Trajectories need small steps if elements are nearly equal, or if the data determine only the
+    products of a factor and other numbers. After each trajectory, `orbit_moves` therefore change
+    the spread of sites with ``infer={"may_be_alike": True}``, and sites with
+    ``infer={"multiplies": name}``, alone and with the numbers that they multiply.
 
     Args:
         model: the NumPyro model.
-        num_steps: the largest number of steps of a trajectory. Each costs a gradient, and a
-            trajectory one more.
-        is_dense: whether the metric has correlations. If not, it is learned from the values alone.
-        varies_length: whether lengths of trajectories are random, between half and all of `LENGTH`;
-            otherwise every trajectory has all steps.
+        num_steps: maximum number of steps per trajectory. A trajectory costs one gradient per step
+            and one more.
+        is_dense: whether the metric has correlations; a diagonal metric is learned from values
+            alone.
+        varies_length: whether trajectory lengths are random, between half and all of `LENGTH`;
+            otherwise, every trajectory has ``num_steps`` steps.
         has_orbits: whether to move along orbits.
 
     References:
@@ -89,7 +89,7 @@ class Hamiltonian(Sampler):
         sampler", section 3.2, for the step; Andrieu and Thoms 2008, "A tutorial on adaptive MCMC",
         algorithm 4, for the mean and the covariance; Seyboldt, Carlson and Carpenter 2026,
         "Preconditioning Hamiltonian Monte Carlo by minimizing Fisher divergence", for the metric
-        of both.
+        from values and gradients.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Hamiltonian(Sampler):
         }
 
     def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
-        """Starts from the most probable of the given values and some others."""
+        """Starts from the most probable of the given values and some random ones."""
         trace = self._trace(values, arguments)
         values, is_held = _held(trace, values)
         sites = _unconstrained(trace, values)
@@ -194,9 +194,9 @@ class Hamiltonian(Sampler):
         adaptation: Adaptation,
         stage: Stage,
     ) -> tuple[Array, Array, Info]:
-        """A trajectory of random length, whose end is accepted or not: where the chain is then.
+        """The position after a trajectory, accepted or rejected.
 
-        The second result is the average of products of derivatives, see `trajectory`.
+        The second result is the mean outer product of the gradients, see `trajectory`.
         """
         key_momentum, key_length, key_jitter, key_accept = jax.random.split(key, 4)
         momentum = jax.random.normal(key_momentum, start.shape)
@@ -210,7 +210,7 @@ class Hamiltonian(Sampler):
         shift, before, after, curvature = trajectory(
             potential, position_at, momentum, jitter * step_size, num_steps
         )
-        # Infinite energies on both sides leave the chain where it is.
+        # Infinite energies at both ends reject the trajectory.
         error = jnp.nan_to_num(after - before, nan=jnp.inf)
         accept_prob = jnp.exp(jnp.minimum(-error, 0.0))
         accept = jax.random.uniform(key_accept) < accept_prob
@@ -227,7 +227,7 @@ class Hamiltonian(Sampler):
         return run.get_trace(*arguments.args, **arguments.kwargs)
 
     def _energy(self, sites: Values, arguments: Arguments) -> tuple[Array, Values]:
-        """Minus the log density at real numbers, and the values of the sites there."""
+        """The negative log density at unconstrained values, and the constrained values."""
         substituted = handlers.substitute(
             handlers.seed(self.model, 0), substitute_fn=partial(unconstrain_reparam, sites)
         )
@@ -236,12 +236,12 @@ class Hamiltonian(Sampler):
 
 
 def _unconstrained(trace: Any, values: Values) -> Values:
-    """The values of sites, mapped from their supports to the real numbers."""
+    """The unconstrained values of sites."""
     return {name: biject_to(trace[name]["fn"].support).inv(values[name]) for name in values}
 
 
 def _held(trace: Any, values: Values) -> tuple[Values, dict[str, Array]]:
-    """The values at which chains start, held sites at theirs, and which sites are held."""
+    """The initial values, with held sites at their fixed values, and which sites are held."""
     is_held = {name: jnp.array(False) for name in values}
     for name, value in values.items():
         if HELD_AT in (infer := trace[name]["infer"]):
@@ -252,7 +252,7 @@ def _held(trace: Any, values: Values) -> tuple[Values, dict[str, Array]]:
 
 
 def _orbits_of(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
-    """The orbits of numbers that may be alike, and of factors, with and without their numbers."""
+    """The orbits of spreads, and of factors with and without the numbers that they multiply."""
     orbits: list[Orbit] = []
     for name in names:
         infer, size = trace[name]["infer"], int(np.size(trace[name]["value"]))
@@ -261,8 +261,8 @@ def _orbits_of(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
         if (numbers := infer.get(MULTIPLIES)) in names:
             if np.ndim(trace[name]["value"]):
                 raise ValueError(
-                    f"a site of infer={{{MULTIPLIES!r}: {numbers!r}}} must be one number, "
-                    f"{name!r} has shape {np.shape(trace[name]['value'])}: leave the mark out, or "
+                    f"a site with infer={{{MULTIPLIES!r}: {numbers!r}}} must be a scalar, "
+                    f"{name!r} has shape {np.shape(trace[name]['value'])}: remove the mark, or "
                     "sample one factor of shape ()."
                 )
             factor, of = (biject_to(trace[site]["fn"].support) for site in (name, numbers))
@@ -273,12 +273,12 @@ def _orbits_of(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
 
 
 def _place(name: str, sites: dict[str, Array]) -> int:
-    """The first of the P numbers that belongs to a site."""
+    """The index of a site's first parameter among all P."""
     return sum(sites[other].size for other in sites if other < name)
 
 
 def _numbers(is_marked: dict[str, Array], sites: dict[str, Array]) -> Array:
-    """Which of the P numbers belong to marked sites, bool, shape (P,)."""
+    """Mask of the parameters of marked sites, bool, shape (P,)."""
     marks = {name: jnp.broadcast_to(is_marked[name], sites[name].shape) for name in sites}
     return ravel_pytree(marks)[0].astype(bool)
 
@@ -290,18 +290,18 @@ def trajectory(
     step_size: Array,
     num_steps: Array | int,
 ) -> tuple[Array, Array, Array, Array]:
-    """Leapfrog steps of a shift, which starts at zero.
+    """A leapfrog trajectory of a shift, which starts at zero.
 
     Args:
-        potential: from a position (P,) to minus the log density.
-        position_at: from a shift (P,) to the position, linear but for a constant.
-        momentum: of the shift at the start, shape (P,).
-        step_size: of each step.
-        num_steps: how many steps.
+        potential: function from a position (P,) to the negative log density.
+        position_at: affine function from a shift (P,) to the position.
+        momentum: initial momentum of the shift, shape (P,).
+        step_size: size of each step.
+        num_steps: number of steps.
 
     Returns:
-        The shift at the end, shape (P,); the energies at the start and at the end; and the average
-        of products of the potential's derivatives, there and at all points between, shape (P, P).
+        The final shift, shape (P,); the energies at the start and the end; and the mean outer
+        product of the potential's gradients along the trajectory, shape (P, P).
 
     Example:
         >>> end, before, after, _ = trajectory(

@@ -1,4 +1,4 @@
-"""Moves along orbits: many numbers at once, by one factor, where steps of each would be small."""
+"""Moves along orbits: joint transformations of many numbers, whose single steps must be small."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,48 +11,48 @@ from jax.typing import ArrayLike
 from numpyro.distributions.transforms import Transform
 
 NUM_MOVES = 9
-"""In a row; each costs an evaluation of the density, and there is one more."""
+"""Number of moves per step. Each costs one evaluation of the density, and the start one more."""
 LARGEST_TRANSLATION = 4.5
-"""Large enough for a scale that only its prior bounds, within orders of magnitude."""
+"""Largest scale of shifts, for a parameter whose prior spans orders of magnitude."""
 
 Position = dict[str, Array]
-"""Values of sites, mapped to the real numbers."""
+"""Unconstrained values of sites."""
 
 
 class Orbit(ABC):
-    """The positions that can be reached from one another by a group of transformations."""
+    """An orbit of a group of transformations of unconstrained values."""
 
     sites: tuple[str, ...]
-    """Names of the sites that it moves."""
+    """Names of the sites that the transformations move."""
 
     @property
     @abstractmethod
     def sizes(self) -> tuple[float, float]:
-        """The least and the largest size of shifts that may fit."""
+        """The smallest and the largest scale of shifts to try."""
 
     @abstractmethod
     def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
-        """Goes along the orbit, ``shift`` and ``-shift`` being there and back.
+        """The position after a shift along the orbit, which ``-shift`` reverses.
 
         Args:
-            values: of the sites, on the real numbers.
-            shift: how far to go, a number.
+            values: unconstrained values of the sites.
+            shift: distance along the orbit, a scalar.
 
         Returns:
-            The values there, and by how much the logarithm of a volume has grown.
+            The new values, and the log determinant of the Jacobian.
         """
 
 
 @dataclass(frozen=True)
 class Spread(Orbit):
-    """How far apart the numbers of a site are, about their mean.
+    """The spread of a site's elements about their mean.
 
-    Numbers that may be alike or not, as lengthscales are, hardly change their spread in small steps
-    of each: the more alike they are, the smaller these have to be.
+    Elements that may be nearly equal, such as lengthscales, change their spread slowly in
+    trajectories, whose step size the spread limits.
 
     Args:
-        sites: the name of the site.
-        freedom: how many numbers it has, less one.
+        sites: name of the site.
+        freedom: number of elements minus one.
     """
 
     sites: tuple[str]
@@ -71,15 +71,15 @@ class Spread(Orbit):
 
 @dataclass(frozen=True)
 class Product(Orbit):
-    """A factor and the numbers that it multiplies, whose products stay as they are.
+    """A factor and the numbers that it multiplies, with constant products.
 
-    If the data determine little but the products, steps of either site must be as small as the
-    products are certain. An example is a component whose lengthscales are multiples of others.
+    If the data determine only the products, the uncertainty of the products limits the steps of
+    both sites. An example is a component whose lengthscales are multiples of others.
 
     Args:
-        sites: the names of the factor, one positive number, and of the numbers.
-        transforms: from the real numbers to their supports.
-        freedom: how many numbers there are.
+        sites: names of the factor, one positive number, and of the numbers that it multiplies.
+        transforms: transforms from the real numbers to the supports of both sites.
+        freedom: number of elements that the factor multiplies.
     """
 
     sites: tuple[str, str]
@@ -107,13 +107,13 @@ class Product(Orbit):
 
 @dataclass(frozen=True)
 class Translation(Orbit):
-    """One number by itself, on the real numbers.
+    """One unconstrained number.
 
-    A number that the data hardly determine follows its prior, whose tail may be longer than
+    A number that the data hardly determine follows its prior, whose tail may exceed the length of
     trajectories. An example is the stretch of a component without variance.
 
     Args:
-        sites: the name of the number.
+        sites: name of the site.
     """
 
     sites: tuple[str]
@@ -128,7 +128,7 @@ class Translation(Orbit):
 
 
 def _sizes_of_scales(freedom: int) -> tuple[float, float]:
-    """The scale of more numbers is known better, so that smaller shifts fit."""
+    """Sizes of shifts of a scale; the scale of more numbers is more certain."""
     return freedom**-0.5, 1.0
 
 
@@ -139,19 +139,19 @@ def orbit_moves(
     orbits: Sequence[Orbit],
     is_free: Sequence[ArrayLike],
 ) -> Position:
-    """Some Metropolis-Hastings moves, each along one of the orbits, which take turns.
+    """Metropolis-Hastings moves along the orbits in turn.
 
-    Shifts are of all sizes between the least and the largest of an orbit, so that some of them fit.
+    The scales of shifts are log-uniform between the smallest and the largest of an orbit.
 
     Args:
         key: a JAX random key.
-        potential: from the values to minus the log density.
-        values: where to start, on the real numbers.
-        orbits: at least one.
-        is_free: whether an orbit may be moved along now, each of shape ().
+        potential: function from the unconstrained values to the negative log density.
+        values: initial unconstrained values.
+        orbits: the orbits, at least one.
+        is_free: whether moves along each orbit are allowed, each of shape ().
 
     Returns:
-        The values at the end.
+        The values after all moves.
 
     References:
         Liu and Sabatti 2000, "Generalised Gibbs sampler and multigrid Monte Carlo for Bayesian
@@ -173,7 +173,7 @@ def orbit_moves(
         key_size, key_shift, key_accept = jax.random.split(keys[k], 3)
         turn = k % len(orbits)
         size = least[turn] * (largest[turn] / least[turn]) ** jax.random.uniform(key_size)
-        # The first move only finds the height of the start.
+        # The first move only evaluates the potential at the start.
         goes = (k > 0) & jnp.stack([*map(jnp.asarray, is_free)])[turn]
         shift = jnp.where(goes, size * jax.random.normal(key_shift), 0.0)
         ends = [orbit.end(values, shift) for orbit in orbits]

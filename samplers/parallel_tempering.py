@@ -1,4 +1,4 @@
-"""Parallel tempering: replicas at higher temperatures carry a chain from mode to mode."""
+"""Parallel tempering: replicas at higher temperatures help a chain to move between modes."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,12 +21,12 @@ from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Va
 
 NUM_TEMPERATURES = 6
 FIRST_FALL = 0.1
-"""By how much the logarithm falls from one to the next, before that is learned."""
+"""Initial difference between the log inverse temperatures of neighbors."""
 MOST_FALL = 2.0
-"""Without this, temperatures would rise forever where observations say little."""
+"""Maximum difference of neighbors. Without it, temperatures diverge if the data say little."""
 TARGET_SWAPS = 0.3
 FORGETTING = 0.6
-"""The t-th step of a warm-up changes the ladder by t to the power of minus this."""
+"""Decay of the adaptation: the t-th step has a weight of t to the power of minus this."""
 _KWARG = "_inverse_temperature"
 
 
@@ -34,11 +34,10 @@ class Ladder(NamedTuple):
     """The memory of parallel tempering.
 
     Args:
-        replicas: the states of the sampler at every inverse temperature, stacked.
-        inverse_temperatures: shape (K,); the first is one.
-        swap_probs: for each pair of neighbors, the probability with which it was last swapped,
-            shape (K - 1,).
-        num_steps: how many steps were taken.
+        replicas: states of the sampler at all inverse temperatures, stacked.
+        inverse_temperatures: the ladder, shape (K,); the first is one.
+        swap_probs: probability of the last swap of each pair of neighbors, shape (K - 1,).
+        num_steps: number of steps so far.
     """
 
     replicas: State
@@ -48,33 +47,31 @@ class Ladder(NamedTuple):
 
 
 class ParallelTempering(Sampler):
-    """Runs one sampler at several temperatures, whose replicas exchange their places.
+    """Runs one sampler at several temperatures, and swaps values between neighboring replicas.
 
-    Replica k draws from the prior times the likelihood to the power ``beta_k``. The hotter a
-    replica, the flatter its posterior, and the more easily it moves from one structure that
-    explains the data to another. After a sweep of all replicas, neighbors are swapped with the
-    probability that leaves their joint distribution invariant: even pairs after even steps, odd
-    pairs after odd ones. Only the draws at ``beta_1 = 1`` are reported, and these are draws from
-    the posterior itself.
+    Replica k targets the prior times the likelihood to the power ``beta_k``. Hotter replicas have
+    flatter posteriors, and move more easily between structures that explain the data. After a sweep
+    of all replicas, neighbors are swapped with the probability that leaves their joint distribution
+    invariant: even pairs after even steps, odd pairs after odd steps. Only the draws at ``beta_1 =
+    1``, which target the posterior, are reported.
 
-    *The ladder* is learned during the warm-up: the temperature above moves closer where a pair is
-    swapped in less than three of ten trials, and away where it is in more. The more observations
-    there are, the finer it gets. How far up it reaches is then a matter of how many replicas there
-    are, and a step costs as many sweeps of the sampler. The last one must move freely between
-    structures. `structbo.fit` keeps the ladder as ``inverse_temperature`` and the rates of swaps as
-    ``swap_rate``.
+    *The ladder* is learned during warm-up. The higher temperature of a pair moves closer if its
+    swap rate is below 0.3, and away if it is above. More observations give a finer ladder, so the
+    number of replicas determines the highest temperature. There, the sampler must move freely
+    between structures. A step costs one sweep of the sampler per replica. `structbo.fit` keeps the
+    ladder as ``inverse_temperature`` and the swap rates as ``swap_rate``.
 
     Args:
         model: the NumPyro model. Its observed sites are the likelihood; factors count as prior.
-        sampler: from a model to the kernel that is run at every temperature. One of NumPyro must
-            implement ``refresh``, as `numpyro.infer.Gibbs`, `HMC` and `NUTS` do.
-        inverse_temperatures: how many, to be learned, or the numbers themselves, from one
-            downwards.
-        num_dims: a number of columns of X that the model accepts, which the sampler is told.
+        sampler: function from a model to the kernel of each replica. NumPyro kernels must implement
+            ``refresh``, like `numpyro.infer.Gibbs`, `HMC` and `NUTS`.
+        inverse_temperatures: number of inverse temperatures to learn, or their decreasing values,
+            starting at one.
+        num_dims: a number of columns of X that the model accepts, passed to the sampler.
 
     Raises:
-        ValueError: if the inverse temperatures do not fall strictly from one to a positive number,
-            or if there is none.
+        ValueError: if the inverse temperatures do not decrease strictly from one to a positive
+            number, or are empty.
 
     References:
         Geyer 1991, "Markov chain Monte Carlo maximum likelihood"; Syed et al. 2022,
@@ -108,7 +105,7 @@ class ParallelTempering(Sampler):
             )
 
     def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
-        """Starts every replica from other values, unless initial values are given."""
+        """Starts the replicas from independent values, unless initial values are given."""
         betas = jnp.asarray(self._first_ladder)
 
         def begun(start: tuple[Array, Array]) -> State:
@@ -130,7 +127,7 @@ class ParallelTempering(Sampler):
             after, info = self.sampler.step(key, before, _at(beta, arguments))
             return after, info, log_likelihood(self.model, after.values, arguments)
 
-        # One after the other: batches of factorizations can wait for each other forever, see
+        # Replicas run in sequence: batches of factorizations can deadlock, see
         # `structbo.models.outer_box.each_matrix`.
         keys = jax.random.split(key_sweeps, len(betas))
         replicas, info, heights = jax.lax.map(sweep, (keys, self._current(state), betas))
@@ -154,11 +151,11 @@ class ParallelTempering(Sampler):
         return self.sampler.postprocess_fn(model_args, model_kwargs)
 
     def no_info(self, state: State) -> Info:
-        """The ladder, the rates of swaps, and the info of the sampler at temperature one."""
+        """The ladder, the swap rates, and the info of the sampler at temperature one."""
         return self.sampler.no_info(_first(state.memory.replicas)) | _own_info(state.memory)
 
     def _current(self, state: State) -> State:
-        """The replicas, of which the first has the values of the state."""
+        """The replicas, with the values of the state in the first."""
         replicas = state.memory.replicas
         values = jax.tree.map(lambda all_, own: all_.at[0].set(own), replicas.values, state.values)
         return replicas._replace(values=values)
@@ -173,7 +170,7 @@ def _first(stacked: Any) -> Any:
 
 
 def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.float64]:
-    """So many numbers that fall from one, or the given ones if they do."""
+    """The initial ladder for a number of temperatures, or the given ladder if valid."""
     if is_integer(inverse_temperatures):
         number = checked_count("inverse_temperatures", inverse_temperatures)
         return np.exp(-FIRST_FALL * np.arange(number))
@@ -181,23 +178,23 @@ def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.flo
     starts_at_one = ladder.ndim == 1 and bool((ladder[:1] == 1.0).all()) and len(ladder) > 0
     if not (starts_at_one and ladder[-1] > 0.0 and (np.diff(ladder) < 0.0).all()):
         raise ValueError(
-            "inverse_temperatures must fall strictly from 1.0 to a positive number, or be how many "
-            f"there are, got {inverse_temperatures}; for example numpy.geomspace(1.0, 0.5, 6)."
+            "inverse_temperatures must decrease strictly from 1.0 to a positive number, or be an "
+            f"integer, got {inverse_temperatures}: pass for example numpy.geomspace(1.0, 0.5, 6)."
         )
     return ladder
 
 
 def _is_likelihood(site: dict[str, Any]) -> bool:
-    """Whether a site is observed and not a factor, as NumPyro's own for a change of variables.
+    """Whether a site is observed and not a factor, such as NumPyro's for a change of variables.
 
-    Both the powers of the likelihood and the ratio of a swap follow this one definition.
+    The power of the likelihood and the swap ratio share this definition.
     """
     is_observed = site["type"] == "sample" and site["is_observed"]
     return is_observed and not isinstance(site["fn"], dist.Unit)
 
 
 class _LikelihoodPower(handlers.scale):
-    """Scales the log densities of observed sites, and no others."""
+    """Scales the log densities of the likelihood sites only."""
 
     def process_message(self, msg: dict[str, Any]) -> None:
         if _is_likelihood(msg):
@@ -205,7 +202,7 @@ class _LikelihoodPower(handlers.scale):
 
 
 def _tempered(model: Model, *args: Any, **kwargs: Any) -> Any:
-    """Runs a model, its likelihood to the power that is among the keyword arguments."""
+    """Runs a model with its likelihood to the power given as a keyword argument."""
     beta = kwargs.pop(_KWARG, 1.0)
     with _LikelihoodPower(scale=beta):
         return model(*args, **kwargs)
@@ -216,18 +213,18 @@ def _at(beta: Array, arguments: Arguments) -> Arguments:
 
 
 def log_likelihood(model: Model, values: Values, arguments: Arguments) -> Array:
-    """Log density of the observed sites of a model, given values of all latent ones."""
+    """Log density of the observed sites of a model, given values of all latent sites."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
     trace = run.get_trace(*arguments.args, **arguments.kwargs)
     return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
 
 
 def moved_ladder(betas: Array, changes: Array) -> Array:
-    """The ladder with other distances between neighbors.
+    """The ladder after a change of the distances between neighbors.
 
     Args:
-        betas: inverse temperatures, shape (K,), the first being one.
-        changes: of the logarithms of how far ``log beta`` falls from one to the next, (K - 1,).
+        betas: inverse temperatures, shape (K,), starting at one.
+        changes: increments of the log differences of neighboring ``log beta``, shape (K - 1,).
 
     Example:
         >>> ladder = moved_ladder(jnp.array([1.0, 0.5, 0.25]), jnp.log(jnp.array([0.5, 1.0])))
@@ -241,19 +238,19 @@ def moved_ladder(betas: Array, changes: Array) -> Array:
 def swaps(
     key: Array, betas: Array, log_likelihoods: Array, step: Array
 ) -> tuple[Array, Array, Array]:
-    """Swaps disjoint pairs of neighboring replicas, even ones after even steps.
+    """Swaps disjoint pairs of neighboring replicas.
 
     Args:
         key: a JAX random key.
         betas: inverse temperatures, shape (K,).
-        log_likelihoods: of the values that the replicas have, at temperature one, shape (K,).
-        step: the number of the step; even steps try even pairs, odd steps odd pairs.
+        log_likelihoods: log likelihoods of the replicas' values at temperature one, shape (K,).
+        step: number of the step; even steps try even pairs, odd steps odd pairs.
 
     Returns:
-        From which replica each one takes its values, shape (K,); the probability of each swap, and
-        whether it was tried, shape (K - 1,).
+        The replica from which each one takes its values, shape (K,); the probability of each swap,
+        and whether it was tried, shape (K - 1,).
     """
-    # The prior densities of the two cancel, and so do equal powers of their likelihoods.
+    # The prior densities cancel.
     log_ratios = (betas[:-1] - betas[1:]) * (log_likelihoods[1:] - log_likelihoods[:-1])
     probs = jnp.exp(jnp.minimum(jnp.nan_to_num(log_ratios, nan=-jnp.inf), 0.0))
     is_tried = jnp.arange(len(probs)) % 2 == step % 2

@@ -11,9 +11,9 @@ from structbo.samplers.metropolis import Metropolis
 
 
 class PartitionBlock(Metropolis):
-    """A block that moves partitions; where the density is zero, it moves towards smaller blocks.
+    """A block that moves partitions, towards smaller blocks where the density is zero.
 
-    The preference is weak enough for a chain to form the blocks that other bounds demand.
+    The preference is weak enough for a chain to form blocks that other bounds require.
     """
 
     support = Partition
@@ -25,12 +25,12 @@ class PartitionBlock(Metropolis):
 class PartitionGibbs(PartitionBlock):
     """Moves randomly chosen dimensions to a block drawn from their full conditional.
 
-    A dimension stays, joins any other block, or forms a new one, with probability in proportion to
-    the joint density; each alternative costs one Cholesky.
+    A dimension stays, joins any other block, or forms a new one, with probability proportional to
+    the joint density. Each alternative costs one Cholesky factorization.
 
     Args:
         model: the NumPyro model.
-        num_moves: dimensions to visit per step; by default as many as there are.
+        num_moves: number of dimensions to visit per step; by default the number of dimensions.
 
     References:
         Neal 2000, "Markov chain sampling methods for Dirichlet process mixture models",
@@ -41,7 +41,7 @@ class PartitionGibbs(PartitionBlock):
         return len(value)
 
     def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        """A draw from the full conditional: its ratio cancels the ratio of the densities."""
+        """A draw from the full conditional, whose ratio cancels the ratio of the densities."""
         key_dim, key_noise = jax.random.split(key)
         labels, num_dims = point.value, len(point.value)
         dim = jax.random.randint(key_dim, (), 0, num_dims)
@@ -57,11 +57,11 @@ class PartitionGibbs(PartitionBlock):
             return choose(height > best[1], new, best[0]), jnp.maximum(height, best[1])
 
         stay = (point, self.height(point) + noise[own])
-        # Other blocks, and a new one unless the dimension already is by itself.
+        # The other blocks, and a new one unless the dimension is already alone.
         new, _ = jax.lax.fori_loop(0, num_blocks - is_alone, consider, stay)
         return new, self.height(point) - self.height(new)
 
 
 def relabeled(labels: Array, new: Array) -> Array:
-    """New labels in canonical form, of the site's own dtype."""
+    """New labels in canonical form, in the dtype of ``labels``."""
     return canonical(new).astype(labels.dtype)

@@ -1,4 +1,4 @@
-"""Local and global moves over partitions, one after the other."""
+"""Alternation of local and global moves over partitions."""
 
 import jax
 import jax.numpy as jnp
@@ -12,11 +12,11 @@ from structbo.samplers.structure_block import StructureBlock
 
 
 class PartitionMoves(StructureBlock):
-    """Gibbs visits to half of the dimensions, with as many splits and merges as dimensions between.
+    """Gibbs visits to half of the dimensions, and one split or merge proposal per dimension.
 
-    Gibbs moves explore one mode several times faster than splits and merges; these are cheaper and
-    change several dimensions at once. Half of the visits come before and half after, so a step is
-    as reversible as each of its moves.
+    Gibbs moves explore one mode several times faster. Splits and merges are cheaper and change
+    several dimensions at once. Half of the visits precede them and half follow, so a step is
+    reversible.
 
     Args:
         model: the NumPyro model.

@@ -1,4 +1,4 @@
-"""Structures that are drawn and not learned."""
+"""Structures drawn from their prior, without learning."""
 
 import jax.numpy as jnp
 from jax import Array
@@ -9,11 +9,11 @@ from structbo.samplers.structure_block import StructureBlock
 
 
 class PriorDraws(StructureBlock):
-    """Draws a site from its prior in every step, whatever the data say.
+    """Draws a site from its prior in every step, independently of the data.
 
-    The other blocks sample their sites given the draw. So the chain does not target the posterior:
-    the site keeps its prior, and all else has its posterior given the site. It is the baseline for
-    learning the site.
+    The other blocks sample their sites given the draw. The chain does not target the posterior: the
+    site follows its prior, and all other sites follow their posterior given it. The block is a
+    baseline for learning the site.
 
     Args:
         model: the NumPyro model.

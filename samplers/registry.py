@@ -15,9 +15,9 @@ from structbo.samplers.prior_draws import PriorDraws
 from structbo.samplers.structure_block import StructureBlock, element_support
 
 BlockFactory = Callable[[Model], MCMCKernel]
-"""From a model to a block: its class, or ``partial(EdgeGibbs, num_moves=5)``."""
+"""A function from a model to a block: its class, or ``partial(EdgeGibbs, num_moves=5)``."""
 Blocks = Mapping[type[Constraint] | str, BlockFactory]
-"""Blocks by the class of the supports that they move, or by the name of a site."""
+"""Block factories by the class of a support or the name of a site."""
 
 _SHIPPED: tuple[type[StructureBlock], ...] = (
     InformedEdges,
@@ -27,16 +27,16 @@ _SHIPPED: tuple[type[StructureBlock], ...] = (
     PriorDraws,
 )
 BLOCKS: dict[type[Constraint] | str, BlockFactory] = {block.support: block for block in _SHIPPED}
-"""The block of every support; a new one is one more line above, or an entry added at run time."""
+"""The default block of every support. Entries can be added at run time."""
 
 
 def block_of(name: str, support: Constraint, blocks: Blocks) -> BlockFactory | None:
     """The block for the name of a site, else for the nearest class of its support, if any.
 
     Args:
-        name: of the site.
-        support: of the site; a site of independent elements has the support of one element.
-        blocks: to choose from.
+        name: name of the site.
+        support: support of the site; for independent elements, the support of one element counts.
+        blocks: the available blocks.
 
     Example:
         >>> from structbo.models.supports import adjacency
@@ -50,6 +50,6 @@ def block_of(name: str, support: Constraint, blocks: Blocks) -> BlockFactory | N
 
 
 def is_reversible(factory: BlockFactory) -> bool:
-    """Whether the blocks of a factory say that they satisfy detailed balance."""
+    """Whether the blocks of a factory declare detailed balance."""
     made = factory.func if isinstance(factory, partial) else factory
     return bool(getattr(made, "is_reversible", False))

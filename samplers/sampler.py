@@ -1,4 +1,4 @@
-"""Pure Markov kernels, each of which is a kernel of NumPyro as well."""
+"""Pure Markov kernels that are also NumPyro kernels."""
 
 import copy
 from abc import abstractmethod
@@ -16,35 +16,35 @@ from structbo.models.likelihood import Model
 Values = dict[str, Array]
 """Constrained values of sites."""
 Info = dict[str, Array]
-"""Statistics of a step, under the names that ArviZ uses."""
+"""Statistics of a step, under ArviZ's names."""
 
 MAX_HELD = 100
-"""The longest early part of a warm-up, in steps; it is at most a quarter of the warm-up."""
+"""Maximum length of the early warm-up, in steps; otherwise, it is a quarter of the warm-up."""
 
 
 class Arguments(NamedTuple):
-    """The arguments with which a model is called.
+    """The arguments of a model.
 
     Args:
-        args: the positional ones.
-        kwargs: the keyword arguments.
+        args: positional arguments.
+        kwargs: keyword arguments.
     """
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def given(self, values: Values) -> "Arguments":
-        """With values of some sites, which the models of blocks in `numpyro.infer.Gibbs` read."""
+        """The arguments with values of some sites, in the form of `numpyro.infer.Gibbs`."""
         kwargs = with_conditioning(self.kwargs, values) if values else self.kwargs
         return Arguments(self.args, kwargs)
 
 
 class Stage(NamedTuple):
-    """The rest of a warm-up.
+    """The remainder of a warm-up.
 
     Args:
-        num_learning: the number of steps that still adapt the sampler, an integer.
-        num_held: the number of steps during which marked sites still stay where they are.
+        num_learning: number of remaining steps that adapt the sampler, an integer.
+        num_held: number of remaining steps with held sites fixed.
     """
 
     num_learning: Array
@@ -52,7 +52,7 @@ class Stage(NamedTuple):
 
     @classmethod
     def of(cls, num_learning: int, num_held: int | None = None) -> "Stage":
-        """A warm-up of some steps, which holds sites in its early part unless told otherwise.
+        """A warm-up of ``num_learning`` steps, which by default holds sites in its early part.
 
         Example:
             >>> [int(number) for number in Stage.of(200)]
@@ -68,7 +68,7 @@ class Stage(NamedTuple):
 
     @property
     def holds(self) -> Array:
-        """Whether marked sites stay where they are during the next step."""
+        """Whether held sites are fixed during the next step."""
         return self.num_held > 0
 
     def next(self) -> "Stage":
@@ -80,9 +80,9 @@ class State(NamedTuple):
     """The state of a sampler.
 
     Args:
-        values: of its sites.
-        memory: what it has learned, a pytree; an empty tuple if it learns nothing.
-        stage: of the warm-up.
+        values: values of the sampler's sites.
+        memory: the adapted quantities, a pytree; empty for samplers without adaptation.
+        stage: stage of the warm-up.
     """
 
     values: Values
@@ -91,14 +91,14 @@ class State(NamedTuple):
 
 
 class ChainState(NamedTuple):
-    """The state of a Markov chain, as NumPyro's `MCMC` and `Gibbs` handle it.
+    """The state of a Markov chain for NumPyro's `MCMC` and `Gibbs`.
 
     Args:
         z: values of the sampler's sites.
-        memory: as in `State`.
-        stage: as in `State`.
-        info: what the last step reported.
-        rng_key: for the next step.
+        memory: memory of the sampler, see `State`.
+        stage: stage of the warm-up.
+        info: statistics of the last step.
+        rng_key: random key for the next step.
     """
 
     z: Values
@@ -111,9 +111,9 @@ class ChainState(NamedTuple):
 class Sampler(MCMCKernel):
     """A Markov kernel of the sites of a model.
 
-    A subclass has settings only: everything that changes along a chain is in its state. It runs in
-    chains of this package by the pure functions `initial` and `step`, and by `init` and `sample`,
-    which follow from them, in NumPyro's `MCMC` and `Gibbs`.
+    A subclass holds settings only: everything that changes along a chain is in its state. It
+    implements the pure functions `initial` and `step`. The methods `init` and `sample` wrap them
+    for NumPyro's `MCMC` and `Gibbs`.
 
     Args:
         model: a NumPyro model.
@@ -131,18 +131,18 @@ class Sampler(MCMCKernel):
 
     @property
     def follows_data(self) -> bool:
-        """Whether a chain may go on with other data."""
+        """Whether a chain can continue with other data."""
         return True
 
     @abstractmethod
     def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
-        """The first state of a chain.
+        """The initial state of a chain.
 
         Args:
             key: a JAX random key.
-            values: where its sites may start.
-            stage: of the warm-up.
-            arguments: of the model.
+            values: initial values of the sites, which the sampler may change.
+            stage: stage of the warm-up.
+            arguments: arguments of the model.
         """
 
     @abstractmethod
@@ -151,13 +151,13 @@ class Sampler(MCMCKernel):
 
         Args:
             key: a JAX random key.
-            state: before the step; values and memory may come from a chain on other data.
-            arguments: of the model.
+            state: state before the step; values and memory may come from a chain on other data.
+            arguments: arguments of the model.
         """
 
     @abstractmethod
     def no_info(self, state: State) -> Info:
-        """The info of a chain before its first step, from its first state."""
+        """The info of a chain before its first step, given its initial state."""
 
     def init(
         self,
@@ -187,7 +187,7 @@ class Sampler(MCMCKernel):
     def refresh(
         self, state: ChainState, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
     ) -> ChainState:
-        """Nothing in the state depends on data or other sites."""
+        """The unchanged state, which does not depend on data or other sites."""
         return state
 
     def wrap_model(self, wrapper: Callable[[Model], Model]) -> Self:
@@ -198,7 +198,7 @@ class Sampler(MCMCKernel):
     def get_constrain_fn(
         self, model_args: tuple[Any, ...], model_kwargs: dict[str, Any] | None
     ) -> Callable[[Values], Values]:
-        """The values are already constrained."""
+        """The identity, since values are already constrained."""
         return lambda z: z
 
     def get_diagnostics_str(self, state: ChainState) -> str:

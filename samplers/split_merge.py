@@ -1,4 +1,4 @@
-"""Split and merge moves over partitions, by Metropolis-Hastings."""
+"""Metropolis-Hastings split and merge moves over partitions."""
 
 from typing import NamedTuple
 
@@ -15,16 +15,17 @@ from structbo.samplers.partition_gibbs import PartitionBlock, relabeled
 class SplitMerge(PartitionBlock):
     """Splits a random block at random, or merges two random blocks.
 
-    A split and a merge are equally probable where both are possible; each costs one Cholesky.
+    Splits and merges are equally probable if both are possible. Each proposal costs one Cholesky
+    factorization.
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default as many as there are dimensions.
+        num_moves: number of proposals per step; by default the number of dimensions.
 
     References:
-        Gardner et al. 2017, section 4. A block of size k has ``2^(k - 1) - 1`` proper splits, not
-        ``2^(k - 1)``; only blocks of several dimensions are chosen to be split, and where a split
-        or a merge is impossible the other one is certain.
+        Gardner et al. 2017, section 4, with corrections: a block of size k has ``2^(k - 1) - 1``
+        proper splits, not ``2^(k - 1)``; only blocks of several dimensions are split; if a split
+        is impossible, a merge is certain, and vice versa.
     """
 
     def moves_per_step(self, value: Array) -> int:
@@ -36,11 +37,11 @@ class SplitMerge(PartitionBlock):
 
 
 class Proposals(NamedTuple):
-    """Log probabilities with which `propose` suggests single moves away from a partition.
+    """Log probabilities of the moves of `propose` from a partition.
 
     Args:
-        split: of one proper split of each block, -inf where there is none, shape (D,).
-        merge: of the union of one pair of blocks, a scalar, -inf where there is no pair.
+        split: log probability of one proper split of each block, -inf if impossible, shape (D,).
+        merge: log probability of merging one pair of blocks, a scalar, -inf if impossible.
     """
 
     split: Array
@@ -48,7 +49,7 @@ class Proposals(NamedTuple):
 
     @classmethod
     def of(cls, labels: Array) -> "Proposals":
-        """The probabilities at a partition in canonical labels, shape (D,)."""
+        """The probabilities at a partition with canonical labels, shape (D,)."""
         sizes = block_sizes(labels).astype(float)
         num_blocks, num_splittable = (sizes > 0).sum(), (sizes > 1).sum()
         log_half = jnp.where((num_blocks > 1) & (num_splittable > 0), -jnp.log(2.0), 0.0)
@@ -66,10 +67,11 @@ def propose(key: Array, labels: Array) -> tuple[Array, Array]:
 
     Args:
         key: a JAX random key.
-        labels: a partition of several dimensions in canonical labels, shape (D,).
+        labels: canonical labels of a partition of several dimensions, shape (D,).
 
     Returns:
-        Another partition, and the log ratio of the probabilities of the way back and the way there.
+        The proposed partition, and the log ratio of the reverse to the forward proposal
+        probability.
     """
     key_kind, key_block, key_sides = jax.random.split(key, 3)
     num_dims = labels.shape[0]
@@ -93,9 +95,9 @@ def propose(key: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def _proper_subset(key: Array, members: Array) -> Array:
-    """Some of the members but not the first, each non-empty choice of others as likely.
+    """A uniform random non-empty subset of the members without the first.
 
-    Fair coins, thrown again where all fall the same way: few throws, except for blocks of two.
+    Rejection sampling with fair coins: an empty subset is redrawn.
     """
     others = members.at[jnp.argmax(members)].set(False)
 
@@ -108,17 +110,17 @@ def _proper_subset(key: Array, members: Array) -> Array:
 
 
 class RestrictedSplitMerge(PartitionBlock):
-    """Splits a block where the evidence suggests it, or merges two blocks.
+    """Splits a block by restricted Gibbs scans, or merges two blocks.
 
-    Two random dimensions stay apart; the others of their blocks are first divided at random, then
-    by Gibbs sampling between the two sides. The last scan is the proposal, or where the two are in
-    different blocks, gives the probability of the way back from their union. A move of a block of
-    size k costs about ``(num_scans + 1) (k - 2)`` Choleskys.
+    Two random dimensions stay apart. The other dimensions of their blocks are divided at random,
+    then by Gibbs sampling between the two sides. The last scan proposes a split, or gives the
+    probability of the reverse move if the two dimensions are in different blocks. A move of a block
+    of size k costs about ``(num_scans + 1) (k - 2)`` Cholesky factorizations.
 
     Args:
         model: the NumPyro model.
-        num_moves: proposals per step; by default one.
-        num_scans: how many scans over the dimensions come before the last.
+        num_moves: number of proposals per step; by default one.
+        num_scans: number of scans over the dimensions before the last one.
 
     References:
         Jain and Neal 2004, "A split-merge Markov chain Monte Carlo procedure for the Dirichlet
@@ -141,14 +143,14 @@ class RestrictedSplitMerge(PartitionBlock):
         free = union.at[jnp.array([i, j])].set(False)
 
         def divided(sides: Array) -> Array:
-            """The partition with the union in two blocks."""
+            """The partition with the union divided into two blocks."""
             inside = jnp.where(sides, num_dims, num_dims + 1)
             return relabeled(labels, jnp.where(union, inside, labels))
 
         def scan(
             key: Array, launch: tuple[Point, Array], wanted: Array | None = None
         ) -> tuple[Point, Array, Array]:
-            """One Gibbs scan, towards wanted sides if there are any, and its log probability."""
+            """One Gibbs scan and its log probability; a merge scan is forced to ``wanted``."""
             thresholds = jax.random.uniform(key, (num_dims,))
 
             def visit(

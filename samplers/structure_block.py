@@ -17,7 +17,7 @@ from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Va
 
 
 class Block(Sampler):
-    """A sampler of structure sites, whose memory is empty."""
+    """A sampler of structure sites with an empty memory."""
 
     @property
     def _statistic(self) -> str:
@@ -38,20 +38,21 @@ class Block(Sampler):
 class StructureBlock(Block):
     """A block that updates structure sites one at a time, given all others.
 
-    Subclasses say which support they sample and how to update one site. Most are `Metropolis`.
+    Subclasses define the support that they sample, and the update of one site. Most derive from
+    `Metropolis`.
 
     Args:
         model: the NumPyro model.
     """
 
     support: ClassVar[type[Constraint]]
-    """The class of the supports of sites that the block can move."""
+    """The class of supports that the block can sample."""
     is_reversible: ClassVar[bool] = True
-    """Whether an update satisfies detailed balance; `FamilyGibbs` runs it both ways."""
+    """Whether an update satisfies detailed balance, which `FamilyGibbs` requires."""
 
     @abstractmethod
     def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
-        """One Markov transition of one site: its new value, and the mean acceptance probability."""
+        """One Markov transition: the new value of a site, and the mean acceptance probability."""
 
     def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
         values, accept = dict(state.values), []
@@ -68,10 +69,10 @@ class StructureBlock(Block):
 def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[str]]:
     """A selector of latent sites by the class of their support, for the blocks of `Gibbs`.
 
-    A site of independent elements is found by the support of one element.
+    For sites of independent elements, the support of one element counts.
 
     Args:
-        support: the class.
+        support: class of the support.
 
     Returns:
         A function from a trace of the model to the names of the sites.

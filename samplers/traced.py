@@ -1,4 +1,4 @@
-"""Functions that are traced once, and show which results depend on their argument."""
+"""Functions that are traced once, with the dependence of their results on the argument."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -12,14 +12,14 @@ Result = TypeVar("Result")
 
 
 class Traced(Generic[Result]):
-    """A function that runs in Python once, however many calls a program makes.
+    """A function that is traced once for all calls of a program.
 
-    A program evaluates a model at several places: at the start of a loop, inside it, and after it.
-    Each evaluation repeats the operations of one trace.
+    A program evaluates a model in several places: before, inside and after a loop. Each evaluation
+    repeats the operations of one trace.
 
     Args:
-        function: traceable by JAX, from an array to a pytree. Values that it closes over are fixed.
-        value: an argument. Only its shape and type matter.
+        function: a JAX function from an array to a pytree. Values that it closes over are fixed.
+        value: an example argument; only its shape and type matter.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,10 +42,10 @@ class Traced(Generic[Result]):
 
     @property
     def dependent(self) -> Any:
-        """The structure of the result, with True for each array that can depend on the argument.
+        """A pytree like the result, with True for each array that can depend on the argument.
 
-        An output counts as dependent if any operation on the way to it reads the argument. An
-        output that does not count is constant.
+        An output counts as dependent if any operation on its path reads the argument. All other
+        outputs are constant.
         """
         program = self._jaxpr.jaxpr
         dependent = set(program.invars)

@@ -1,8 +1,8 @@
 """Markov chains over sets of k items whose stationary distribution is a k-DPP.
 
-They need no eigendecomposition. Both start from the greedy set, whose probability is bounded from
-below, and both exchange one item per step; theorems tell how many steps bring them within a given
-total variation distance of the k-DPP.
+The chains need no eigendecomposition. Both start from the greedy set, whose probability is bounded
+from below, and exchange one item per step. Theorems bound the number of steps to a given total
+variation distance from the k-DPP.
 """
 
 import math
@@ -29,23 +29,23 @@ def sample_kdpp_mcmc(
     accuracy: float = 0.01,
     num_steps: int | None = None,
 ) -> Int[Array, " {k}"]:
-    """Draws k items by a Metropolis chain that exchanges an item for a random other one.
+    """Draws k items by a Metropolis chain that exchanges random items.
 
-    A step costs O(k^2), but the bound asks for O(n k^2 log n) of them: `sample_kdpp_heat_bath`
-    needs far less time for the same accuracy, unless ``num_steps`` is known to be enough.
+    A step costs O(k^2), and the bound requires O(n k^2 log n) steps. `sample_kdpp_heat_bath` is far
+    faster for the same accuracy, unless a small ``num_steps`` suffices.
 
     Args:
         key: a JAX random key.
-        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
-        k: how many items to draw, static.
+        L: symmetric positive semi-definite matrix of rank at least k, shape (n, n).
+        k: number of items to draw, static.
         accuracy: bound on the total variation distance to the k-DPP.
-        num_steps: length of the chain, instead of `metropolis_steps` for the accuracy.
+        num_steps: number of steps; by default `metropolis_steps` for the accuracy.
 
     Returns:
         The items in ascending order.
 
     Raises:
-        ValueError: if L is found not to be such a matrix, or another argument is out of range.
+        ValueError: if L fails a check of these properties, or another argument is out of range.
 
     References:
         Anari, Oveis Gharan and Rezaei 2016, "Monte Carlo Markov chain algorithms for sampling
@@ -68,20 +68,20 @@ def sample_kdpp_heat_bath(
 ) -> Int[Array, " {k}"]:
     """Draws k items by a chain that removes a random item and draws another given the rest.
 
-    A step costs O(n k^2), and the bound asks for O(k log(k log n)) of them.
+    A step costs O(n k^2), and the bound requires O(k log(k log n)) steps.
 
     Args:
         key: a JAX random key.
-        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
-        k: how many items to draw, static.
+        L: symmetric positive semi-definite matrix of rank at least k, shape (n, n).
+        k: number of items to draw, static.
         accuracy: bound on the total variation distance to the k-DPP.
-        num_steps: length of the chain, instead of `heat_bath_steps` for the accuracy.
+        num_steps: number of steps; by default `heat_bath_steps` for the accuracy.
 
     Returns:
         The items in ascending order.
 
     Raises:
-        ValueError: if L is found not to be such a matrix, or another argument is out of range.
+        ValueError: if L fails a check of these properties, or another argument is out of range.
 
     References:
         Cryan, Guo and Mousa 2021, "Modified log-Sobolev inequalities for strongly log-concave
@@ -96,19 +96,19 @@ def sample_kdpp_heat_bath(
 
 
 def metropolis_steps(n: int, k: int, accuracy: float) -> int:
-    """Steps that bring `sample_kdpp_mcmc` within a total variation distance of its k-DPP.
+    """Number of steps of `sample_kdpp_mcmc` to a total variation distance from its k-DPP.
 
-    ``log(1 / (accuracy * p)) / C`` with p the least probability of the greedy start. Of an
-    exchange and its reverse one is always accepted when proposed, so that
+    The number is ``log(1 / (accuracy * p)) / C``, where p is a lower bound of the probability of
+    the greedy start. Either an exchange or its reverse is always accepted when proposed, so
     ``C >= 1 / (2 k (n - k))``.
 
     Args:
         n: number of items.
         k: size of the sets.
-        accuracy: the distance, in (0, 1).
+        accuracy: total variation distance, in (0, 1).
 
     Returns:
-        How many steps.
+        The number of steps.
 
     References:
         Anari, Oveis Gharan and Rezaei 2016, for the bound in terms of C and p.
@@ -122,19 +122,19 @@ def metropolis_steps(n: int, k: int, accuracy: float) -> int:
 
 
 def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
-    """Steps that bring `sample_kdpp_heat_bath` within a total variation distance of its k-DPP.
+    """Number of steps of `sample_kdpp_heat_bath` to a total variation distance from its k-DPP.
 
-    A step multiplies the relative entropy to the k-DPP by at most ``1 - 1 / k``. It starts from
-    ``log(1 / p)``, p being the least probability of the greedy start, and has to come down to
-    twice the square of the accuracy (Pinsker's inequality).
+    A step multiplies the relative entropy to the k-DPP by at most ``1 - 1 / k``. The entropy starts
+    at ``log(1 / p)`` at most, where p is a lower bound of the probability of the greedy start, and
+    must fall to twice the square of the accuracy (Pinsker's inequality).
 
     Args:
         n: number of items.
         k: size of the sets.
-        accuracy: the distance, in (0, 1).
+        accuracy: total variation distance, in (0, 1).
 
     Returns:
-        How many steps.
+        The number of steps.
 
     References:
         Cryan, Guo and Mousa 2021, for the decay of the entropy.
@@ -151,23 +151,23 @@ def heat_bath_steps(n: int, k: int, accuracy: float) -> int:
 
 
 def _log_odds_of_start(n: int, k: int) -> float:
-    """Bounds ``log(1 / p)``: at most C(n, k) sets, none above (k!)^2 times the greedy one."""
+    """Bound on ``log(1 / p)``: C(n, k) sets, each at most (k!)^2 times as probable as the start."""
     return math.log(math.comb(n, k)) + 2.0 * math.lgamma(k + 1.0)
 
 
 class ItemSet(NamedTuple):
-    """A set of items, with the inverse that gives ratios of determinants.
+    """A set of items, with the inverse for ratios of determinants.
 
     Args:
-        order: all items, the members of the set first.
-        inverse: the inverse of the set's submatrix of L.
+        order: all items, with the members of the set first.
+        inverse: inverse of the set's submatrix of L.
     """
 
     order: Int[Array, " n"]
     inverse: Float[Array, "k k"]
 
     def without(self, slot: Int[Array, ""]) -> Float[Array, "k k"]:
-        """The inverse of the submatrix without the item in a slot, framed with zeros."""
+        """The inverse of the submatrix without the item in a slot, padded with zeros."""
         column = self.inverse[slot]
         return self.inverse - jnp.outer(column, column) / column[slot]
 
@@ -178,7 +178,7 @@ class ItemSet(NamedTuple):
         place: Int[Array, ""],
         accept: Bool[Array, ""] | bool,
     ) -> "ItemSet":
-        """The set with the item in a slot exchanged for the one in a place of the order."""
+        """The set with the item in a slot exchanged for the item in a place of the order."""
         ends = jnp.array([slot, place])
         order = self.order.at[ends].set(self.order[jnp.where(accept, ends[::-1], ends)])
         k = len(self.inverse)
@@ -186,7 +186,7 @@ class ItemSet(NamedTuple):
         border = (rest @ column).at[slot].set(-1.0)
         gain = L[order[slot], order[slot]] - column @ rest @ column
         inverse = rest + jnp.outer(border, border) / gain
-        # One step of Newton's iteration keeps round-off from adding up.
+        # One Newton iteration prevents the accumulation of rounding errors.
         submatrix = L[order[:k, None], order[:k]]
         inverse = inverse @ (2.0 * jnp.eye(k) - submatrix @ inverse)
         return ItemSet(order, jnp.where(accept, inverse, self.inverse))
@@ -196,7 +196,7 @@ Step = Callable[[Key[Array, ""], Float[Array, "n n"], ItemSet], ItemSet]
 
 
 def _metropolis(key: Key[Array, ""], L: Float[Array, "n n"], chain: ItemSet) -> ItemSet:
-    """Proposes to exchange a random item for a random other one; half of the time, stays."""
+    """Proposes to exchange a random member for a random non-member; lazy with probability 1/2."""
     n, k = len(chain.order), len(chain.inverse)
     key_slot, key_place, key_accept = jax.random.split(key, 3)
     slot = jax.random.randint(key_slot, (), 0, k)
@@ -209,7 +209,7 @@ def _metropolis(key: Key[Array, ""], L: Float[Array, "n n"], chain: ItemSet) -> 
 
 
 def _heat_bath(key: Key[Array, ""], L: Float[Array, "n n"], chain: ItemSet) -> ItemSet:
-    """Draws a random slot's item given the others, with probability proportional to det(L_S)."""
+    """Redraws a random slot's item given the others, in proportion to det(L_S)."""
     k = len(chain.inverse)
     key_slot, key_place = jax.random.split(key)
     slot = jax.random.randint(key_slot, (), 0, k)

@@ -1,9 +1,9 @@
 """Determinantal point processes of fixed size: diverse sets of k out of n items.
 
 The k-DPP of a positive semi-definite matrix L draws a set S of k items with probability
-proportional to ``det(L_S)``. The greedy search for the most probable set and the exact sampler are
-the same pivoted Cholesky factorization: one takes the largest pivot, the other draws a pivot with
-probability proportional to its size.
+proportional to ``det(L_S)``. The greedy search and the exact sampler share one pivoted Cholesky
+factorization: the search takes the largest pivot, and the sampler draws a pivot with probability
+proportional to its size.
 """
 
 from functools import partial
@@ -23,25 +23,25 @@ ROUND_OFF = float(np.finfo(np.float64).eps)
 
 
 def sample_kdpp(key: Key[Array, ""], L: ArrayLike, k: int) -> Int[Array, " {k}"]:
-    """Draws a set of k items from a k-DPP, exactly.
+    """Draws an exact sample of k items from a k-DPP.
 
-    A set of k eigenvectors is drawn with probability proportional to the product of their
-    eigenvalues, and then items from the projection onto their span. The elementary symmetric
-    polynomials, which the first step needs, are computed in log space: they do not overflow.
+    The sampler draws k eigenvectors with probability proportional to the product of their
+    eigenvalues, then items from the projection onto their span. The elementary symmetric
+    polynomials of the first step are computed in log space, so they do not overflow.
 
-    ``jax.vmap`` over keys shares one eigendecomposition, which takes nearly all of the time.
-    Under ``jax.jit``, which needs 64-bit floats to be switched on, values of L are not checked.
+    ``jax.vmap`` over keys shares one eigendecomposition, which dominates the cost. Under
+    ``jax.jit``, which requires 64-bit floats to be enabled, values of L are not checked.
 
     Args:
         key: a JAX random key.
-        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
-        k: how many items to draw, static.
+        L: symmetric positive semi-definite matrix of rank at least k, shape (n, n).
+        k: number of items to draw, static.
 
     Returns:
         The items in ascending order.
 
     Raises:
-        ValueError: if L is not such a matrix, or k is not between 0 and n.
+        ValueError: if L does not meet these conditions, or k is not between 0 and n.
 
     References:
         Kulesza and Taskar 2011, "k-DPPs: fixed-size determinantal point processes", Algorithms 1
@@ -83,10 +83,10 @@ def _sample_from_spectrum(
 def _sample_eigenvectors(
     key: Key[Array, ""], log_values: Float[Array, " n"], k: int
 ) -> Int[Array, " {k}"]:
-    """Indices of k eigenvectors, drawn in proportion to the product of their eigenvalues."""
+    """Indices of k eigenvectors, drawn in proportion to the product of the eigenvalues."""
 
     def extend(log_sums: Array, log_value: Array) -> tuple[Array, Array]:
-        """Elementary symmetric polynomials of orders 0 to k with one more eigenvalue."""
+        """Elementary symmetric polynomials of orders 0 to k after one more eigenvalue."""
         longer = jnp.logaddexp(log_sums[1:], log_value + log_sums[:-1])
         return jnp.concatenate([log_sums[:1], longer]), log_sums
 
@@ -105,20 +105,20 @@ def _sample_eigenvectors(
 
 
 def greedy_kdpp(L: ArrayLike, k: int) -> Int[Array, " {k}"]:
-    """Adds k times the item that increases the determinant most.
+    """Selects k items greedily by the increase of the determinant.
 
-    The determinant is at least ``1 / (k!)^2`` of the largest one.
+    The determinant is at least ``1 / (k!)^2`` of the maximum.
 
     Args:
-        L: symmetric positive semi-definite, shape (n, n), of rank k at least.
-        k: how many items to choose, static.
+        L: symmetric positive semi-definite matrix of rank at least k, shape (n, n).
+        k: number of items to select, static.
 
     Returns:
-        The items as they were chosen.
+        The items in the order of selection.
 
     Raises:
-        ValueError: if L is found not to be such a matrix, or k is not between 0 and n. That it is
-            positive semi-definite is checked as far as the search goes.
+        ValueError: if a check of L fails, or k is not between 0 and n. Positive semi-definiteness
+            is checked only for the pivots of the search.
 
     References:
         Chen, Zhang and Zhou 2018, "Fast greedy MAP inference for determinantal point process";
@@ -133,19 +133,19 @@ def greedy_kdpp(L: ArrayLike, k: int) -> Int[Array, " {k}"]:
 
 
 def most_probable(L: Float[Array, "n n"], k: int) -> Int[Array, " {k}"]:
-    """The greedy set of k items, for a matrix that is known to be one of a k-DPP."""
+    """The greedy set of k items, for a matrix from `checked_kernel`."""
     if k == 0:
         return jnp.zeros(0, int)
     items, pivots, least = _greedy(L, k)
     largest = jnp.abs(jnp.diagonal(L)).max()
     tolerance = len(L) * ROUND_OFF * largest
     if is_concrete(pivots):
-        # After the first that is not positive, pivots are round-off.
+        # Pivots after the first non-positive one are rounding errors.
         rank = int(jnp.argmin(jnp.append(pivots > tolerance, False)))
         variance = float(least if rank == k else pivots[rank])
         if variance < -max(float(tolerance), 1e-8 * float(largest)):
             raise ValueError(
-                "L must be positive semi-definite, a variance in its Cholesky factorization is "
+                "L must be positive semi-definite, but a variance of its Cholesky factorization is "
                 f"{variance:.3g}: pass a covariance matrix."
             )
         if rank < k:
@@ -157,7 +157,7 @@ def most_probable(L: Float[Array, "n n"], k: int) -> Int[Array, " {k}"]:
 def _greedy(
     L: Float[Array, "n n"], k: int
 ) -> tuple[Int[Array, " {k}"], Float[Array, " {k}"], Float[Array, ""]]:
-    """The items, their pivots, by which they multiplied the determinant, and the least residual."""
+    """The items, their pivots (factors of the determinant), and the smallest residual."""
 
     def add(step: Array, state: tuple[Pivots, Array, Array]) -> tuple[Pivots, Array, Array]:
         pivots, items, sizes = state
@@ -172,11 +172,11 @@ def _greedy(
 
 
 class Pivots(NamedTuple):
-    """A pivoted Cholesky factorization under way.
+    """A partial pivoted Cholesky factorization.
 
     Args:
-        rows: the factor's transpose, zero where it is still to come.
-        residual: what is left of each item's diagonal entry, minus infinity for those chosen.
+        rows: transpose of the factor, zero in rows that are not computed yet.
+        residual: residual variance of each item, minus infinity for selected items.
     """
 
     rows: Float[Array, "k n"]
@@ -184,20 +184,20 @@ class Pivots(NamedTuple):
 
     @classmethod
     def of(cls, diagonal: Float[Array, " n"], k: int) -> "Pivots":
-        """Before the first pivot."""
+        """The factorization before the first pivot."""
         return cls(jnp.zeros((k, len(diagonal))), diagonal)
 
     def eliminate(
         self, step: Int[Array, ""], item: Int[Array, ""], column: Float[Array, " n"]
     ) -> "Pivots":
-        """After one more pivot, whose column of the matrix is given."""
+        """The factorization after one more pivot, given the matrix column of the pivot."""
         row = (column - self.rows[:, item] @ self.rows) / jnp.sqrt(self.residual[item])
         residual = (self.residual - jnp.square(row)).at[item].set(-jnp.inf)
         return Pivots(self.rows.at[step].set(row), residual)
 
 
 def checked_kernel(L: ArrayLike, k: int) -> Float[Array, "n n"]:
-    """L as an array of doubles, if it can be the matrix of a k-DPP."""
+    """L as an array of doubles, after checks of its shape, its entries and k."""
     if jnp.iscomplexobj(L):
         raise ValueError("L must be real, got complex numbers.")
     kernel = jnp.asarray(L, float)
@@ -214,7 +214,7 @@ def checked_kernel(L: ArrayLike, k: int) -> Float[Array, "n n"]:
 
 
 def _check_entries(values: Float[np.ndarray, "n n"]) -> None:
-    """Checks for finite and symmetric entries, fast, by products with a random vector."""
+    """Checks for finite and symmetric entries by products with a random vector."""
     probe = np.random.default_rng(0).uniform(1.0, 2.0, len(values))
     sides = values @ probe, probe @ values
     if not np.isfinite(sides).all():
@@ -231,7 +231,7 @@ def _check_entries(values: Float[np.ndarray, "n n"]) -> None:
 def _check_spectrum(values: Float[np.ndarray, " n"], tolerance: float, k: int) -> None:
     if values.min() < -max(tolerance, 1e-8 * values.max()):
         raise ValueError(
-            f"L must be positive semi-definite, its least eigenvalue is {values.min():.3g}: "
+            f"L must be positive semi-definite, but its smallest eigenvalue is {values.min():.3g}: "
             "pass a covariance matrix."
         )
     if (values > tolerance).sum() < k:
@@ -240,6 +240,6 @@ def _check_spectrum(values: Float[np.ndarray, " n"], tolerance: float, k: int) -
 
 def _rank_error(rank: int, k: int) -> ValueError:
     return ValueError(
-        f"L has rank {rank}, so that every set of k={k} items has determinant zero: ask for at "
-        f"most {rank} items, or add a multiple of the identity."
+        f"L has rank {rank}, so every set of k={k} items has determinant zero: draw at most "
+        f"{rank} items, or add a multiple of the identity."
     )

@@ -273,7 +273,7 @@ def test_a_ladder_does_not_rise_forever():
 
 @pytest.mark.parametrize("ladder", [[], [0.5, 0.1], [1.0, 0.0], [1.0, 0.5, 0.5], 1.0])
 def test_ladder_must_fall_from_one(ladder):
-    with pytest.raises(ValueError, match=r"inverse_temperatures must fall strictly from 1\.0"):
+    with pytest.raises(ValueError, match=r"inverse_temperatures must decrease strictly from 1\.0"):
         ParallelTempering(AdditiveGP(), inverse_temperatures=ladder)
 
 
