@@ -1,4 +1,4 @@
-"""Draws of the sites of a model, by a Markov chain or a search, and processes given them."""
+"""Draws of a model's sites, by Markov chains or searches, and Gaussian processes given draws."""
 
 from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods, num_inducing

@@ -1,4 +1,4 @@
-"""Posterior draws for a growing data set: a Markov chain, compiled once per padded size."""
+"""Posterior draws for a growing data set, by a Markov chain that compiles once per padded size."""
 
 from collections.abc import Generator
 
@@ -21,22 +21,22 @@ from structbo.samplers import Arguments, ChainState, SamplerFactory, Stage, sear
 ADAPTATION_SWEEPS = 4
 RUN_IN_SWEEPS = 50
 WARPING_ROUNDS = 7
-"""Rounds of a few sweeps, in turns with the power of the transform of values, if there is one."""
+"""Initial rounds that alternate sweeps and warping."""
 RUN_IN_ROWS = 128
-"""Observations on which a chain is run in, if there are more than twice this number."""
+"""Number of observations for the run-in, if there are more than twice as many."""
 MIN_SWEEPS_PER_DRAW, MAX_SWEEPS_PER_DRAW = 1, 2
 SWEEPS_TIMES_DIMS = 30
-"""Sweeps in more dimensions cost more: this number, divided by D, lies between two draws."""
+"""Number of sweeps per draw times the number of dimensions, before the limits."""
 MANY_ROWS = 512
-"""With more observations a sweep takes seconds, and each sweep makes a draw."""
+"""Number of observations above which every sweep gives a draw, since a sweep takes seconds."""
 
 
 def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
-    """How many sweeps of a chain lie between two of its draws.
+    """Number of sweeps of a chain per draw.
 
     Args:
         num_dims: the number of dimensions D.
-        num_rows: how many observations there are, padding counted.
+        num_rows: number of observations, including padding.
 
     Example:
         >>> sweeps_per_draw(2), sweeps_per_draw(50), sweeps_per_draw(2, 1024)
@@ -50,20 +50,19 @@ def sweeps_per_draw(num_dims: int, num_rows: int = 1) -> int:
 class Chain(KeepsPrecision):
     """A Markov chain over a model's sites that continues when observations are added.
 
-    All draws are new at every call. Draws that are kept while there are more observations are cheap
-    and nearly from the posterior, but the points that are proposed by them are worse: one proposal
-    after the other rests on the same few guesses.
+    Every call makes new draws. Reusing draws across observations is cheap and nearly exact, but
+    gives worse proposals, since consecutive proposals rest on the same few draws.
 
-    On an accelerator many chains take the time of one. There each draw has a separate chain,
-    unless a spacing is given.
+    On an accelerator, many chains take the time of one, so each draw has a separate chain unless a
+    spacing is given.
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
-        num_draws: posterior draws per call of `advance`.
-        seed: for the chain.
-        sampler: from the model to the kernel of the chain. One of NumPyro must implement
-            ``refresh``, as `Gibbs`, `HMC` and `NUTS` do.
-        spacing: how many sweeps lie between two draws, by default `sweeps_per_draw`.
+        num_draws: number of posterior draws per call of `advance`.
+        seed: seed of the chain.
+        sampler: function from the model to the kernel of the chain. NumPyro kernels must implement
+            ``refresh``, like `Gibbs`, `HMC` and `NUTS`.
+        spacing: number of sweeps per draw; by default `sweeps_per_draw`.
     """
 
     def __init__(
@@ -90,17 +89,17 @@ class Chain(KeepsPrecision):
         return self._saved
 
     def restore(self, saved: bytes | None) -> None:
-        """Goes on from a state that was saved; afresh from None, or from another model's state."""
+        """Continues from a saved state; restarts from None, or from another model's state."""
         if saved != self.saved():
             self._state, self._saved = None, saved
 
     def warped(self, data: Data) -> tuple[Data, Warping]:
-        """The data after the transform of values that is likeliest given the chain's last draw.
+        """The data after the most probable warping of values given the chain's last draw.
 
-        Before the first draws, the chain is run in, and is moved in turns with the transform.
+        Before the first draws, the chain is run in and alternates with the warping.
 
         Args:
-            data: padded observations, before the transform.
+            data: padded observations before warping.
         """
         if self._current(data) is None:
             part = self._run_in(data)
@@ -116,7 +115,7 @@ class Chain(KeepsPrecision):
             data: padded observations.
 
         Returns:
-            Values of all latent sites, the first axis being the draws.
+            Values of all latent sites, with the draws along the first axis.
         """
         if self._current(data) is None:
             part = self._run_in(data)
@@ -125,11 +124,11 @@ class Chain(KeepsPrecision):
         return self._sweep(data, spacing, Stage.of(ADAPTATION_SWEEPS, 0))
 
     def prepared(self, data: Data, *, warp: bool) -> Generator[None, None, Draws]:
-        """Compiles what draws need, in the background: one program at every step.
+        """Compiles the programs for draws in the background, one per step of the iterator.
 
         Args:
-            data: as many padded observations as there will be, with any values.
-            warp: whether values will be transformed.
+            data: arbitrary observations with the padded size of future data.
+            warp: whether values will be warped.
 
         Returns:
             Zeros in the shapes of draws, when the iterator ends.
@@ -154,17 +153,17 @@ class Chain(KeepsPrecision):
         return self._latent(state, draws)
 
     def _current(self, data: Data) -> ChainState | None:
-        """The state, if need be from what was saved; None before the first draws."""
+        """The present state, restored if necessary; None before the first draws."""
         if self._state is None and self._saved is not None:
             like = self._driver(data).start.shapes(self._key, _arguments(data))
             self._state = state_from_bytes(self._saved, like)
         return self._state
 
     def _run_in(self, data: Data) -> Data:
-        """Starts the chain on a part of the observations, evenly spaced, which it returns.
+        """Starts the chain on an evenly spaced part of the observations, and returns this part.
 
-        Marked sites are held. A sweep costs as much as the square of the number of observations, or
-        more. The chain finds the rest of the structure in its first sweeps on all.
+        Held sites are fixed. The cost of a sweep is at least quadratic in the number of
+        observations. The first sweeps on all observations find the rest of the structure.
         """
         part = self._part(data)
         self._state = self._driver(data).start(self._key, _arguments(part))
@@ -184,7 +183,7 @@ class Chain(KeepsPrecision):
         return 1 if self._is_vectorized else self._num_draws
 
     def _sweep(self, data: Data, spacing: int, stage: Stage) -> Draws:
-        """Draws, some sweeps apart, in a stage of the warm-up."""
+        """Draws ``spacing`` sweeps apart, in a stage of the warm-up."""
         assert self._state is not None
         run = self._driver(data).run
         state = self._state._replace(stage=jax.tree.map(np.full_like, self._state.stage, stage))
@@ -193,7 +192,7 @@ class Chain(KeepsPrecision):
         return self._latent(self._state, draws)
 
     def _latent(self, state: ChainState, draws: Draws) -> Draws:
-        """Values of the latent sites; the draws are along the first axis."""
+        """Values of the latent sites, with the draws along the first axis."""
         values = {name: draws[name] for name in state.z}
         return {n: v[:, 0] for n, v in values.items()} if self._is_vectorized else values
 
@@ -224,7 +223,7 @@ class Chain(KeepsPrecision):
 
 @compiled("model")
 def _warp(model: Model, draw: Draws, data: Data) -> tuple[Data, Warping]:
-    """The data after the transform of values that is likeliest given a draw, and the transform."""
+    """The data after the most probable warping of values given a draw, and the warping."""
     warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
     return warping.data(data), warping
 

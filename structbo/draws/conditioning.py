@@ -1,4 +1,4 @@
-"""Gaussian processes and likelihoods of draws, given data."""
+"""Gaussian process posteriors and likelihoods of draws, given data."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
 
     Args:
         model: a NumPyro model with one `MarginalGP` as observed site.
-        draws: values of its latent sites, the first axis being the draws.
+        draws: values of its latent sites, with the draws along the first axis.
         data: padded observations.
 
     Returns:
-        A `ConditionedGP` whose arrays have the draws along the first axis.
+        A `ConditionedGP` with the draws along the first axis of its arrays.
     """
     y = jnp.asarray(data.y)
     return map_draws(lambda draw: likelihood_of(model, draw, data).condition(y), draws)
@@ -32,15 +32,15 @@ def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
 
 @compiled("model")
 def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
-    """Log likelihood of every draw, shape (S,); it takes the arguments of `condition`."""
+    """Log likelihood of every draw, shape (S,), with the arguments of `condition`."""
     y = jnp.asarray(data.y)
     return map_draws(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
 
 
 def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
-    """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact.
+    """Number of inducing points of the likelihood, see `MarginalGP`; None if it is exact.
 
-    It takes the arguments of `condition`, and computes no value.
+    The function takes the arguments of `condition`, and computes no values.
     """
 
     def of_first(draws: dict[str, Any]) -> MarginalGP:
@@ -52,7 +52,7 @@ def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
 
 
 def likelihood_of(model: Model, draw: Draws, data: Data) -> MarginalGP:
-    """The likelihood of one draw, whose values have no axis of draws; traceable."""
+    """The likelihood of one draw, given without an axis of draws; traceable."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
     args, kwargs = data.arguments
     trace = run.get_trace(*args, **kwargs)

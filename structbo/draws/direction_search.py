@@ -1,8 +1,7 @@
-"""Projections by maximization and a grid over alpha, as Li et al. 2016 restrict them.
+"""Restricted projections by maximization and a grid over alpha, after Li et al. 2016.
 
-`NearIdentity` puts the same constraint into a prior, and samples. This is the method of the paper:
-directions are learned without the constraint, and then pulled towards the identity until they meet
-it.
+The paper learns directions without the constraint, then shrinks them towards the identity until
+they satisfy it. `NearIdentity` is a prior with the same constraint, for sampling.
 """
 
 from functools import partial
@@ -30,15 +29,15 @@ from structbo.models.foundation.precision import double_precision
 
 
 class RestrictedProjection(NamedTuple):
-    """A projection that meets the delta-ratio constraint, and the groups along its directions.
+    """A projection that satisfies the delta-ratio constraint, and the groups of its directions.
 
     Args:
-        W: the restricted directions, shape (D, D).
-        learned: the directions before they were restricted, shape (D, D).
-        alpha: the restricted ones are ``(1 - alpha) learned + alpha I``.
-        labels: the groups of directions, shape (D,).
-        fit: all values, the hyper-parameters maximized.
-        model: whose sites they are.
+        W: restricted directions, ``(1 - alpha) learned + alpha I``, shape (D, D).
+        learned: unrestricted directions, shape (D, D).
+        alpha: weight of the identity.
+        labels: groups of the directions, shape (D,).
+        fit: values of all sites, with maximized hyper-parameters.
+        model: the model of these sites.
     """
 
     W: FloatArray
@@ -61,27 +60,27 @@ def restricted_projection_pursuit(
     learned: ArrayLike | None = None,
     seed: int = 0,
 ) -> RestrictedProjection:
-    """Learns directions, restricts them, and groups them, each by maximizing.
+    """Learns, restricts and groups directions by maximization.
 
-    First the most probable directions W of a sum of one-dimensional functions are found. Then W is
-    pulled towards the identity, by the alpha of a grid over the feasible ones that has the largest
-    likelihood. Then random groups of the directions are compared by their likelihoods.
+    The first step finds the most probable directions W of a sum of one-dimensional functions. The
+    second shrinks W towards the identity, with the most likely alpha of a feasible grid. The third
+    compares random groups of the directions by their likelihoods.
 
     Args:
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
-        group_size: how many directions a component has.
-        delta: the bound on the outer box: 0 gives the additive model of Kandasamy et al. 2015,
-            infinity unrestricted projection pursuit.
-        scale: standard deviation of the prior of the elements of W around the identity, which
-            stands for the regularization of the state-space method that the paper uses.
+        group_size: number of directions per component.
+        delta: bound on the outer box; 0 gives the additive model of Kandasamy et al. 2015, and
+            infinity gives unrestricted projection pursuit.
+        scale: standard deviation of the prior of the elements of W around the identity. It replaces
+            the regularization of the paper's state-space method.
         num_alphas: size of the grid.
-        num_groupings: how many random groupings to compare; by default as many as there are groups.
-        learned: directions that an earlier call learned; None learns them.
-        seed: for the groupings.
+        num_groupings: number of random groupings to compare; by default the number of groups.
+        learned: directions from an earlier call; None learns them.
+        seed: seed of the groupings.
 
     Returns:
-        The directions and the groups, and the model that they are sites of.
+        The directions and the groups, with their model.
 
     Raises:
         ValueError: if delta is negative, or the data are not valid.
@@ -119,7 +118,7 @@ def restricted_projection_pursuit(
 
 
 def projection_pursuit(scale: float) -> AdditiveGP:
-    """The model that is fitted: groups of directions, which have a normal prior.
+    """The model to fit: groups of directions with a normal prior.
 
     Args:
         scale: standard deviation of the elements of W around the identity.

@@ -25,12 +25,12 @@ from structbo.samplers.registry import Blocks
 
 
 class Driver(NamedTuple):
-    """The compiled parts of a chain, or of a batch of chains whose keys and states are stacked.
+    """The compiled programs of a chain, or of a batch of chains with stacked keys and states.
 
     Args:
-        start: from a key and the arguments of the model to a state.
-        run: from a state, arguments, a number of draws, and the number of steps from one draw to
-            the next, to the last state, the draws, and what the steps of these reported.
+        start: program from a key and the arguments of the model to a state.
+        run: program from a state, arguments, the number of draws and the number of steps per draw
+            to the last state, the draws, and their statistics.
     """
 
     start: Program[[Array, Arguments], ChainState]
@@ -50,16 +50,16 @@ class Driver(NamedTuple):
 
         Args:
             model: a NumPyro model.
-            sampler: a kernel of this model, or a function from the model to one.
+            sampler: a kernel of this model, or a function from the model to a kernel.
             num_dims: the number of dimensions D.
-            num_warmup: the length of the warm-up; None for a chain without an end, whose data may
+            num_warmup: number of warm-up steps; None for a chain without end, whose data may
                 change.
-            is_vectorized: whether there is a batch of chains.
+            is_vectorized: whether to run a batch of chains.
 
         Raises:
-            ValueError: if the kernel of a chain without an end cannot go on with other data.
+            ValueError: if the kernel of a chain without end cannot continue with other data.
         """
-        # Samplers compose registered blocks.
+        # The programs depend on the registered blocks.
         return _driver(model, sampler, num_dims, num_warmup, is_vectorized, BLOCKS)
 
 
@@ -76,8 +76,8 @@ def _driver(
     sampler = composed(kernel, model, num_dims, num_warmup)
     if num_warmup is None and not sampler.follows_data:
         raise ValueError(
-            f"a search needs a sampler that goes on when data are added, and {kernel!r} does not "
-            "implement NumPyro's refresh: use one that does, such as numpyro.infer.NUTS."
+            f"a search needs a sampler that continues with new data, but {kernel!r} does not "
+            "implement NumPyro's refresh: use a kernel that does, such as numpyro.infer.NUTS."
         )
 
     def start(key: Array, arguments: Arguments) -> ChainState:

@@ -1,7 +1,7 @@
-"""The evidence of one structure by maximum likelihood, as Gardner et al. 2017 approximate it.
+"""The evidence of one structure by maximum likelihood and BIC, after Gardner et al. 2017.
 
-The samplers of this library integrate over hyper-parameters. This is what the papers before did
-instead: hyper-parameters are maximized for every structure, and their number is penalized.
+The hyper-parameters of every structure are maximized, and their number is penalized. The samplers
+of this library integrate over hyper-parameters instead.
 """
 
 import math
@@ -28,23 +28,23 @@ from structbo.models.likelihood import Model
 from structbo.models.prototype import prior_trace
 
 REACH = 10.0
-"""How far from its start an unconstrained parameter may go: a positive one by a factor of e^10.
+"""Bound on the change of an unconstrained parameter: a factor of e^10 for a positive one.
 
-Without a bound there need not be a maximum: noise goes to zero, lengthscales to infinity.
+Without the bound, a maximum may not exist: noise goes to zero, lengthscales to infinity.
 """
 NUM_PRIOR_DRAWS = 101
 
 
 class Fit(NamedTuple):
-    """A model with one structure, its hyper-parameters maximized.
+    """A model with one structure and maximized hyper-parameters.
 
     Args:
-        values: of all sites, those of the structure included.
-        log_likelihood: at these values; minus infinity for a structure outside its bounds.
-        log_prior: of the sites that were given.
-        num_parameters: how many numbers were maximized over.
-        num_observations: how many observations there are.
-        num_evaluations: of the likelihood and its gradient.
+        values: values at all sites, structure sites included.
+        log_likelihood: log likelihood of the values; minus infinity for a structure out of bounds.
+        log_prior: log prior density of the given sites.
+        num_parameters: number of maximized parameters.
+        num_observations: number of observations.
+        num_evaluations: number of evaluations of the likelihood.
     """
 
     values: dict[str, Array]
@@ -56,12 +56,12 @@ class Fit(NamedTuple):
 
     @property
     def log_evidence(self) -> float:
-        """``-BIC / 2``, which approximates the log marginal likelihood of the structure."""
+        """``-BIC / 2``, an approximation of the structure's log marginal likelihood."""
         return self.log_likelihood - 0.5 * self.num_parameters * math.log(self.num_observations)
 
     @property
     def bic(self) -> float:
-        """The Bayesian information criterion; smaller is better."""
+        """Bayesian information criterion; smaller is better."""
         return -2.0 * self.log_evidence
 
 
@@ -76,27 +76,26 @@ def maximum_likelihood(
 ) -> Fit:
     """Maximizes the likelihood over all sites that are not given, with L-BFGS.
 
-    The likelihood alone has poor local maxima, among them the one where all is noise. The search
-    therefore goes from prior medians to the maximum of the joint density, and from there on by the
-    likelihood. So its result depends on the structure and the data only. It compiles once per
-    model and padded size of the data.
+    The likelihood has poor local maxima, such as fitting all values as noise. The search therefore
+    starts at prior medians, maximizes the joint density, and then the likelihood. Its result
+    depends only on the structure and the data. It compiles once per model and padded data size.
 
     Args:
-        model: a NumPyro model, ``model(X, y=None, mask=None)``. Of an `AdditiveGP`, lengthscales
-            should not be alike, see `independent_lengthscale`.
+        model: a NumPyro model, ``model(X, y=None, mask=None)``. An `AdditiveGP` should have
+            independent lengthscales, see `independent_lengthscale`.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
-        structure: values of the sites that are given, all discrete ones among them.
-        with_priors: whether to stop at the maximum of the joint density, priors included.
-        num_starts: how often to search; all searches but the first start at draws from the prior,
-            and the best result counts. One is enough for lengthscales, not for free directions.
+        structure: values of the given sites, including all discrete sites.
+        with_priors: whether to stop at the maximum of the joint density.
+        num_starts: number of searches, of which the best counts; all but the first start at prior
+            draws. One is enough for lengthscales, but not for free directions.
 
     Returns:
-        The values at the maximum that was found, with the evidence that follows from them.
+        The values at the best maximum, with their evidence.
 
     Raises:
-        ValueError: if a given site does not exist, a discrete one is not given, or the data are
-            not valid.
+        ValueError: if a given site does not exist, a discrete site is missing, or the data are
+            invalid.
 
     References:
         Gardner et al. 2017, eq. (5) and (6).
@@ -141,7 +140,7 @@ def maximum_likelihood(
 
 
 class _Problem(NamedTuple):
-    """A function of a flat vector to minimize, its starts, and the map from vectors to values."""
+    """A loss of a flat vector, its starts, and the map from vectors to values of sites."""
 
     loss: Callable[..., Any]
     start: Callable[[int], FloatArray]
@@ -153,10 +152,10 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     trace = prior_trace(model, num_dims)
     latent = latent_sample_sites(trace)
     if missing := set(given) - set(latent):
-        raise ValueError(f"structure has {sorted(missing)}, but the model's sites are {latent}.")
+        raise ValueError(f"structure has {sorted(missing)}, but the model has the sites {latent}.")
     free = {name: trace[name]["fn"] for name in latent if name not in given}
     if discrete := [name for name, prior in free.items() if prior.support.is_discrete]:
-        raise ValueError(f"structure must give the discrete sites, add {discrete}.")
+        raise ValueError(f"structure must include all discrete sites: add {discrete}.")
     transforms = {name: biject_to(prior.support) for name, prior in free.items()}
     key_model, key_medians, key_starts = jax.random.split(jax.random.key(0), 3)
     seeded = handlers.seed(model, key_model)
@@ -171,7 +170,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
 
     def start(k: int) -> FloatArray:
-        """Prior medians for k = 0, else a draw from the prior."""
+        """Prior medians for k = 0, otherwise a prior draw."""
         if k == 0:
             return np.asarray(middle)
         draws = {n: prior.sample(jax.random.fold_in(keys_start[n], k)) for n, prior in free.items()}
@@ -183,7 +182,7 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     def loss(
         flat: Array, weight: ArrayLike, structure: dict[str, Array], data: Data
     ) -> tuple[Array, tuple[Array, Array]]:
-        """Minus the log likelihood and ``weight`` times the log prior of the flat vector."""
+        """The negative sum of the log likelihood and ``weight`` times the log prior."""
         values = constrain(flat) | structure
         log_probs, _ = compute_log_probs(seeded, *data.arguments, values)
         of_given, of_free = (sum(log_probs.pop(s) for s in names) for names in (given, free))

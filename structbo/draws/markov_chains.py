@@ -1,6 +1,6 @@
-"""Several Markov chains with warm-up, for inference.
+"""Markov chains with warm-up, for inference.
 
-Processors run as many of them at once as there are cores, and accelerators all, as one batch.
+A CPU runs one chain per core in parallel, and an accelerator runs all chains as one batch.
 """
 
 import math
@@ -23,10 +23,10 @@ from structbo.models.foundation.precision import double_precision
 from structbo.samplers import Arguments, ChainState, SamplerFactory
 
 NUM_PARTS = 10
-"""The least number of parts in which draws are made, with progress between them."""
+"""Minimum number of parts of the draws, with progress updates between them."""
 
 SHORT = 2.0
-"""Runs of fewer seconds show no progress."""
+"""Duration below which runs show no progress, in seconds."""
 
 Arrays = dict[str, NDArray[Any]]
 """Arrays by the name of a site or a statistic, shape (chains, draws, ...)."""
@@ -43,20 +43,20 @@ def run_chains(
     num_chains: int,
     show_progress_bar: bool,
 ) -> tuple[Arrays, Arrays]:
-    """Draws of a model's sites by chains that start anew.
+    """Draws of a model's sites from new chains.
 
     Args:
         model: a NumPyro model.
-        sampler: a NumPyro kernel, or a function from the model to one.
-        arguments: of the model; the first is an array of points, shape (n, D).
+        sampler: a NumPyro kernel, or a function from the model to a kernel.
+        arguments: arguments of the model; the first is an array of points, shape (n, D).
         key: a JAX random key.
-        num_warmup: steps of each chain that adapt the sampler and are thrown away.
-        num_samples: draws of each chain.
-        num_chains: how many chains to run.
+        num_warmup: number of warm-up steps per chain, which adapt the sampler and are discarded.
+        num_samples: number of draws per chain.
+        num_chains: number of chains.
         show_progress_bar: whether to show progress.
 
     Returns:
-        Values of all sites, and what the steps reported.
+        Values of all sites, and the statistics of the steps.
     """
     is_vectorized, num_dims = has_accelerator(), arguments.args[0].shape[1]
     driver = Driver.of(model, sampler, num_dims, num_warmup=num_warmup, is_vectorized=is_vectorized)
@@ -86,13 +86,13 @@ def run_chains(
 
 
 def _stacked(results: list[tuple[Any, ...]], is_vectorized: bool) -> tuple[Any, ...]:
-    """Draws and reports of all chains, which an accelerator makes in one batch."""
+    """Draws and statistics of all chains; an accelerator's chains are already one batch."""
     if is_vectorized:
         return tuple(batch for (batch,) in results)
     return tuple(jax.tree.map(lambda *chains: np.stack(chains), *result) for result in results)
 
 
 def _part_size(num_warmup: int, num_samples: int) -> int:
-    """The most steps that divide warm-up and draws into equal parts, at least `NUM_PARTS`."""
+    """The largest part size that divides warm-up and draws, for at least `NUM_PARTS` parts."""
     number, most = math.gcd(num_warmup, num_samples), max(num_samples // NUM_PARTS, 1)
     return max(size for size in range(1, most + 1) if number % size == 0)

@@ -1,4 +1,4 @@
-"""The default model, and checks of models; their sites, and the type of draws."""
+"""The default model, checks of models and their sites, and the type of draws."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -23,8 +23,8 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
 
     Args:
         categorical: indices of categorical dimensions.
-        has_residual: whether there is one more component over all dimensions, which explains what
-            main effects and pairs do not.
+        has_residual: whether to add a component over all dimensions, for effects that main effects
+            and pairs do not explain.
 
     Example:
         >>> default_model()
@@ -35,22 +35,21 @@ def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) 
 
 @remembered
 def check_run(model: Model, num_dims: int) -> None:
-    """Traces a model, which compiles nothing, to see early what is wrong with it.
+    """Checks a model early, by a trace without compilation.
 
     Args:
-        model: a NumPyro model.
+        model: a NumPyro model. Errors that it raises are passed on.
         num_dims: the number of dimensions D.
 
     Raises:
-        ValueError: if it has no `MarginalGP`, or several. Errors that it raises itself are passed
-            on.
+        ValueError: if the model does not have exactly one `MarginalGP`.
     """
     _found_in_trace(likelihood_site, model, num_dims)
 
 
 @remembered
 def latent_sites(model: Model, num_dims: int) -> tuple[str, ...]:
-    """Names of the latent sites of a model, which is traced and not compiled.
+    """Names of the latent sites of a model, from a trace without compilation.
 
     Args:
         model: a NumPyro model. Errors that it raises are passed on.
@@ -66,14 +65,14 @@ def latent_sites(model: Model, num_dims: int) -> tuple[str, ...]:
 
 @remembered
 def check_known_noise(model: Model, num_dims: int) -> None:
-    """Traces a model to see whether its likelihood has the known noise that the model is given.
+    """Checks that a model passes known noise to its likelihood, by a trace without compilation.
 
     Args:
         model: a NumPyro model that passes `check_run`.
         num_dims: the number of dimensions D.
 
     Raises:
-        TypeError: if it does not take known noise, or does not hand it on.
+        TypeError: if the model does not accept known noise, or does not pass it on.
     """
     try:
         has_known_noise = _found_in_trace(_has_known_noise, model, num_dims, known_noise=np.ones(2))
@@ -83,8 +82,8 @@ def check_known_noise(model: Model, num_dims: int) -> None:
         has_known_noise = False
     if not has_known_noise:
         raise TypeError(
-            f"{model!r} does not use known noise of single observations: give it the argument "
-            "known_noise=None, and its likelihood MarginalGP(covariance, X, noise, mask, "
+            f"{model!r} does not use known noise of single observations: add the argument "
+            "known_noise=None, and pass it on as MarginalGP(covariance, X, noise, mask, "
             "known_noise)."
         )
 
@@ -96,7 +95,7 @@ def _has_known_noise(trace: dict[str, Any]) -> bool:
 def _found_in_trace(
     look: Callable[[dict[str, Any]], Found], model: Model, num_dims: int, **options: Any
 ) -> Found:
-    """A function's result for the trace of a model, whose values are abstract."""
+    """The result of a function of the model's trace, which has abstract values."""
     found: list[Found] = []
 
     def run(key: Array) -> None:

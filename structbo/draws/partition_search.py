@@ -1,8 +1,8 @@
-"""Search over partitions with maximized hyper-parameters, as in earlier papers.
+"""Search over partitions with maximized hyper-parameters, as a baseline for comparisons.
 
-`fit` draws partitions and hyper-parameters together. Here every partition that is looked at is
-fitted by maximum likelihood: by a Markov chain over partitions (Gardner et al. 2017, "model
-MCMC"), or for a bag of random ones (Kandasamy et al. 2015). They are baselines to compare with.
+Every visited partition is fitted by maximum likelihood. The partitions are a Markov chain (Gardner
+et al. 2017, "model MCMC") or a random bag (Kandasamy et al. 2015). `fit` instead samples partitions
+and hyper-parameters jointly.
 """
 
 from typing import NamedTuple
@@ -28,12 +28,12 @@ _propose = jax.jit(propose)
 
 
 class ModelSearch(NamedTuple):
-    """The models that a search went through.
+    """The models that a search visited.
 
     Args:
-        labels: their partitions in order, shape (S, D); those of a chain repeat where it stayed.
-        fits: their hyper-parameters and evidence, in the same order.
-        num_evaluations: of the likelihood, for these and for all proposals that were rejected.
+        labels: partitions in order, shape (S, D); a chain repeats its state after a rejection.
+        fits: fits of the partitions, in the same order.
+        num_evaluations: number of evaluations of the likelihood, rejected proposals included.
     """
 
     labels: NDArray[np.int32]
@@ -60,25 +60,25 @@ def model_mcmc(
     start: ArrayLike | None = None,
     seed: int = 0,
 ) -> ModelSearch:
-    """A Markov chain over partitions whose target is the BIC evidence times the prior.
+    """A Markov chain over partitions that targets the BIC evidence times the prior.
 
-    Splits and merges are accepted by Metropolis-Hastings. Every partition is fitted once; where
-    the chain comes back to it, its fit is reused.
+    The moves are Metropolis-Hastings splits and merges. Every partition is fitted once, and its fit
+    is reused when the chain returns to it.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
-        num_models: proposals, hence the length of the chain.
-        start: the first partition, as labels of shape (D,); by default one block of all
-            dimensions. The chain walks at random while its density is zero.
-        seed: for the chain.
+        num_models: number of proposals, and length of the chain.
+        start: labels of the initial partition, shape (D,); by default one block of all dimensions.
+            The chain is a random walk while its density is zero.
+        seed: seed of the chain.
 
     Returns:
-        The chain, without its start.
+        The chain without its start.
 
     References:
-        Gardner et al. 2017, sections 4 and 5, with the proposal ratio that `SplitMerge` explains.
+        Gardner et al. 2017, sections 4 and 5, with the proposal ratio of `SplitMerge`.
     """
     space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
     num_dims = space.X.shape[1]
@@ -105,19 +105,19 @@ def bag_of_models(
     group_size: int | None = None,
     seed: int = 0,
 ) -> ModelSearch:
-    """Fits random partitions; the ``best`` of them is the one to take.
+    """Fits random partitions; the result's ``best`` has the largest evidence.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``, with one site of partitions.
         X: points of the unit cube, shape (n, D).
         y: standardized observations, shape (n,).
-        num_models: how many partitions to draw.
-        group_size: of all blocks, but for a smaller last one where D is not a multiple; None draws
-            from the model's prior, and what it bounds.
-        seed: for the partitions.
+        num_models: number of partitions to draw.
+        group_size: size of the blocks, except for a smaller last one if it does not divide D; None
+            draws from the model's prior.
+        seed: seed of the partitions.
 
     Returns:
-        The bag.
+        The fitted partitions.
 
     Raises:
         ValueError: if the group size is not at least 1.
@@ -143,12 +143,12 @@ def _drawn(prior: Distribution, keys: Array) -> Array:
 
 
 def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int32]:
-    """Random partitions into groups of one size, but for a smaller last one.
+    """Random partitions into groups of equal size, except for a smaller last one.
 
     Args:
         keys: JAX random keys, shape (S,).
         num_dims: the number of dimensions D.
-        group_size: of the groups.
+        group_size: size of the groups.
 
     Returns:
         Labels, shape (S, D).
@@ -175,7 +175,7 @@ class _Partitions:
         trace = prior_trace(model, X.shape[1])
         sites = sites_with_support(Partition)(trace)
         if len(sites) != 1:
-            raise ValueError(f"model must have exactly one site of partitions, it has {sites}.")
+            raise ValueError(f"model must have exactly one site of partitions, got {sites}.")
         self.site = sites[0]
         self.prior = trace[self.site]["fn"]
 

@@ -1,4 +1,4 @@
-"""The posteriors of all draws, made by one run of the model, and the union of their components."""
+"""The Gaussian process posteriors of all draws, and the union of their components."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,26 +21,26 @@ from structbo.models.foundation.compilation import compiled
 NUM_GRID = 17
 MAX_WIDTH = 2
 ROWS_PER_DIM = 8
-"""Tables have room for this many components per dimension. If a draw has more, they have room for
-a power of two of them. So the posteriors of a run share one compilation."""
+"""Number of table rows for components, per dimension. If a draw needs more, the number of rows is a
+power of two, so that the posteriors of a run share compilations."""
 
 
 @dataclass(frozen=True)
 class Posteriors:
-    """The Gaussian process posteriors of S draws, and their components together.
+    """The Gaussian process posteriors of S draws, and the union of their components.
 
     Args:
         model: the NumPyro model.
         draws: posterior draws of its sites.
         data: the padded observations on which the processes are conditioned.
-        processes: one per draw, stacked along the first axis. Their decompositions have rows for
-            the components that exist, and padding.
-        components: the components of all draws that a clique of the junction tree can hold, with
-            the places of their rows in each process.
-        layouts: the junction tree of all components, and the trees of each draw's, stacked.
-        num_rows: how many components there is room for.
-        is_everything: whether `components` are all terms of an additive acquisition. There is then
-            no projection, no residual, and no component of more members.
+        processes: posteriors of the draws, stacked along the first axis. Their decompositions have
+            rows for the existing components, and padding.
+        components: the components of all draws that fit into a clique of the junction tree, with
+            their rows in each process.
+        layouts: the junction tree of all components, and the stacked junction trees of each draw.
+        num_rows: number of table rows for components.
+        is_everything: whether `components` are all terms of an additive acquisition: there is no
+            projection, no residual, and no larger component.
     """
 
     model: Model
@@ -58,7 +58,7 @@ class Posteriors:
 
         Args:
             model: a NumPyro model with one `MarginalGP` as observed site.
-            draws: values of its latent sites, the first axis being the draws.
+            draws: values of its latent sites, with the draws along the first axis.
             data: padded observations.
         """
         num_rows = ROWS_PER_DIM * data.x.shape[1]
@@ -100,19 +100,19 @@ class Posteriors:
         )
 
     def given(self, data: Data) -> "Posteriors":
-        """The same draws, conditioned on other data."""
+        """The posteriors of the same draws given other data."""
         processes, _ = _conditioned(self.model, self.num_rows, self.draws, data)
         return replace(self, data=data, processes=processes)
 
     @property
     def num_inducing(self) -> int | None:
-        """How many inducing points the likelihood has, see `MarginalGP`; None if it is exact."""
+        """Number of inducing points of the likelihood, see `MarginalGP`; None if it is exact."""
         number = self.processes.x.shape[1]
         return None if number == len(self.data.x) else number
 
     @property
     def is_projected(self) -> bool:
-        """Whether the components belong to projections, which share no axes."""
+        """Whether the components act on projections, which share no axes."""
         return self.processes.covariance.decomposition.projection is not None
 
 
@@ -120,10 +120,10 @@ class Posteriors:
 def _conditioned(
     model: Model, num_rows: int, draws: Draws, data: Data
 ) -> tuple[ConditionedGP, Array]:
-    """The posteriors, with room for some components, and how many the largest draw has.
+    """The posteriors with tables of ``num_rows`` components, and the largest count of components.
 
-    A structure's table has a row for every component that may be: of edges between 500 dimensions
-    125,250, where a draw has some hundreds.
+    The table of a structure has a row for every possible component. For edges between 500
+    dimensions there are 125,250, while a draw has some hundreds.
     """
     y = jnp.asarray(data.y)
 
@@ -132,7 +132,7 @@ def _conditioned(
         covariance = process.covariance
         present = covariance.decomposition.members.any(1)
         (rows,) = jnp.nonzero(present, size=min(num_rows, len(present)), fill_value=-1)
-        rows = rows.at[0].max(0)  # a constant is a row without members
+        rows = rows.at[0].max(0)  # without members, row 0 is a constant
         kept = covariance.decomposition.only(rows)
         covariance = replace(covariance, decomposition=kept)
         return replace(process, covariance=covariance), present.sum()
@@ -142,7 +142,7 @@ def _conditioned(
 
 
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
-    """Junction trees of the union of all draws, and of each draw, stacked."""
+    """Junction tree of the union of all draws, and the stacked junction trees of each draw."""
 
     def layout(present: Callable[[np.ndarray], Any]) -> Layout:
         scopes = tuple(

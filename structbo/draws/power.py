@@ -1,4 +1,4 @@
-"""The power of the transform of values, given a draw of the model."""
+"""The power of the warping of values, given a draw of the model."""
 
 import jax
 import jax.numpy as jnp
@@ -9,20 +9,20 @@ from structbo.data import Data, Warping
 from structbo.models.likelihood import MarginalGP
 
 POWERS = np.linspace(1.0, 3.0, 41)
-"""A power below one would draw good values together."""
+"""Grid of powers; powers below one are excluded, since they compress good values."""
 PRIOR_DEVIATION = 0.5
-"""The standard deviation of the half-normal prior of the power's distance from one."""
+"""Scale of the half-normal prior of the power minus one."""
 
 
 def likeliest_power(likelihood: MarginalGP, data: Data) -> Array:
-    """The posterior mode of the power of a `Warping`, all else being given: a scalar.
+    """The posterior mode of the power of a `Warping` given a draw, a scalar.
 
-    After the transform, values are normal with the covariance of the likelihood. The mode is
-    mostly one for values that were normal before; the posterior mean would always exceed one.
+    The warped values are normal with the covariance of the likelihood. For normal values, the mode
+    is mostly one, while the posterior mean always exceeds one.
 
     Args:
-        likelihood: of a draw, without values; its known noise is replaced by the transformed one.
-        data: standardized observations, before the transform.
+        likelihood: likelihood of a draw; its known noise is replaced by the warped noise.
+        data: standardized observations before warping.
     """
 
     def log_density(power: Array) -> Array:

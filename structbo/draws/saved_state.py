@@ -1,4 +1,4 @@
-"""States of Markov chains as bytes, so that a chain can go on in another process."""
+"""Serialization of Markov chain states, to continue a chain in another process."""
 
 import zlib
 from typing import Any
@@ -12,20 +12,20 @@ CHECK_BYTES = 4
 
 
 def state_to_bytes(state: Any) -> bytes:
-    """The leaves of a state one after another, after a check sum of their kinds; compressed."""
+    """The compressed bytes of a checksum of names, shapes and types, followed by all leaves."""
     leaves = [np.asarray(_numbers(leaf)) for leaf in jax.tree.leaves(state)]
     return zlib.compress(_check_sum(state) + b"".join(leaf.tobytes() for leaf in leaves))
 
 
 def state_from_bytes(saved: bytes, like: Any) -> Any:
-    """The state that was saved.
+    """The saved state.
 
     Args:
-        saved: from `state_to_bytes`.
-        like: a state of the same kind, or its shapes and types.
+        saved: bytes from `state_to_bytes`.
+        like: a state with the same names, shapes and types, or their abstract values.
 
     Returns:
-        The state, or None if it was of another kind.
+        The state, or None if its names, shapes or types differ.
     """
     content = zlib.decompress(saved)
     if content[:CHECK_BYTES] != _check_sum(like):
@@ -43,7 +43,7 @@ def state_from_bytes(saved: bytes, like: Any) -> Any:
 
 
 def _check_sum(state: Any) -> bytes:
-    """Differs for states with other names, shapes or types."""
+    """Checksum of the names, shapes and types of a state."""
     kinds = [
         (jax.tree_util.keystr(path), leaf.shape, str(leaf.dtype))
         for path, leaf in jax.tree_util.tree_leaves_with_path(state)
@@ -52,7 +52,7 @@ def _check_sum(state: Any) -> bytes:
 
 
 def _numbers(leaf: Array) -> Array:
-    """An array of numbers, also for random keys."""
+    """The array itself, or the data of a random key."""
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 

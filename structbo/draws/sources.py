@@ -1,9 +1,8 @@
 """Sources of draws other than a Markov chain on the posterior.
 
-A *source* takes the observations so far and gives values of a model's sites, one or more of them.
-`Chain` draws from the posterior, which is the default. The classes below are what other methods do:
-they keep the best draw only, or search for a good structure and maximize its hyper-parameters. They
-do so again after a number of observations.
+A *source* maps the observations so far to one or more draws of a model's sites. The default,
+`Chain`, samples the posterior. The sources below implement other methods, which keep the best draw,
+maximize the hyper-parameters of a structure, or renew draws only after some observations.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,25 +22,25 @@ from structbo.models.likelihood import Model
 
 
 class DrawSource(Protocol):
-    """Gives values of a model's sites for data that grow."""
+    """A source of draws of a model's sites for growing data."""
 
     def advance(self, data: Data) -> Draws:
-        """Values of all latent sites, the first axis being the draws."""
+        """Values of all latent sites, with the draws along the first axis."""
         ...
 
 
 Inference = Callable[[Model, int], DrawSource]
-"""From a model and a seed to a source of draws."""
+"""A function from a model and a seed to a source of draws."""
 Fitter = Callable[[Model, FloatArray, FloatArray, int], Sequence[Mapping[str, ArrayLike]]]
-"""From a model, points (n, D), observations (n,) and a seed to values of all sites, one or more."""
+"""A function from a model, points (n, D), observations (n,) and a seed to a sequence of draws."""
 
 
 class Fitted(KeepsPrecision):
-    """Values that are found by a function of the data, rather than drawn.
+    """Values of a model's sites from a function of the data, such as an optimizer.
 
     Args:
         model: a NumPyro model, ``model(X, y, mask=mask)``.
-        seed: for the random choices of the function.
+        seed: seed of the random choices of the function.
         fitter: the function.
     """
 
@@ -58,11 +57,11 @@ class Fitted(KeepsPrecision):
 
 
 class BestDraw(KeepsPrecision):
-    """The draw of another source that has the highest likelihood.
+    """The draw of another source with the highest likelihood.
 
     Args:
         model: the NumPyro model of the source.
-        source: where the draws come from.
+        source: the source of the draws.
 
     References:
         Rolland et al. 2018, section 4.
@@ -79,11 +78,11 @@ class BestDraw(KeepsPrecision):
 
 
 class Cycle(KeepsPrecision):
-    """The draws of another source, renewed after a number of observations.
+    """The draws of another source, renewed after a number of new observations.
 
     Args:
-        source: where the draws come from.
-        length: how many new observations it takes to renew them.
+        source: the source of the draws.
+        length: number of new observations between renewals.
 
     References:
         ``N_cyc`` of Rolland et al. 2018, section 4, and of Li et al. 2016, Algorithm 1.
@@ -107,12 +106,12 @@ def step_seed(seed: int, step: int, *, use: int = 0) -> int:
     """A seed for one step of a run that no other run shares, unlike ``seed + step``.
 
     Args:
-        seed: that of the run, not negative.
-        step: which step it is.
-        use: another number for other random choices of the same step.
+        seed: seed of the run, not negative.
+        step: number of the step.
+        use: number that distinguishes random choices of the same step.
 
     Returns:
-        A number of 31 bits.
+        A seed of 31 bits.
 
     Example:
         >>> step_seed(0, 1) == step_seed(1, 0)

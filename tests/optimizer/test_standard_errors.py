@@ -63,9 +63,7 @@ def deaf(X: Any, y: Any = None, mask: Any = None) -> Any:
 def test_a_model_must_take_them() -> None:
     optimizer = Optimizer(SPACE, model=deaf)
     trial = optimizer.ask()
-    with pytest.raises(
-        TypeError, match=r"deaf.* does not use known noise .*: give it the argument"
-    ):
+    with pytest.raises(TypeError, match=r"deaf.* does not use known noise .*: add the argument"):
         optimizer.tell(trial, (1.0, 0.1))
     assert optimizer.trials == (trial,)
     assert optimizer.tell(trial, (1.0, None)).value == 1.0
