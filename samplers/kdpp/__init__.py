@@ -1,4 +1,4 @@
-"""k-determinantal point processes: exact samples, Markov chains, and the most probable set."""
+"""k-determinantal point processes: exact samples, Markov chains, and a greedy set."""
 
 from structbo.samplers.kdpp.chains import (
     heat_bath_steps,
