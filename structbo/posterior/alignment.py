@@ -1,10 +1,11 @@
 """Aligns the directions of different draws, whose order and signs are arbitrary."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 
-def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
+def aligned(W: ArrayLike, reference: ArrayLike) -> Float[np.ndarray, "*draws D P"]:
     """Projections with columns permuted and signs flipped to match a reference.
 
     The permutation maximizes the sum of absolute cosines. Lengths of columns do not change: they
@@ -13,9 +14,6 @@ def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
     Args:
         W: draws of a projection, shape (..., D, P).
         reference: the projection to match, for example the truth or one draw, shape (D, P).
-
-    Returns:
-        Shape (..., D, P).
 
     Raises:
         ValueError: if the shapes do not match.
@@ -34,7 +32,9 @@ def aligned(W: ArrayLike, reference: ArrayLike) -> NDArray[np.float64]:
     return np.stack([_aligned(draw, target) for draw in flat]).reshape(draws.shape)
 
 
-def _aligned(draw: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+def _aligned(
+    draw: Float[np.ndarray, "D P"], target: Float[np.ndarray, "D P"]
+) -> Float[np.ndarray, "D P"]:
     from scipy.optimize import linear_sum_assignment
 
     cosines = _directions(target).T @ _directions(draw)
@@ -42,6 +42,6 @@ def _aligned(draw: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[
     return draw[:, columns] * np.where(cosines[rows, columns] < 0.0, -1.0, 1.0)
 
 
-def _directions(W: NDArray[np.float64]) -> NDArray[np.float64]:
+def _directions(W: Float[np.ndarray, "D P"]) -> Float[np.ndarray, "D P"]:
     lengths = np.linalg.norm(W, axis=0)
     return W / np.where(lengths > 0.0, lengths, 1.0)

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Complex, Float, Int
 
 from structbo.models import SamplePath
 from structbo.models.decomposition import true_first
@@ -36,39 +37,39 @@ class Variances(NamedTuple):
     """Variances of the terms of one function, which add up to its variance.
 
     Args:
-        first_order: one-dimensional terms, shape (D,).
-        pairs: two-dimensional terms, symmetric with a zero diagonal, shape (D, D).
-        higher_order: the sum of all terms of three dimensions and more, a scalar.
-        higher_order_with: the sum of those that contain each dimension, shape (D,).
+        first_order: one-dimensional terms.
+        pairs: two-dimensional terms, symmetric with a zero diagonal.
+        higher_order: the sum of all terms of three dimensions and more.
+        higher_order_with: the sum of the higher-order terms that contain each dimension.
     """
 
-    first_order: Array
-    pairs: Array
-    higher_order: Array
-    higher_order_with: Array
+    first_order: Float[Array, " D"]
+    pairs: Float[Array, "D D"]
+    higher_order: Float[Array, ""]
+    higher_order_with: Float[Array, " D"]
 
 
 class Products(NamedTuple):
     """A function ``Re sum_c sum_l b_cl prod_{d in c} g_dl(x_d)`` with each g_dl tabulated at nodes.
 
     Args:
-        deviations: g_dl at the nodes minus its mean, shape (D, Q, L).
-        means: means of g_dl, shape (D, L).
-        members: which dimensions belong to each component c, bool, shape (C, D).
-        coefficients: b_cl, shape (C, L).
+        deviations: g_dl at the nodes minus its mean.
+        means: means of g_dl.
+        members: which dimensions belong to each component c.
+        coefficients: b_cl.
     """
 
-    deviations: Array
-    means: Array
-    members: Array
-    coefficients: Array
+    deviations: Complex[Array, "D Q L"]
+    means: Complex[Array, "D L"]
+    members: Bool[Array, "C D"]
+    coefficients: Complex[Array, "C L"]
 
     @classmethod
     def of(
         cls,
         path: SamplePath,
-        members: Array,
-        variances: Array,
+        members: Bool[Array, "C D"],
+        variances: Float[Array, " C"],
         rows: slice,
         quadrature: Quadrature,
     ) -> "Products":
@@ -76,8 +77,8 @@ class Products(NamedTuple):
 
         Args:
             path: the function.
-            members: dimensions of each component, bool, shape (C, D).
-            variances: prior variances of the components, shape (C,).
+            members: dimensions of each component.
+            variances: prior variances of the components.
             rows: rows of the components in the phases and weights of ``path``.
             quadrature: nodes and weights.
         """
@@ -90,42 +91,44 @@ class Products(NamedTuple):
         coefficients = [jnp.sqrt(variances)[:, None] * amplitudes, variances[:, None] * path.update]
         return cls(values - means[:, None], means, members, jnp.concatenate(coefficients, -1))
 
-    def averaged(self, kept: Array) -> Array:
+    def averaged(self, kept: Bool[Array, " D"]) -> Complex[Array, " L"]:
         """Coefficients of the products over the kept dimensions, with the others averaged out.
 
         Args:
-            kept: which dimensions are not averaged over, bool, shape (D,).
+            kept: which dimensions are not averaged over.
 
         Returns:
-            Sums over the components that contain all kept dimensions, shape (L,).
+            Sums over the components that contain all kept dimensions.
         """
         rows, count = _where((self.members | ~kept).all(1))
 
-        def add(k: Array, total: Array) -> Array:
+        def add(k: Int[Array, ""], total: Complex[Array, " L"]) -> Complex[Array, " L"]:
             others = self.members[rows[k]] & ~kept
             average = component_product(self.means[:, None], others)[0]
             return total + self.coefficients[rows[k]] * average
 
         return jax.lax.fori_loop(0, count, add, jnp.zeros_like(self.coefficients[0]))
 
-    def main_effect(self, dim: Array) -> Array:
-        """The term of one dimension at its nodes, shape (Q,)."""
+    def main_effect(self, dim: Int[Array, ""]) -> Float[Array, " Q"]:
+        """The term of one dimension at its nodes."""
         coefficients = self.averaged(jnp.arange(len(self.means)) == dim)
         return (self.deviations[dim] @ coefficients).real
 
-    def interaction(self, i: Array, j: Array) -> Array:
-        """The term of two dimensions at their nodes, shape (Q, Q)."""
+    def interaction(self, i: Int[Array, ""], j: Int[Array, ""]) -> Float[Array, "Q Q"]:
+        """The term of two dimensions at their nodes."""
         num_dims, num_nodes, _ = self.deviations.shape
         kept = jnp.isin(jnp.arange(num_dims), jnp.stack([i, j]))
 
-        def effect() -> Array:
+        def effect() -> Float[Array, "Q Q"]:
             left, right = self.deviations[i] * self.averaged(kept), self.deviations[j]
             return left.real @ right.real.T - left.imag @ right.imag.T
 
         is_joined = (self.members[:, i] & self.members[:, j]).any()
         return jax.lax.cond(is_joined, effect, lambda: jnp.zeros((num_nodes, num_nodes)))
 
-    def higher_order(self, places: Array) -> tuple[Array, Array]:
+    def higher_order(
+        self, places: Int[Array, "m D"]
+    ) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
         """The sum of all terms of three dimensions and more, and its parts with each dimension.
 
         Products over dimensions are expanded into means and deviations. The sums of products with
@@ -133,10 +136,7 @@ class Products(NamedTuple):
         and more.
 
         Args:
-            places: index of the node in each dimension, shape (m, D).
-
-        Returns:
-            Shapes (m,) and (D, m).
+            places: index of the node in each dimension.
         """
         num_points, num_dims = places.shape
         rows, count = _where(self.members.sum(1) > 2)
@@ -144,10 +144,12 @@ class Products(NamedTuple):
         ones = jnp.ones((num_points, num_products), self.deviations.dtype)
         none = jnp.ones(num_products, self.deviations.dtype)
 
-        def add(k: Array, total: tuple[Array, Array]) -> tuple[Array, Array]:
+        def add(
+            k: Int[Array, ""], total: tuple[Float[Array, " m"], Float[Array, "D m"]]
+        ) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
             members, coefficients = self.members[rows[k]], self.coefficients[rows[k]]
 
-            def forward(dim: Array, state: Sums) -> Sums:
+            def forward(dim: Int[Array, ""], state: Sums) -> Sums:
                 none, one, two, every, *before = state
                 before = [b.at[dim].set(v) for b, v in zip(before, (none, one, every), strict=True)]
                 mean, deviation = self.means[dim], self.deviations[dim, places[:, dim]]
@@ -159,7 +161,7 @@ class Products(NamedTuple):
                     *before,
                 )
 
-            def backward(dim: Array, state: Sums) -> Sums:
+            def backward(dim: Int[Array, ""], state: Sums) -> Sums:
                 none, one, every, with_dim = state
                 mean, deviation = self.means[dim], self.deviations[dim, places[:, dim]]
                 others = every_before[dim] * every - none_before[dim] * (none + one)
@@ -183,24 +185,26 @@ class Products(NamedTuple):
         return jax.lax.fori_loop(0, count, add, start)
 
 
-def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) -> Variances:
+def term_variances(
+    path: SamplePath, quadrature: Quadrature, uniforms: Float[Array, "M D"]
+) -> Variances:
     """Variances of the terms of one function; traceable.
 
     Args:
         path: the function, of a model without a projection.
         quadrature: how to average over each dimension.
         uniforms: points of the unit cube at which terms of three dimensions and more are
-            evaluated, their number a multiple of `CHUNK`, shape (M, D).
+            evaluated, their number a multiple of `CHUNK`.
     """
     parts = parts_of(path, quadrature)
     weights = jnp.asarray(quadrature.weights)
     num_nodes, num_dims = weights.shape
 
-    def of_dim(dim: Array) -> Array:
+    def of_dim(dim: Int[Array, ""]) -> Float[Array, ""]:
         effect = sum(part.main_effect(dim) for part in parts)
         return weights[:, dim] @ jnp.square(effect)
 
-    def of_pair(k: Array, found: Array) -> Array:
+    def of_pair(k: Int[Array, ""], found: Float[Array, "D D"]) -> Float[Array, "D D"]:
         i, j = rows[k], columns[k]
         effect = sum(part.interaction(i, j) for part in parts)
         variance = weights[:, i] @ jnp.square(effect) @ weights[:, j]
@@ -211,7 +215,7 @@ def term_variances(path: SamplePath, quadrature: Quadrature, uniforms: Array) ->
     rows, columns = jnp.nonzero(upper, size=upper.size, fill_value=0)
     pairs = jax.lax.fori_loop(0, upper.sum(), of_pair, jnp.zeros((num_dims, num_dims)))
 
-    def of_points(places: Array) -> tuple[Array, Array]:
+    def of_points(places: Int[Array, "m D"]) -> tuple[Float[Array, ""], Float[Array, " D"]]:
         found = [part.higher_order(places) for part in parts]
         everything, with_dim = (sum(terms) for terms in zip(*found, strict=True))
         return jnp.square(everything).mean(), jnp.square(with_dim).mean(1)
@@ -243,19 +247,23 @@ def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
     return *parts, Products.of(residual, everywhere, variance[None], last, quadrature)
 
 
-def _where(condition: Array) -> tuple[Array, Array]:
+def _where(condition: Bool[Array, " C"]) -> tuple[Int[Array, " C"], Int[Array, ""]]:
     """All rows, with the rows that satisfy a condition first, and the number of these."""
     return true_first(condition), condition.sum()
 
 
 def _fold_members(
-    step: Callable[[Array, Carry], Carry], members: Array, init: Carry, *, reverse: bool = False
+    step: Callable[[Int[Array, ""], Carry], Carry],
+    members: Bool[Array, " D"],
+    init: Carry,
+    *,
+    reverse: bool = False,
 ) -> Carry:
-    """Folds a function over the members of one component, bool (D,), in their order."""
+    """Folds a function over the members of one component, in their order."""
     order = jnp.arange(len(members))
     order = order[::-1] if reverse else order
 
-    def each(state: tuple[Array, Carry]) -> tuple[Array, Carry]:
+    def each(state: tuple[Bool[Array, " D"], Carry]) -> tuple[Bool[Array, " D"], Carry]:
         rest, carry = state
         dim = order[jnp.argmax(rest[order])]
         return rest.at[dim].set(False), step(dim, carry)

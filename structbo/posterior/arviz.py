@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Float, Key, Shaped
 
 from structbo.models import MarginalGP
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
 from structbo.posterior.prior import Keys, prior_draws
@@ -44,11 +44,13 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     return to_container(groups, *named(sites | structures, posterior.names, labels))
 
 
-def _of_observations(likelihood: MarginalGP, key: Array, y: Array) -> tuple[Array, Array]:
+def _of_observations(
+    likelihood: MarginalGP, key: Key[Array, ""], y: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     return leave_one_out_densities(likelihood, y), replicate(likelihood, y, key)
 
 
-def _sites(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
+def _sites(posterior: PosteriorDraws) -> dict[str, Float[np.ndarray, "chains draws ..."]]:
     """The draws of all sites, with every edge once."""
     edges = _edge_names(posterior)
     upper = np.triu_indices(len(posterior.names), 1)
@@ -65,13 +67,13 @@ def _edge_names(posterior: PosteriorDraws) -> dict[str, str]:
     return {site: "edge" if is_only else site for site in sites}
 
 
-def _structures(posterior: PosteriorDraws) -> dict[str, NDArray[Any]]:
+def _structures(posterior: PosteriorDraws) -> dict[str, Float[np.ndarray, "chains draws ..."]]:
     values = posterior.structures
     found = values._asdict() | {"together": values.pairs_together()[0]}
     return {name: _floats(value) for name, value in found.items()}
 
 
-def _floats(value: NDArray[Any]) -> FloatArray:
+def _floats(value: Shaped[AnyArray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """Floats: ArviZ subtracts draws, and cannot rank an integer that never changes."""
     return np.asarray(value, float)
 
@@ -81,12 +83,12 @@ def _labels(names: Sequence[str]) -> list[str]:
 
 
 def named(
-    sites: Mapping[str, NDArray[Any]], names: Sequence[str], labels: Names
+    sites: Mapping[str, Shaped[np.ndarray, "chains draws ..."]], names: Sequence[str], labels: Names
 ) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Named dimensions of sites, and their coordinates.
 
     Args:
-        sites: values, each of shape (chains, draws, ...).
+        sites: the values of each site.
         names: names of the D dimensions, for sites of shape (D,) and (D, D).
         labels: labels of pairs, for sites that list pairs of dimensions.
 

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Key
 
 from structbo.models import MarginalGP
-from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.draws import PosteriorDraws
 
 
@@ -15,20 +14,19 @@ class Calibration(NamedTuple):
     """Predictions of every observation from all others, in the units of `Posterior.units`.
 
     Args:
-        observed: the observations, shape (n,).
-        mean: means of their predictive distributions, shape (n,).
-        deviation: standard deviations of the predictive distributions, noise included, shape (n,).
-        level: predicted probability of a value below the observed one, shape (n,). Calibrated
-            predictions have levels spread evenly over [0, 1].
-        effective_draws: effective number of draws behind each prediction, after weighting, shape
-            (n,).
+        observed: the observations.
+        mean: means of their predictive distributions.
+        deviation: standard deviations of the predictive distributions, noise included.
+        level: predicted probability of a value below the observed one. Calibrated predictions have
+            levels spread evenly over [0, 1].
+        effective_draws: effective number of draws behind each prediction, after weighting.
     """
 
-    observed: FloatArray
-    mean: FloatArray
-    deviation: FloatArray
-    level: FloatArray
-    effective_draws: FloatArray
+    observed: Float[np.ndarray, " n"]
+    mean: Float[np.ndarray, " n"]
+    deviation: Float[np.ndarray, " n"]
+    level: Float[np.ndarray, " n"]
+    effective_draws: Float[np.ndarray, " n"]
 
     def num_inside(self, probability: float = 0.9) -> int:
         """How many observations are inside their central predictive interval.
@@ -43,11 +41,11 @@ class Calibration(NamedTuple):
         """
         return int((np.abs(self.level - 0.5) <= probability / 2).sum())
 
-    def chosen(self, which: NDArray[np.bool_]) -> "Calibration":
+    def chosen(self, which: Bool[np.ndarray, " n"]) -> "Calibration":
         """The predictions of some observations.
 
         Args:
-            which: whether to keep each observation, shape (n,).
+            which: whether to keep each observation.
         """
         return Calibration(*(values[which] for values in self))
 
@@ -87,15 +85,14 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
     )
 
 
-def truncated_weights(log_ratios: FloatArray) -> FloatArray:
+def truncated_weights(log_ratios: Float[np.ndarray, "S n"]) -> Float[np.ndarray, "S n"]:
     """Importance weights of draws, truncated so that no single draw dominates.
 
     Args:
-        log_ratios: log of the target density over the density of the draws, up to a constant, shape
-            (draws, n).
+        log_ratios: log of the target density over the density of the S draws, up to a constant.
 
     Returns:
-        Weights that sum to one over the draws, shape (draws, n).
+        Weights that sum to one over the draws.
 
     References:
         Ionides 2008, "Truncated importance sampling": ratios are cut at their mean times the square
@@ -110,5 +107,7 @@ def truncated_weights(log_ratios: FloatArray) -> FloatArray:
     return np.asarray(kept / kept.sum(0))
 
 
-def _predictions(likelihood: MarginalGP, key: Array, y: Array) -> tuple[Array, Array]:
+def _predictions(
+    likelihood: MarginalGP, key: Key[Array, ""], y: Float[Array, " n"]
+) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     return likelihood.leave_one_out(y)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Int, Key, Shaped, UInt32
 from numpy.typing import ArrayLike, NDArray
 from numpyro import handlers
 from numpyro.infer.util import log_density
@@ -25,7 +26,7 @@ from structbo.draws import Draws, condition, latent_sites, likelihood_of, num_in
 from structbo.models import AdditiveCovariance, ConditionedGP, MarginalGP, Model
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arguments import checked_count, checked_model
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray, FloatArray, RandomKey
 from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import KeepsPrecision, double_precision
 from structbo.models.likelihood import likelihood_site
@@ -36,6 +37,8 @@ from structbo.posterior.units import Units
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
 
+Keys = Key[Array, " S"] | UInt32[Array, "S 2"]
+"""Keys of S draws, in either style of JAX."""
 Values = TypeVar("Values")
 UNIT_CUBE: Any = None
 """Stands for the units of the model, which follow from the names."""
@@ -125,13 +128,13 @@ class PosteriorDraws(KeepsPrecision):
         return self.names if size == len(self.names) else tuple(f"z{d}" for d in range(size))
 
     @cached_property
-    def log_density(self) -> FloatArray:
-        """Joint log density of the latent sites and the observations, shape (chains, draws)."""
+    def log_density(self) -> Float[np.ndarray, "chains draws"]:
+        """Joint log density of the latent sites and the observations."""
         with double_precision():
             found = _log_densities(self.model, self._flat, self.data)
         return np.asarray(found).reshape(self.num_chains, -1)
 
-    def without_data(self, draws: dict[str, NDArray[Any]]) -> Self:
+    def without_data(self, draws: dict[str, Shaped[np.ndarray, "chains draws ..."]]) -> Self:
         """The same model with the given draws and no observations."""
         return replace(self, X=self.X[:0], y=self.y[:0], draws=draws, sample_stats={}, sem=None)
 
@@ -156,7 +159,7 @@ class PosteriorDraws(KeepsPrecision):
         function: Callable[..., Values],
         *arguments: Any,
         max_draws: int | None = None,
-        key: Array | None = None,
+        key: RandomKey | None = None,
         data: Data | None = None,
     ) -> Values:
         """Applies a function of the conditioned process to the draws, one at a time.
@@ -186,13 +189,16 @@ class PosteriorDraws(KeepsPrecision):
             return found
 
     def map_observations(
-        self, function: Callable[[MarginalGP, Array, Array], Values], *, key: Array | None = None
+        self,
+        function: Callable[[MarginalGP, RandomKey, Float[Array, " m"]], Values],
+        *,
+        key: RandomKey | None = None,
     ) -> Values:
         """Applies a function of the likelihood and the observations to the draws, one at a time.
 
         Args:
-            function: maps a likelihood, a random key and padded observations, (m,), to arrays of
-                shape (m,); traceable.
+            function: maps a likelihood, a random key and m padded observations to arrays of shape
+                (m,); traceable.
             key: a JAX random key.
 
         Returns:
@@ -206,7 +212,7 @@ class PosteriorDraws(KeepsPrecision):
             return found
 
     @property
-    def _flat(self) -> dict[str, NDArray[Any]]:
+    def _flat(self) -> dict[str, Shaped[np.ndarray, "S ..."]]:
         """The draws of all chains, concatenated."""
         return {name: value.reshape(-1, *value.shape[2:]) for name, value in self.draws.items()}
 
@@ -218,8 +224,8 @@ class PosteriorDraws(KeepsPrecision):
         return Data.padded(self.X, self.y, None if self.sem is None else self.sem**2)
 
     @cached_property
-    def rows(self) -> NDArray[np.intp]:
-        """The row of every observation in `data`, shape (n,)."""
+    def rows(self) -> Int[np.ndarray, " n"]:
+        """The row of every observation in `data`."""
         return np.argsort(inducing_first(self.X, self.y))
 
     @cached_property
@@ -265,8 +271,8 @@ class PosteriorDraws(KeepsPrecision):
         """Sites whose values have no meaning one by one: labels, and structures of families."""
         return {*self.partition_sites, *family_sites(self.trace)}
 
-    def edges(self) -> tuple[NDArray[Any], Pairs]:
-        """Draws of the edges above the diagonal, (chains, draws, E), and their rows and columns."""
+    def edges(self) -> tuple[Shaped[np.ndarray, "chains draws E"], Pairs]:
+        """Draws of the edges above the diagonal, and their rows and columns."""
         sites = self.edge_sites
         if set(sites) & set(family_sites(self.trace)):
             raise ValueError(
@@ -305,14 +311,14 @@ def checked_names(
 def _mapped(
     function: Callable[..., Values],
     model: Model,
-    draws: dict[str, Any],
-    keys: Array,
+    draws: Mapping[str, Shaped[AnyArray, "S ..."]],
+    keys: Keys,
     data: Data,
     arguments: tuple[Any, ...],
 ) -> Values:
     """A function of the conditioned process, mapped over draws and keys."""
 
-    def one(draw_and_key: tuple[Draws, Array]) -> Values:
+    def one(draw_and_key: tuple[Draws, RandomKey]) -> Values:
         draw, key = draw_and_key
         batch = condition(model, jax.tree.map(lambda v: v[None], draw), data)
         return function(jax.tree.map(lambda v: v[0], batch), key, *arguments)
@@ -322,15 +328,15 @@ def _mapped(
 
 @compiled("function", "model")
 def _mapped_likelihoods(
-    function: Callable[[MarginalGP, Array, Array], Values],
+    function: Callable[[MarginalGP, RandomKey, Float[Array, " m"]], Values],
     model: Model,
-    draws: dict[str, Any],
-    keys: Array,
+    draws: Mapping[str, Shaped[AnyArray, "S ..."]],
+    keys: Keys,
     data: Data,
 ) -> Values:
     """A function of the likelihood, mapped over draws and keys."""
 
-    def one(draw_and_key: tuple[Draws, Array]) -> Values:
+    def one(draw_and_key: tuple[Draws, RandomKey]) -> Values:
         draw, key = draw_and_key
         return function(likelihood_of(model, draw, data), key, jnp.asarray(data.y))
 
@@ -338,14 +344,16 @@ def _mapped_likelihoods(
 
 
 @compiled("model")
-def _log_densities(model: Model, draws: dict[str, Any], data: Data) -> Array:
-    def one(draw: Draws) -> Array:
+def _log_densities(
+    model: Model, draws: Mapping[str, Shaped[AnyArray, "S ..."]], data: Data
+) -> Float[Array, " S"]:
+    def one(draw: Draws) -> Float[Array, ""]:
         return log_density(handlers.seed(model, 0), *data.arguments, draw)[0]
 
     return map_draws(one, draws)
 
 
-def _structures(gp: ConditionedGP, key: Array) -> Structures:
+def _structures(gp: ConditionedGP, key: RandomKey) -> Structures:
     return Structures.of(gp.covariance)
 
 

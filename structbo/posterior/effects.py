@@ -6,17 +6,18 @@ one-dimensional integrals, which quadrature computes to high precision.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int, Key, Shaped
 
 from structbo.models import ConditionedGP
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
+from structbo.models.gp import Moments
 from structbo.models.gram import component_product
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of
@@ -28,21 +29,21 @@ class Effect(NamedTuple):
 
     Args:
         names: names of the one or two parameters.
-        grid: values of each of them, in the units of `Posterior.units`, shapes (m,).
+        grid: values of each of them, in the units of `Posterior.units`.
         scales: axis scale of each in plots, "linear", "log" or "labels".
-        mean: posterior mean of the average, shape (m,) or (m, k).
-        deviation: its posterior standard deviation, the same shape.
-        lower: its 5 % quantile, the same shape.
-        upper: its 95 % quantile, the same shape.
+        mean: posterior mean of the average, with an axis for each parameter.
+        deviation: its posterior standard deviation.
+        lower: its 5 % quantile.
+        upper: its 95 % quantile.
     """
 
     names: tuple[str, ...]
-    grid: tuple[NDArray[Any], ...]
+    grid: tuple[Shaped[np.ndarray, " _"], ...]
     scales: tuple[Scale, ...]
-    mean: FloatArray
-    deviation: FloatArray
-    lower: FloatArray
-    upper: FloatArray
+    mean: Float[np.ndarray, "*grid"]
+    deviation: Float[np.ndarray, "*grid"]
+    lower: Float[np.ndarray, "*grid"]
+    upper: Float[np.ndarray, "*grid"]
 
     @property
     def strength(self) -> float:
@@ -94,35 +95,40 @@ def posterior_effects(
 
 
 def _average(
-    gp: ConditionedGP, key: Array, points: Array, is_kept: Array, quadrature: Quadrature
-) -> tuple[Array, Array]:
+    gp: ConditionedGP,
+    key: Key[Array, ""],
+    points: Float[Array, "m D"],
+    is_kept: Bool[Array, "m D"],
+    quadrature: Quadrature,
+) -> Moments:
     return average(gp, points, is_kept, quadrature)
 
 
 def average(
     gp: ConditionedGP,
-    points: Array | FloatArray,
-    is_kept: Array | NDArray[np.bool_],
+    points: Float[AnyArray, "m D"],
+    is_kept: Bool[AnyArray, "m D"],
     quadrature: Quadrature,
-) -> tuple[Array, Array]:
+) -> Moments:
     """Mean and variance of averages of the function over some of its dimensions; traceable.
 
     Args:
         gp: the posterior of the function.
-        points: coordinates of the kept dimensions, shape (m, D); the others are ignored.
-        is_kept: dimensions of each point that are not averaged over, shape (m, D).
+        points: coordinates of the kept dimensions; the others are ignored.
+        is_kept: dimensions of each point that are not averaged over.
         quadrature: nodes and weights of the averages.
-
-    Returns:
-        Two arrays of shape (m,).
     """
     covariance = gp.covariance
     nodes, weights = (jnp.asarray(value) for value in quadrature)
 
-    def factors(stretch: Array | float = 1.0) -> tuple[Array, Array]:
-        """Averaged correlations with the data, (D, m, n), and variances of the averages, (D, m)."""
+    def factors(
+        stretch: Float[Array, ""] | float = 1.0,
+    ) -> tuple[Float[Array, "D m n"], Float[Array, "D m"]]:
+        """Averaged correlations with the data, and variances of the averages."""
 
-        def correlations(x: Array, other: Array) -> Array:
+        def correlations(
+            x: Float[Array, "a D"], other: Float[Array, "b D"]
+        ) -> Float[Array, "D a b"]:
             return covariance.factors(x, other, stretch)
 
         averaged = jnp.einsum("qd,dqn->dn", weights, correlations(nodes, gp.x))
@@ -137,7 +143,7 @@ def average(
     rows = decomposition.rows
     to_data, own = factors()
 
-    def add(k: Array, total: Array) -> Array:
+    def add(k: Int[Array, ""], total: Float[Array, "m n"]) -> Float[Array, "m n"]:
         product = component_product(to_data, decomposition.members[rows[k]])
         return total + variances[rows[k]] * product
 

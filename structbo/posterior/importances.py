@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import jax
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.models import ConditionedGP
 from structbo.models.foundation.arguments import checked_seed
-from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.anova import Variances, term_variances
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Quadrature, quadrature_of
@@ -30,7 +30,7 @@ NUM_POINTS = 256
 
 
 class Shares(NamedTuple):
-    """Posterior of shares of the variance of the function, all arrays of the same shape.
+    """Posterior of shares of the variance of the function.
 
     Args:
         mean: average over draws of the structure, the hyper-parameters and the function.
@@ -39,10 +39,10 @@ class Shares(NamedTuple):
         mcse: Monte Carlo standard error of the mean; NaN with fewer than four draws per chain.
     """
 
-    mean: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    mcse: FloatArray
+    mean: Float[np.ndarray, "*terms"]
+    lower: Float[np.ndarray, "*terms"]
+    upper: Float[np.ndarray, "*terms"]
+    mcse: Float[np.ndarray, "*terms"]
 
 
 class Importances(NamedTuple):
@@ -100,7 +100,7 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
     interactions = pairs[:, *upper]
     variance = first.sum(1) + interactions.sum(1) + higher
 
-    def shares(variances: FloatArray) -> Shares:
+    def shares(variances: Float[np.ndarray, "S K"]) -> Shares:
         # A constant function has no variance to share.
         share = variances / np.where(variance > 0.0, variance, 1.0)[:, None]
         return summarized(
@@ -117,7 +117,7 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
 
 
 def _drawn_variances(
-    gp: ConditionedGP, key: Array, quadrature: Quadrature, uniforms: Array
+    gp: ConditionedGP, key: Key[Array, ""], quadrature: Quadrature, uniforms: Float[Array, "M D"]
 ) -> Variances:
     """Variances of the terms of one function drawn from a process."""
     key_path, key_shift = jax.random.split(key)
@@ -126,8 +126,8 @@ def _drawn_variances(
     return term_variances(path, quadrature, (uniforms + shift) % 1.0)
 
 
-def summarized(draws: FloatArray) -> Shares:
-    """Means, quantiles and Monte Carlo errors of draws, shape (chains, draws, K)."""
+def summarized(draws: Float[np.ndarray, "chains draws K"]) -> Shares:
+    """Means, quantiles and Monte Carlo errors of draws."""
     import arviz as az
 
     flat = np.concatenate(draws)

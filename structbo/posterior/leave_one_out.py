@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 from numpy.typing import ArrayLike
 
 from structbo.models import MarginalGP
-from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior.arviz import to_container
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities
@@ -87,8 +87,10 @@ def compare(posteriors: Mapping[str, PosteriorDraws]) -> "pd.DataFrame":
     return table.sort_values("elpd_loo", ascending=False)
 
 
-def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
-    """Expected log predictive density of every observation, and its Pareto k, shape (n,)."""
+def _smoothed(
+    posterior: PosteriorDraws,
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
+    """Expected log predictive density of every observation, and its Pareto k."""
     import arviz as az
 
     found = posterior.map_observations(_densities)
@@ -105,11 +107,13 @@ def _smoothed(posterior: PosteriorDraws) -> tuple[FloatArray, FloatArray]:
     return np.asarray(elpd, float), k
 
 
-def _densities(likelihood: MarginalGP, key: Array, y: Array) -> Array:
+def _densities(
+    likelihood: MarginalGP, key: Key[Array, ""], y: Float[Array, " n"]
+) -> Float[Array, " n"]:
     return leave_one_out_densities(likelihood, y)
 
 
-def stacking_weights(log_densities: ArrayLike) -> FloatArray:
+def stacking_weights(log_densities: ArrayLike) -> Float[np.ndarray, " K"]:
     """Weights of the mixture of predictive densities with the largest likelihood.
 
     Found by expectation maximization, which never lowers the likelihood.
@@ -118,7 +122,7 @@ def stacking_weights(log_densities: ArrayLike) -> FloatArray:
         log_densities: leave-one-out log densities of n observations under K models, shape (n, K).
 
     Returns:
-        Non-negative numbers that sum to one, shape (K,).
+        Non-negative numbers that sum to one.
 
     References:
         Yao et al. 2018, eq. (4).

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.data import padded
 from structbo.models import ConditionedGP
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.gp import Moments
 from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.calibration import Calibration, posterior_calibration
 from structbo.posterior.draws import PosteriorDraws, no_data
@@ -143,7 +144,9 @@ class Posterior(PosteriorDraws):
         """
         return summary_table(self)
 
-    def predict(self, points: Any, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+    def predict(
+        self, points: Any, *, max_draws: int = 64
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Mean and variance of the function, averaged over draws by the law of total variance.
 
         Args:
@@ -151,14 +154,16 @@ class Posterior(PosteriorDraws):
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
-            Two arrays of shape (m,), in the user's units.
+            Both at every point, in the user's units.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
         return self.units.moments(*self._normals(points, max_draws))
 
-    def interval(self, points: Any, *, max_draws: int = 64) -> tuple[FloatArray, FloatArray]:
+    def interval(
+        self, points: Any, *, max_draws: int = 64
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """The ends of 90 % intervals of the function at points.
 
         They are quantiles of a normal on the scale of the model, whose mean and variance are
@@ -169,7 +174,7 @@ class Posterior(PosteriorDraws):
             max_draws: number of draws to average over; more are thinned evenly.
 
         Returns:
-            The 5 % and the 95 % quantiles, two arrays of shape (m,), in the user's units.
+            The 5 % and the 95 % quantiles at every point, in the user's units.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
@@ -178,8 +183,10 @@ class Posterior(PosteriorDraws):
         deviation = np.sqrt(variances.mean(0) + means.var(0))
         return self.units.interval(means.mean(0), deviation)
 
-    def _normals(self, points: Any, max_draws: int) -> tuple[FloatArray, FloatArray]:
-        """Means and variances of the function by draws, on the scale of the model, (S, m)."""
+    def _normals(
+        self, points: Any, max_draws: int
+    ) -> tuple[Float[np.ndarray, "S m"], Float[np.ndarray, "S m"]]:
+        """Means and variances of the function by draws, on the scale of the model."""
         coordinates = self.units.coordinates(points)
         found = self.map_draws(_predict, padded(coordinates), max_draws=max_draws)
         means, variances = (np.asarray(value)[:, : len(coordinates)] for value in found)
@@ -339,5 +346,5 @@ class Posterior(PosteriorDraws):
         )
 
 
-def _predict(gp: ConditionedGP, key: Array, x: Array) -> tuple[Array, Array]:
+def _predict(gp: ConditionedGP, key: Key[Array, ""], x: Float[Array, "m D"]) -> Moments:
     return gp.predict(x)

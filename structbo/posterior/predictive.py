@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Key
 
 from structbo.models import MarginalGP
 from structbo.models.marginal import LOG_2PI, masked, safe_cholesky
@@ -11,12 +12,12 @@ NUM_FEATURES = 1024
 """Random features per component of functions drawn with inducing points."""
 
 
-def leave_one_out_densities(likelihood: MarginalGP, y: Array) -> Array:
-    """``log p(y_i | y_-i)``, the log density of every observation given all others, shape (n,).
+def leave_one_out_densities(likelihood: MarginalGP, y: Float[Array, " n"]) -> Float[Array, " n"]:
+    """``log p(y_i | y_-i)``, the log density of every observation given all others.
 
     Args:
         likelihood: of a draw.
-        y: the observations, shape (n,), with padding of any value.
+        y: the observations, with padding of any value.
 
     References:
         Rasmussen and Williams 2006, eq. (5.10)-(5.11).
@@ -25,12 +26,14 @@ def leave_one_out_densities(likelihood: MarginalGP, y: Array) -> Array:
     return -0.5 * (jnp.log(variance) + LOG_2PI + jnp.square(y - mean) / variance)
 
 
-def replicate(likelihood: MarginalGP, y: Array, key: Array) -> Array:
-    """New observations of the same function at the same points, shape (n,).
+def replicate(
+    likelihood: MarginalGP, y: Float[Array, " n"], key: Key[Array, ""]
+) -> Float[Array, " n"]:
+    """New observations of the same function at the same points.
 
     Args:
         likelihood: of a draw.
-        y: the observations, shape (n,), with padding of any value.
+        y: the observations, with padding of any value.
         key: a JAX random key.
     """
     gp, variances = likelihood.condition(y), likelihood.noise_variances

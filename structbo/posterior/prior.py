@@ -1,12 +1,12 @@
 """Draws from the prior of a model."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Key, Shaped
 from numpyro import handlers
 
 from structbo.data import Data
@@ -24,8 +24,8 @@ class Keys(NamedTuple):
         predictive: key of the predictive observations.
     """
 
-    prior: Array
-    predictive: Array
+    prior: Key[Array, ""]
+    predictive: Key[Array, ""]
 
     @classmethod
     def of(cls, seed: int) -> "Keys":
@@ -34,8 +34,8 @@ class Keys(NamedTuple):
 
 
 def prior_draws(
-    model: Model, data: Data, key: Array, num_draws: int
-) -> tuple[dict[str, NDArray[Any]], NDArray[Any]]:
+    model: Model, data: Data, key: Key[Array, ""], num_draws: int
+) -> tuple[dict[str, Shaped[np.ndarray, "1 draws ..."]], Float[np.ndarray, "1 draws n"]]:
     """Draws of all sites from the prior, inside the structure's hard bounds.
 
     Args:
@@ -45,7 +45,7 @@ def prior_draws(
         num_draws: how many draws to try.
 
     Returns:
-        Values of all latent sites, each of shape (1, draws, ...), and observations, (1, draws, n).
+        Values of all latent sites, and observations, as draws of one chain.
 
     Raises:
         ValueError: if the model does not have exactly one `MarginalGP`, or num_draws is zero.
@@ -58,10 +58,14 @@ def prior_draws(
 
 
 @compiled("model")
-def _drawn(model: Model, data: Data, keys: Array) -> tuple[dict[str, Array], Array, Array]:
+def _drawn(
+    model: Model, data: Data, keys: Key[Array, " S"]
+) -> tuple[dict[str, Shaped[Array, "S ..."]], Float[Array, "S n"], Bool[Array, " S"]]:
     """Values of all latent sites, observations, and whether they are inside the hard bounds."""
 
-    def one(key: Array) -> tuple[dict[str, Array], Array, Array]:
+    def one(
+        key: Key[Array, ""],
+    ) -> tuple[dict[str, Shaped[Array, "..."]], Float[Array, " n"], Bool[Array, ""]]:
         trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x, mask=data.mask)
         values = {
             name: jnp.asarray(site["value"])

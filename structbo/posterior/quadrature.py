@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
 from structbo.posterior.draws import PosteriorDraws
 from structbo.space import Scale
 from structbo.space.parameters import nearest_level
@@ -18,15 +19,17 @@ class Quadrature(NamedTuple):
     """Nodes and weights for averages over each dimension.
 
     Args:
-        nodes: coordinates in the unit interval, shape (Q, D).
-        weights: weights of the nodes, each column summing to one, shape (Q, D).
+        nodes: coordinates in the unit interval.
+        weights: weights of the nodes, each column summing to one.
     """
 
-    nodes: FloatArray
-    weights: FloatArray
+    nodes: Float[AnyArray, "Q D"]
+    weights: Float[AnyArray, "Q D"]
 
     @classmethod
-    def of(cls, levels: Sequence[FloatArray | None], num_nodes: int = NUM_NODES) -> "Quadrature":
+    def of(
+        cls, levels: Sequence[Float[np.ndarray, " _"] | None], num_nodes: int = NUM_NODES
+    ) -> "Quadrature":
         """Equal weights on levels, Gauss-Legendre on the unit interval for dimensions without.
 
         Args:
@@ -55,7 +58,7 @@ class Axis(NamedTuple):
 
     scale: Scale
     is_category: bool
-    levels: FloatArray | None
+    levels: Float[np.ndarray, " L"] | None
 
     @classmethod
     def all_of(cls, posterior: PosteriorDraws) -> "list[Axis]":
@@ -78,7 +81,7 @@ class Axis(NamedTuple):
             axes.append(cls("labels" if is_category else parameter.scale, is_category, levels))
         return axes
 
-    def grid(self, num_points: int) -> FloatArray:
+    def grid(self, num_points: int) -> Float[np.ndarray, " m"]:
         """Coordinates of effects: all levels of a category, else at most num_points levels."""
         even = np.linspace(0.0, 1.0, num_points)
         if self.levels is None:
@@ -88,7 +91,7 @@ class Axis(NamedTuple):
         return self.levels[np.unique(nearest_level(self.levels, even))]
 
     @property
-    def averaged(self) -> FloatArray | None:
+    def averaged(self) -> Float[np.ndarray, " L"] | None:
         """The levels to average over; None for an integral over the unit interval.
 
         Integrals replace averages on a logarithmic scale and over more than `NUM_NODES` levels.

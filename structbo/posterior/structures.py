@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
-from numpy.typing import ArrayLike, NDArray
+from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 
 from structbo.models import AdditiveCovariance, elimination_width
-from structbo.models.foundation.arrays import FloatArray
+from structbo.models.foundation.arrays import AnyArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 MAX_ROWS = 20
 """Maximum number of rows of a printed table; longer tables show the first and the last rows."""
 
-Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+Pairs = tuple[Int[np.ndarray, " E"], Int[np.ndarray, " E"]]
+"""Rows and columns of pairs of dimensions."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,8 +29,8 @@ class Probabilities:
     ``mean, mcse = probabilities`` gives the two arrays; printed, it is the table of `to_frame`.
 
     Args:
-        mean: share of the draws in which an event happens, shape (K,), or (D, D) for pairs.
-        mcse: Monte Carlo standard errors of these shares, the same shape.
+        mean: share of the draws in which each event happens; a symmetric matrix for pairs.
+        mcse: Monte Carlo standard errors of these shares.
         names: names of the K events or the D dimensions; by default 0, 1, ...
 
     Example:
@@ -41,11 +42,11 @@ class Probabilities:
         a,b  0.200  0.020
     """
 
-    mean: FloatArray
-    mcse: FloatArray
+    mean: Float[np.ndarray, " K"] | Float[np.ndarray, "D D"]
+    mcse: Float[np.ndarray, " K"] | Float[np.ndarray, "D D"]
     names: tuple[str, ...] = ()
 
-    def __iter__(self) -> Iterator[FloatArray]:
+    def __iter__(self) -> Iterator[Float[np.ndarray, " K"] | Float[np.ndarray, "D D"]]:
         return iter((self.mean, self.mcse))
 
     def __repr__(self) -> str:
@@ -68,8 +69,8 @@ class Structures(NamedTuple):
     """Properties of a decomposition that do not depend on its parametrization.
 
     Args:
-        together: which dimensions share a component, bool, shape (..., D, D).
-        active: which dimensions are in some component, bool, shape (..., D).
+        together: which dimensions share a component.
+        active: which dimensions are in some component.
         num_components: how many components there are.
         effective_components: the inverse of the sum of squared shares of the variance, which is the
             number of components if all shares are equal.
@@ -77,11 +78,11 @@ class Structures(NamedTuple):
             upper bound above.
     """
 
-    together: Array
-    active: Array
-    num_components: Array
-    effective_components: Array
-    treewidth: Array
+    together: Bool[AnyArray, "*draws P P"]
+    active: Bool[AnyArray, "*draws P"]
+    num_components: Int[AnyArray, "*draws"]
+    effective_components: Float[AnyArray, "*draws"]
+    treewidth: Int[AnyArray, "*draws"]
 
     @classmethod
     def of(cls, covariance: AdditiveCovariance) -> "Structures":
@@ -97,7 +98,7 @@ class Structures(NamedTuple):
             elimination_width(together),
         )
 
-    def pairs_together(self) -> tuple[NDArray[np.bool_], Pairs]:
+    def pairs_together(self) -> tuple[Bool[np.ndarray, "*draws E"], Pairs]:
         """Which pairs share a component, each pair once, and their rows and columns."""
         together = np.asarray(self.together)
         pairs = np.triu_indices(together.shape[-1], 1)
@@ -153,14 +154,11 @@ def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
     return [f"{names[a]},{names[b]}" for a, b in zip(*pairs, strict=True)]
 
 
-def indicator_rhat(indicators: ArrayLike) -> FloatArray:
+def indicator_rhat(indicators: ArrayLike) -> Float[np.ndarray, " K"]:
     """R-hat of events: 1 if all draws agree, infinite if constant chains disagree.
 
     Args:
         indicators: whether each of K events is true in each draw, shape (chains, draws, K).
-
-    Returns:
-        Shape (K,).
 
     References:
         Vehtari et al. 2021, "Rank-normalization, folding, and localization: an improved R-hat".
@@ -183,14 +181,14 @@ def indicator_rhat(indicators: ArrayLike) -> FloatArray:
     return rhat
 
 
-def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
+def distance_to_mode(structures: Structures) -> Int[np.ndarray, "chains draws"]:
     """The number of pairs in which ``together`` of each draw differs from its mode.
 
     Args:
         structures: structures of draws, with arrays of shape (chains, draws, ...).
 
     Returns:
-        Hamming distances, shape (chains, draws).
+        Hamming distances.
     """
     together, _ = structures.pairs_together()
     if not together.size:  # one dimension has no pairs
@@ -198,7 +196,7 @@ def distance_to_mode(structures: Structures) -> NDArray[np.intp]:
     packed = np.packbits(together, axis=-1).reshape(-1, -(-together.shape[-1] // 8))
     _, which, counts = np.unique(packed, axis=0, return_inverse=True, return_counts=True)
     mode = np.flatnonzero(which.ravel() == np.argmax(counts))[0]
-    distance: NDArray[np.intp] = np.not_equal(
+    distance: Int[np.ndarray, "chains draws"] = np.not_equal(
         together, together.reshape(-1, together.shape[-1])[mode]
     ).sum(-1)
     return distance

@@ -1,8 +1,9 @@
 """The table of convergence diagnostics."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Shaped
 
 from structbo.posterior.arviz import named, to_container
 from structbo.posterior.draws import PosteriorDraws
@@ -15,7 +16,6 @@ from structbo.posterior.structures import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
 
 def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
@@ -25,7 +25,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
     from structbo.posterior.wide_table import WideTable
 
     sites = dict(posterior.draws)
-    indicators: dict[str, tuple[NDArray[Any], Pairs]] = {}
+    indicators: dict[str, tuple[Shaped[np.ndarray, "chains draws E"], Pairs]] = {}
     errors: dict[str, float] = {}
     rhat: dict[str, float] = {}
     hidden = posterior.hidden_sites

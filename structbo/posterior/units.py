@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Shaped
 
 from structbo.data import UNCHANGED, Transform, unit_points
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space
 
 NORMAL_95 = 1.6449
@@ -43,18 +42,18 @@ class Units:
         """The units of the model itself."""
         return cls(Space({name: (0.0, 1.0) for name in names}))
 
-    def coordinates(self, points: Any, *, name: str = "points") -> FloatArray:
-        """Points of the unit cube, shape (m, D), from a dict by name, several, or a table."""
+    def coordinates(self, points: Any, *, name: str = "points") -> Float[np.ndarray, "m D"]:
+        """Points of the unit cube, from a dict by name, several, or a table."""
         return unit_points(self.space, points, name)
 
-    def parameter_values(self, dim: int, coordinates: Iterable[float]) -> NDArray[Any]:
-        """Values of one parameter at coordinates (m,): an array of numbers or of objects."""
+    def parameter_values(self, dim: int, coordinates: Iterable[float]) -> Shaped[np.ndarray, " m"]:
+        """Values of one parameter at coordinates: an array of numbers or of objects."""
         values = [self.space.parameters[dim].from_unit(u) for u in coordinates]
         are_numbers = all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in values)
         return np.array(values) if are_numbers else np.fromiter(values, object, len(values))
 
-    def parameter_coordinates(self, dim: int, values: Iterable[Any]) -> FloatArray:
-        """The coordinates (m,) of values of one parameter."""
+    def parameter_coordinates(self, dim: int, values: Iterable[Any]) -> Float[np.ndarray, " m"]:
+        """The coordinates of values of one parameter."""
         return np.array([self.space.parameters[dim].to_unit(value) for value in values])
 
     @property
@@ -62,23 +61,25 @@ class Units:
         """Whether the objective increases with the values of the model."""
         return self.transform.sign > 0.0
 
-    def values(self, of_model: FloatArray) -> FloatArray:
-        """Values of the objective, of the same shape."""
+    def values(self, of_model: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+        """Values of the objective."""
         return self.transform.inverse(of_model)
 
     def moments(
-        self, mean: FloatArray, variance: FloatArray, weights: FloatArray | None = None
-    ) -> tuple[FloatArray, FloatArray]:
+        self,
+        mean: Float[np.ndarray, "S m"],
+        variance: Float[np.ndarray, "S m"],
+        weights: Float[np.ndarray, "S m"] | None = None,
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Mean and variance of the objective, given a mixture of normals on the scale of the model.
 
         Args:
-            mean: means of the S normals, shape (S, m).
-            variance: variances of the S normals, shape (S, m).
-            weights: weights of the normals, summing to one over S, shape (S, m); by default equal.
+            mean: means of the S normals.
+            variance: variances of the S normals.
+            weights: weights of the normals, summing to one over S; by default equal.
 
         Returns:
-            Two arrays of shape (m,), by the law of total variance. Quadrature is exact for a linear
-            transform.
+            Both by the law of total variance. Quadrature is exact for a linear transform.
         """
         shares = np.full(mean.shape, 1.0 / len(mean)) if weights is None else weights
         normals = zip(mean, variance, strict=True)
@@ -86,18 +87,22 @@ class Units:
         center = (shares * means).sum(0)
         return center, (shares * (variances + np.square(means - center))).sum(0)
 
-    def _moments(self, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _moments(
+        self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Mean and variance of the objective, given normals on the scale of the model."""
         values = self.values(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
         center = values @ WEIGHTS
         return center, np.square(values - center[:, None]) @ WEIGHTS
 
-    def interval(self, mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def interval(
+        self, mean: Float[np.ndarray, "*shape"], deviation: Float[np.ndarray, "*shape"]
+    ) -> tuple[Float[np.ndarray, "*shape"], Float[np.ndarray, "*shape"]]:
         """The 5 % and the 95 % quantile of the objective, given a normal on the scale of the model.
 
         Args:
-            mean: mean of the normal, of any shape.
-            deviation: standard deviation of the normal, the same shape.
+            mean: mean of the normal.
+            deviation: standard deviation of the normal.
         """
         reach = NORMAL_95 * deviation * self.transform.sign
         return self.values(mean - reach), self.values(mean + reach)

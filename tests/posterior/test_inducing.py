@@ -42,7 +42,8 @@ def test_observations_are_predicted_in_the_order_in_which_they_were_told(posteri
     calibration = posterior.calibration()
     np.testing.assert_allclose(calibration.observed, posterior.y)
     one = Posterior.at(MODEL, posterior.X, posterior.y, first(posterior)).calibration()
-    run = handlers.trace(handlers.substitute(handlers.seed(MODEL, 0), data=first(posterior)))
+    draw = {name: jnp.asarray(value) for name, value in first(posterior).items()}
+    run = handlers.trace(handlers.substitute(handlers.seed(MODEL, 0), data=draw))
     gp = run.get_trace(jnp.array(posterior.X[order]), posterior.y[order])["y"]["fn"]
     mean, variance = gp.leave_one_out(jnp.array(posterior.y[order]))
     np.testing.assert_allclose(one.mean[order], mean, rtol=1e-8)

@@ -1,6 +1,7 @@
 """The posterior's predictions and densities from first principles, and its errors."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 import pytest
@@ -36,7 +37,9 @@ def test_predict_averages_over_draws():
 
     @jax.jit
     def of_draws(draws):
-        return jax.vmap(lambda gp: gp.predict(x))(condition(posterior.model, draws, data))
+        return jax.vmap(lambda gp: gp.predict(jnp.asarray(x)))(
+            condition(posterior.model, draws, data)
+        )
 
     means, variances = map(np.asarray, of_draws(flat))
     mean, variance = posterior.predict(x)

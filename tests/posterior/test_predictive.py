@@ -1,6 +1,7 @@
 """Replicated observations against the moments of their joint distribution."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from given_draws import dense_covariance
 
@@ -11,13 +12,14 @@ from structbo.posterior.predictive import replicate
 
 
 def test_replicated_observations_have_the_right_moments(posterior: Posterior):
-    draw = {name: value[0, 0] for name, value in posterior.draws.items()}
-    data = Data(posterior.X, posterior.y, np.ones(15, bool))
+    draw = {name: jnp.asarray(value[0, 0]) for name, value in posterior.draws.items()}
+    y = jnp.asarray(posterior.y)
+    data = Data(jnp.asarray(posterior.X), y, jnp.ones(15, bool))
 
     @jax.jit
     def replicated(keys: jax.Array) -> jax.Array:
         likelihood = likelihood_of(posterior.model, draw, data)
-        return jax.vmap(lambda key: replicate(likelihood, posterior.y, key))(keys)
+        return jax.vmap(lambda key: replicate(likelihood, y, key))(keys)
 
     keys = jax.random.split(jax.random.key(3), 20_000)
     found = np.asarray(replicated(keys))

@@ -127,7 +127,7 @@ def test_units_survive_pickling_and_the_prior_has_them(posterior: Posterior):
     assert prior.units == posterior.units
     act = prior.effect("act")
     assert act.grid[0].tolist() == ["relu", "gelu", None]
-    np.testing.assert_allclose(act.mean, posterior.units.values(np.zeros(())))
+    np.testing.assert_allclose(act.mean, posterior.units.values(np.zeros(3)))
 
 
 def test_many_levels_are_thinned_and_averaged_as_an_integral():
