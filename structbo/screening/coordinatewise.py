@@ -1,9 +1,9 @@
 """Finite differences along every coordinate: the baseline of variable selection."""
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
 from structbo.screening.screening import Screening
 from structbo.space import Space, SpaceLike
 
@@ -56,8 +56,8 @@ class CoordinatewiseSampling(Screening):
         return len(self._trials) >= self._needed
 
     @property
-    def variances(self) -> FloatArray:
-        """Half the mean squared difference along each coordinate, shape (D,), or NaN."""
+    def variances(self) -> Float[np.ndarray, " D"]:
+        """Half the mean squared difference along each coordinate, or NaN."""
         num_dims = self.space.num_dims
         differences: list[list[float]] = [[] for _ in range(num_dims)]
         for number in range(0, len(self._trials) - 1, 2):
@@ -72,13 +72,13 @@ class CoordinatewiseSampling(Screening):
         largest = np.argsort(-variances, kind="stable")[: self.num_active]
         return tuple(self.space.names[d] for d in sorted(largest))
 
-    def active_probabilities(self) -> FloatArray:
+    def active_probabilities(self) -> Float[np.ndarray, " D"]:
         """0.95 for active parameters, 0.05 for the others."""
         return np.where(np.isin(self.space.names, self.active), 0.95, 0.05)
 
     def _note(self, number: int) -> None:
         """Does nothing: evidence follows from all differences at the end."""
 
-    def _next(self, rng: np.random.Generator) -> FloatArray:
+    def _next(self, rng: np.random.Generator) -> Float[np.ndarray, " D"]:
         dim = len(self._trials) // 2 % self.space.num_dims
         return self._along([dim], rng.random())

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.models.foundation.arguments import check_positive
-from structbo.models.foundation.arrays import FloatArray
 from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening.screening import Screening
 from structbo.space import SpaceLike
@@ -174,8 +174,8 @@ class HierarchicalDiagonalSampling(Screening):
             if len(group.members) == 1 and group.decision == "active"
         )
 
-    def active_probabilities(self, prior: float | None = None) -> FloatArray:
-        """The probability that a parameter is active, shape (D,).
+    def active_probabilities(self, prior: float | None = None) -> Float[np.ndarray, " D"]:
+        """The probability that a parameter is active.
 
         Combines the evidence of the smallest tested group of a parameter with the prior odds.
 
@@ -184,7 +184,7 @@ class HierarchicalDiagonalSampling(Screening):
                 k were found.
 
         Returns:
-            Probabilities, clipped to [0.01, 0.99] so that an optimizer can revise them, shape (D,).
+            Probabilities, clipped to [0.01, 0.99] so that an optimizer can revise them.
         """
         num_dims = self.space.num_dims
         p = (len(self.active) + 1) / (num_dims + 2) if prior is None else prior
@@ -204,7 +204,7 @@ class HierarchicalDiagonalSampling(Screening):
             f"{len(self._trials)} evaluations: {', '.join(self.active)}\n{self.tree}"
         )
 
-    def _next(self, rng: np.random.Generator) -> FloatArray:
+    def _next(self, rng: np.random.Generator) -> Float[np.ndarray, " D"]:
         group, z = self._choice(rng)
         self._purpose.append(group)
         if group is None:
@@ -240,14 +240,16 @@ class HierarchicalDiagonalSampling(Screening):
         best = max(range(len(bounds)), key=lambda g: bounds[g].max())
         return open_groups[best], float(candidates[np.argmax(bounds[best])])
 
-    def _bound(self, group: Group, candidates: FloatArray) -> FloatArray:
+    def _bound(self, group: Group, candidates: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
         """The index of the GPT: the current ratio plus mean and deviation of the next increment."""
         assert self.hypotheses is not None
         z, y, pending = self._observed(group)
         gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)
         return group.evidence + gain + deviation
 
-    def _observed(self, group: Group) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _observed(
+        self, group: Group
+    ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " p"]]:
         """Positions of a group's values, the values, and positions of pending trials."""
         states = [self._trials[n].state for n in group.evaluations]
         values = [self._trials[n].value for n in group.evaluations]
@@ -256,7 +258,7 @@ class HierarchicalDiagonalSampling(Screening):
         z, y = np.array(told).reshape(-1, 2).T
         return z, y, np.array(pending)
 
-    def _differences(self, group: Group) -> FloatArray:
+    def _differences(self, group: Group) -> Float[np.ndarray, " n"]:
         """Finite differences of a group, from its complete pairs."""
         values = [(self._value(first), self._value(second)) for first, second in group.pairs]
         return np.array([a - b for a, b in values if a is not None and b is not None])

@@ -8,10 +8,9 @@ have normal noise.
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-
-from structbo.models.foundation.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Hypotheses:
 
     def of_next(
         self, z: ArrayLike, y: ArrayLike, candidates: ArrayLike, pending: ArrayLike = ()
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Mean and deviation, under ``H1``, of the log likelihood ratio of the next observation.
 
         With ``y ~ N(mu_1, s_1^2)`` the ratio is a quadratic function of a normal variable, a
@@ -102,7 +101,7 @@ class Hypotheses:
             pending: positions of pending observations, shape (p,).
 
         Returns:
-            Two arrays of shape (m,).
+            Both for every candidate.
 
         References:
             Chen, Castro and Krause 2012, section 3.3, "Sampling Strategy".
@@ -114,16 +113,20 @@ class Hypotheses:
         spread = 0.5 * (variance / null - 1.0) ** 2 + variance * gap**2 / null**2
         return expected, np.sqrt(spread)
 
-    def _covariance(self, z: FloatArray, other: FloatArray, num_active: int) -> FloatArray:
+    def _covariance(
+        self, z: Float[np.ndarray, " n"], other: Float[np.ndarray, " k"], num_active: int
+    ) -> Float[np.ndarray, "n k"]:
         squares = (z[:, None] - other) ** 2
         correlation = np.exp(-num_active * squares / self.bandwidth**2)
         return self.mean_variance + self.outputscale * correlation
 
-    def _cholesky(self, z: FloatArray, num_active: int) -> FloatArray:
+    def _cholesky(self, z: Float[np.ndarray, " n"], num_active: int) -> Float[np.ndarray, "n n"]:
         noise = self.noise * np.eye(len(z))
         return cholesky(self._covariance(z, z, num_active) + noise, lower=True)
 
-    def _log_density(self, z: FloatArray, y: FloatArray, num_active: int) -> float:
+    def _log_density(
+        self, z: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], num_active: int
+    ) -> float:
         """The log density of observations, up to a constant common to both hypotheses."""
         factor = self._cholesky(z, num_active)
         whitened = solve_triangular(factor, y - self.mean, lower=True)
@@ -131,7 +134,7 @@ class Hypotheses:
 
     def _predict(
         self, z: ArrayLike, y: ArrayLike, at: ArrayLike, pending: ArrayLike, num_active: int
-    ) -> tuple[FloatArray, FloatArray]:
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """Mean and variance of new observations; pending ones only reduce the variance."""
         z, y, at = (np.asarray(a, float) for a in (z, y, at))
         factor = (self._cholesky(z, num_active), True)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.foundation.arguments import checked_count, checked_seed, is_integer
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
 
@@ -38,7 +38,8 @@ class Screening(ABC):
             )
         self.budget = checked_count("budget", budget)
         self._seed = checked_seed(seed)
-        self.background: FloatArray = np.random.default_rng(self._seed).random(self.space.num_dims)
+        rng = np.random.default_rng(self._seed)
+        self.background: Float[np.ndarray, " D"] = rng.random(self.space.num_dims)
         self._trials: list[Trial] = []
 
     @property
@@ -62,11 +63,11 @@ class Screening(ABC):
         """Names of the parameters found active so far."""
 
     @abstractmethod
-    def active_probabilities(self) -> FloatArray:
-        """The probability that a parameter is active, shape (D,)."""
+    def active_probabilities(self) -> Float[np.ndarray, " D"]:
+        """The probability that a parameter is active."""
 
     @abstractmethod
-    def _next(self, rng: np.random.Generator) -> FloatArray:
+    def _next(self, rng: np.random.Generator) -> Float[np.ndarray, " D"]:
         """The next point of the unit cube; its purpose is recorded."""
 
     @abstractmethod
@@ -141,7 +142,7 @@ class Screening(ABC):
     def _value(self, number: int) -> float | None:
         return self._trials[number].value
 
-    def _along(self, members: Sequence[int], z: float) -> FloatArray:
+    def _along(self, members: Sequence[int], z: float) -> Float[np.ndarray, " D"]:
         """The background point with the members' coordinates set to z, snapped to the space."""
         point = self.background.copy()
         point[list(members)] = z
