@@ -196,21 +196,21 @@ class AdditiveGP(Value):
             prior = prior(num_dims)
         covariance = AdditiveCovariance(
             decomposition=decomposition,
-            lengthscale=numpyro.sample(
+            lengthscale=_drawn(
                 "lengthscale",
                 _each(prior, num_dims),
                 infer={"may_be_alike": isinstance(prior, AlikeLogNormal)},
             ),
-            outputscale=numpyro.sample("outputscale", self.outputscale),
+            outputscale=_drawn("outputscale", self.outputscale),
             relevance=None
             if self.relevance is None
-            else numpyro.sample("relevance", _each(self.relevance, num_dims)),
+            else _drawn("relevance", _each(self.relevance, num_dims)),
             rho=None
             if self.residual is None
-            else numpyro.sample("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
+            else _drawn("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
             kappa=None
             if self.residual is None
-            else numpyro.sample("kappa", self.residual.kappa, infer={"multiplies": "lengthscale"}),
+            else _drawn("kappa", self.residual.kappa, infer={"multiplies": "lengthscale"}),
             kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
             categorical=categorical,
             kernel_groups=tuple(
@@ -218,7 +218,7 @@ class AdditiveGP(Value):
                 for kernel, dims in groups.items()
             ),
         )
-        noise = numpyro.sample("noise", self.noise)
+        noise = _drawn("noise", self.noise)
         rows = None if mask is None else jnp.asarray(mask, bool)
         known = None if known_noise is None else jnp.asarray(known_noise, float)
         observed = None if y is None else jnp.asarray(y, float)
@@ -244,6 +244,11 @@ class AdditiveGP(Value):
                 groups[kernel] = (*groups.get(kernel, ()), dim)
         without_order = [dims for kernel, dims in groups.items() if kernel.is_categorical]
         return groups, tuple(sorted({*self.categorical, *sum(without_order, ())}))
+
+
+def _drawn(name: str, prior: dist.Distribution, **options: Any) -> Array:
+    """A site as an array of JAX, also where a handler has a value of NumPy for it."""
+    return jnp.asarray(numpyro.sample(name, prior, **options))
 
 
 def _check_kernel(name: str, kernel: object) -> None:
