@@ -56,11 +56,13 @@ def dense(posteriors: Posteriors) -> Any:
 def test_posteriors_of_the_components_that_exist_are_the_same(name: str) -> None:
     num_dims = 20
     posteriors = given(MODELS[name], num_dims)
-    x = np.random.default_rng(1).random((NUM_DRAWS, 4, num_dims))
-    x[:, :, 1:] = x[:, :1, 1:]
+    x = jax.random.uniform(jax.random.key(1), (NUM_DRAWS, 4, num_dims))
+    x = x.at[:, :, 1:].set(x[:, :1, 1:])
 
     def predictions(processes: Any) -> tuple:
-        return jax.lax.map(lambda gp: (gp.predict(x[0]), gp.predict_on_lines(x, 0)), processes)
+        return jax.lax.map(
+            lambda gp: (gp.predict(x[0]), gp.predict_on_lines(x, jnp.array(0))), processes
+        )
 
     few, all_ = predictions(posteriors.processes), predictions(dense(posteriors))
     for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(all_), strict=True):

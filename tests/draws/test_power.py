@@ -1,6 +1,7 @@
 """The power of the transform, against its density and on data with a known power."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, yeojohnson
@@ -30,7 +31,7 @@ class Given(MarginalGP):
     """A likelihood with a given covariance."""
 
     def __init__(self, covariance: np.ndarray, mask: np.ndarray) -> None:
-        self.matrix, self.given_mask = covariance, mask
+        self.matrix, self.given_mask = jnp.asarray(covariance), jnp.asarray(mask)
 
     def log_prob(self, value: jax.Array) -> jax.Array:
         return log_marginal(self.matrix, value, self.given_mask)
@@ -97,9 +98,11 @@ def test_known_noise_is_that_of_the_transformed_values() -> None:
         likelihood = likelihood_of(MODEL, draw, warped)
         slopes = np.asarray(warping.log_slope(data.y))[:30]
         prior = -0.5 * ((lam - 1.0) / power.PRIOR_DEVIATION) ** 2
-        return float(likelihood.log_prob(np.asarray(warped.y)) + slopes.sum() + prior)
+        return float(likelihood.log_prob(jnp.asarray(warped.y)) + slopes.sum() + prior)
 
     with double_precision():
-        found = float(power.likeliest_power(likelihood_of(MODEL, draw, data), data))
+        found = float(
+            power.likeliest_power(likelihood_of(MODEL, draw, data), jax.tree.map(jnp.asarray, data))
+        )
         best = power.POWERS[np.argmax([density(lam) for lam in power.POWERS])]
     assert found == best

@@ -23,7 +23,7 @@ def test_a_search_finds_the_minimum_and_says_that_there_are_inducing_points(
     optimizer = Optimizer(space, "minimize", seed=0, num_initial=12, model=MODEL)
     waiting = optimizer.ask()
     with caplog.at_level(logging.INFO, "structbo.optimizer.engine"):
-        for _ in range(18):
+        for _ in range(20):
             trial = optimizer.ask()
             x = np.array([trial.params["a"], trial.params["b"]])
             optimizer.tell(trial, float(np.square(x - [0.3, 0.7]).sum()))
