@@ -3,13 +3,13 @@
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from structbo.data import Direction
 from structbo.draws import partition_search
 from structbo.models import Model, canonical
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
     Values,
@@ -71,9 +71,15 @@ class _PartitionChain:
 
     def __init__(self, num_models: int) -> None:
         self._num_models = checked_count("num_models", num_models)
-        self._last: NDArray[np.int32] | None = None
+        self._last: Int[np.ndarray, " D"] | None = None
 
-    def __call__(self, model: Model, X: FloatArray, y: FloatArray, seed: int) -> Values:
+    def __call__(
+        self,
+        model: Model,
+        X: Float[np.ndarray, "n D"],
+        y: Float[np.ndarray, " n"],
+        seed: int,
+    ) -> Values:
         found = partition_search.model_mcmc(
             model, X, y, num_models=self._num_models, start=self._last, seed=seed
         )

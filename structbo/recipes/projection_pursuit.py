@@ -9,7 +9,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
+from jaxtyping import Float
 
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.data import Direction
@@ -26,7 +28,6 @@ from structbo.models import (
     projections,
 )
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
@@ -105,7 +106,13 @@ def rpp_gp_ucb(
     )
 
 
-def _restricted(model: Model, X: FloatArray, y: FloatArray, seed: int, **settings: Any) -> Values:
+def _restricted(
+    model: Model,
+    X: Float[np.ndarray, "n D"],
+    y: Float[np.ndarray, " n"],
+    seed: int,
+    **settings: Any,
+) -> Values:
     found = restricted_projection_pursuit(X, y, scale=SCALE, seed=seed, **settings)
     return [found.fit.values]
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
+import numpy as np
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from structbo.acquisition import Criterion
 from structbo.data import Direction
@@ -16,7 +18,6 @@ from structbo.models import (
     partitions,
 )
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer
 from structbo.space import SpaceLike
 
@@ -54,8 +55,8 @@ def _source(model: Model, seed: int, *, fitter: Fitter, cycle: int) -> Cycle:
 
 def most_likely(
     model: Model,
-    X: FloatArray,
-    y: FloatArray,
+    X: Float[np.ndarray, "n D"],
+    y: Float[np.ndarray, " n"],
     seed: int,
     *,
     given: Mapping[str, ArrayLike] | None = None,
@@ -67,8 +68,8 @@ def most_likely(
 
 def best_of_bag(
     model: Model,
-    X: FloatArray,
-    y: FloatArray,
+    X: Float[np.ndarray, "n D"],
+    y: Float[np.ndarray, " n"],
     seed: int,
     *,
     num_models: int,
