@@ -129,7 +129,7 @@ SETTINGS: dict[str, Sequence[Any]] = {
     "maximizer": ("drect", 3, None, []),
     "batch": ("qei", 3, None, []),
     "model": (3, "edges", [], AdditiveGP, edges(0.5)),
-    "sampler": (3, None, "nuts", []),
+    "sampler": (3, "nuts", []),
     "inference": (3, "mcmc", []),
     "sede": (0,),
 }

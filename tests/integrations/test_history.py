@@ -13,11 +13,12 @@ from optuna.trial import FrozenTrial, TrialState
 
 import structbo as sb
 from structbo.data import Data
-from structbo.draws import Chain
+from structbo.draws.driver import Driver
 from structbo.draws.saved_state import state_to_bytes
 from structbo.integrations.distributions import internal_space
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
 from structbo.models.foundation.precision import double_precision
+from structbo.samplers import Arguments, search_sampler
 
 X = FloatDistribution(0.0, 2.0)
 SPACE = internal_space({"x": X})
@@ -152,10 +153,11 @@ def test_the_chain_is_that_of_the_last_trial_that_counts(study: Study) -> None:
 @pytest.mark.parametrize("num_dims", [60, 300])
 def test_databases_hold_the_chain_of_many_parameters(num_dims: int) -> None:
     """Random numbers do not compress."""
-    chain = Chain(sb.default_model(), 1, seed=0)
     data = Data.padded(np.full((20, num_dims), 0.5), np.zeros(20))
+    options = {"num_warmup": None, "is_vectorized": False}
+    driver = Driver.of(sb.default_model(), search_sampler, num_dims, **options)
     with double_precision():
-        shapes = chain._compiled(data).initialize.shapes(chain._key, data)
+        shapes = driver.start.shapes(jax.random.key(0), Arguments(*data.arguments))
     rng = np.random.default_rng(0)
     numbers = [leaf for leaf in jax.tree.leaves(shapes) if leaf.dtype == np.float64]
     state = [rng.standard_normal(leaf.shape) for leaf in numbers]

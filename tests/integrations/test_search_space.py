@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import optuna
 import pytest
@@ -139,7 +140,7 @@ def test_conditions_of_programs_are_learned(objective: Objective) -> None:
     for row in table(others, space):
         anywhere = space.snap(rng.random(space.num_dims))
         point = np.where(np.isnan(row), anywhere, row)
-        assert np.array_equal(np.asarray(levels.existing(point)), ~np.isnan(row))
+        assert np.array_equal(np.asarray(levels.existing(jnp.asarray(point))), ~np.isnan(row))
 
 
 SPACE = Space({"kind": Categorical(["a", "b", "c"]), "n": Integer(1, 5), "x": (0.0, 1.0)})
@@ -147,7 +148,7 @@ SPACE = Space({"kind": Categorical(["a", "b", "c"]), "n": Integer(1, 5), "x": (0
 
 def existing(x: list[list[float]], point: list[float], space: Space = SPACE) -> list[bool]:
     allowed = conditions(np.array(x), space)
-    exists = Levels.of(space.levels, conditions=allowed).existing(np.array(point))
+    exists = Levels.of(space.levels, conditions=allowed).existing(jnp.array(point))
     return [bool(one) for one in exists]
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -89,7 +90,8 @@ def test_a_draw_believes_its_own_mean() -> None:
         for pending in (PENDING[:0], PENDING)
     )
     with double_precision():
-        x = np.concatenate([PENDING, np.random.default_rng(2).random((5, NUM_DIMS))])
+        others = np.random.default_rng(2).random((5, NUM_DIMS))
+        x = jnp.concatenate([PENDING, others])
         predict = jax.jit(lambda gps: jax.lax.map(lambda gp: gp.predict(x), gps))
         (mean, _), (after, variance) = predict(without.draws), predict(believing.draws)
     np.testing.assert_allclose(after, mean, rtol=1e-8)

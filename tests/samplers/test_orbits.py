@@ -271,7 +271,7 @@ def test_a_factor_is_one_number() -> None:
         numpyro.sample("b", dist.LogNormal(0.0, 1.0).expand([2]).to_event(1))
 
     start = {"a": jnp.full(2, 2.0), "b": jnp.ones(2)}
-    with pytest.raises(ValueError, match=r"'b'.* must be one number, 'a' has shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"'b'.* must be a scalar, 'a' has shape \(2,\)"):
         after(two_factors, start, num_steps=1)
 
 
