@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float
 
 from structbo.acquisition import Acquisition, LogEI
 from structbo.acquisition.expected_improvement import mean_improvement
@@ -19,7 +20,6 @@ from structbo.data import NO_WARPING, Data, Standardized, Transform, Warping, pa
 from structbo.draws import Chain, DrawSource, Posteriors, step_seed
 from structbo.models import ConditionedGP
 from structbo.models.foundation.accelerator import has_accelerator, map_draws
-from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
@@ -72,8 +72,8 @@ class Engine:
         self.space = space
         self.method = Settings.of(space, **settings)
         self._acquisition: Acquisition | None = None
-        self._conditions: BoolArray | None = None
-        self._maximum: tuple[FloatArray, Standardized, Warping] | None = None
+        self._conditions: Bool[np.ndarray, "D D L"] | None = None
+        self._maximum: tuple[Float[np.ndarray, "1 D"], Standardized, Warping] | None = None
         self.ahead = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         sampler = self.method.sampler or search_sampler
@@ -90,30 +90,30 @@ class Engine:
 
     def propose(
         self,
-        x: FloatArray,
-        y: FloatArray,
-        pending: FloatArray,
+        x: Float[np.ndarray, "m D"],
+        y: Float[np.ndarray, " m"],
+        pending: Float[np.ndarray, "p D"],
         n: int,
         *,
-        sem: FloatArray | None = None,
+        sem: Float[np.ndarray, " m"] | None = None,
         num_before: int | None = None,
-        conditions: BoolArray | None = None,
-    ) -> FloatArray:
+        conditions: Bool[np.ndarray, "D D L"] | None = None,
+    ) -> Float[np.ndarray, "n D"]:
         """The next points.
 
         Args:
-            x: evaluated points, shape (m, D).
-            y: their values, shape (m,); not finite for failed evaluations.
-            pending: points being evaluated, shape (p, D).
+            x: evaluated points.
+            y: their values; not finite for failed evaluations.
+            pending: points being evaluated.
             n: how many points to propose.
-            sem: standard errors of the values, shape (m,); None if there are none.
+            sem: standard errors of the values; None if there are none.
             num_before: number of points asked for before, by default m + p. It determines the next
                 points of the quasi-random sequence, and the random choices.
             conditions: conditions on which parameters exist, see `Levels`; None if all always
                 exist.
 
         Returns:
-            Legal points, shape (n, D), different from each other and from all given points.
+            Legal points, different from each other and from all given points.
 
         Raises:
             SpaceExhausted: if a finite space has fewer than n other points.
@@ -160,16 +160,21 @@ class Engine:
             return_freed_memory()
         return points
 
-    def transform(self, x: FloatArray, y: FloatArray, sem: FloatArray | None) -> Transform:
+    def transform(
+        self,
+        x: Float[np.ndarray, "m D"],
+        y: Float[np.ndarray, " m"],
+        sem: Float[np.ndarray, " m"] | None,
+    ) -> Transform:
         """The transform by which a search models these values. The search does not change.
 
         If the last proposal had the same values, this is its transform. Otherwise it is the most
         likely one given the current state of the chain, or a new chain.
 
         Args:
-            x: evaluated points, shape (m, D).
-            y: their values, shape (m,); at least one is finite.
-            sem: standard errors of the values, shape (m,); None if there are none.
+            x: evaluated points.
+            y: their values; at least one is finite.
+            sem: standard errors of the values; None if there are none.
         """
         standardized, warping = Standardized.of(y), None
         if self._maximum is not None:
@@ -183,7 +188,11 @@ class Engine:
         return Transform(1.0, standardized.location, standardized.scale, powers)
 
     def _transformed(
-        self, x: FloatArray, y: FloatArray, sem: FloatArray | None, chain: Chain | None
+        self,
+        x: Float[np.ndarray, "m D"],
+        y: Float[np.ndarray, " m"],
+        sem: Float[np.ndarray, " m"] | None,
+        chain: Chain | None,
     ) -> tuple[Data, Standardized, Warping]:
         """Padded data on the scale of the model, and the transform."""
         standardized = Standardized.of(y)
@@ -196,18 +205,18 @@ class Engine:
 
     def prepare(
         self,
-        x: FloatArray,
+        x: Float[np.ndarray, "m D"],
         num_pending: int,
         *,
-        sem: FloatArray | None = None,
+        sem: Float[np.ndarray, " m"] | None = None,
         num_expected: float = math.inf,
     ) -> None:
         """Compiles the programs of the next proposals in the background.
 
         Args:
-            x: evaluated points, shape (m, D).
+            x: evaluated points.
             num_pending: how many points are being evaluated.
-            sem: standard errors of the values, shape (m,); None if there are none.
+            sem: standard errors of the values; None if there are none.
             num_expected: how many points will be evaluated at most.
         """
         size = padded_size(len(x))
@@ -222,9 +231,9 @@ class Engine:
 
     def compile(
         self,
-        x: FloatArray,
+        x: Float[np.ndarray, "m D"],
         num_pending: int,
-        sem: FloatArray | None,
+        sem: Float[np.ndarray, " k"] | None,
         *,
         is_batch: bool,
         number: int | None = None,
@@ -232,9 +241,9 @@ class Engine:
         """Compiles the programs of a proposal in the background.
 
         Args:
-            x: as many evaluated points as there will be, shape (m, D).
+            x: as many evaluated points as there will be.
             num_pending: how many points are being evaluated.
-            sem: standard errors of the values, shape (m,); None if there are none.
+            sem: standard errors of the values so far; None if there are none.
             is_batch: whether the proposal is for a batch.
             number: compiles this many of the programs; by default all.
         """
@@ -268,15 +277,15 @@ class Engine:
             message = "with %d observations, the model has %d inducing points"
             _logger.info(message, np.sum(posteriors.data.mask), number)
 
-    def is_modeled(self, y: FloatArray) -> bool:
-        """Whether a proposal given values y (m,) uses the model and is not quasi-random."""
+    def is_modeled(self, y: Float[np.ndarray, " m"]) -> bool:
+        """Whether a proposal given these values uses the model and is not quasi-random."""
         return bool(np.isfinite(y).sum() >= self._num_needed)
 
-    def will_compile(self, y: FloatArray, num_pending: int = 0) -> bool:
+    def will_compile(self, y: Float[np.ndarray, " m"], num_pending: int = 0) -> bool:
         """Whether a proposal waits for compilation, including programs that it prepares.
 
         Args:
-            y: values, shape (m,).
+            y: the values.
             num_pending: how many points are being evaluated.
         """
         if padded_size(len(y)) in self.ahead:
@@ -309,8 +318,10 @@ class Engine:
             gain = mean_improvement(mean, deviation, best, warping.inverse)
         return standardized.scale * gain
 
-    def score(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The acquisition of the last proposal at points (m, D), and its Monte Carlo error: (m,).
+    def score(
+        self, x: Float[np.ndarray, "m D"]
+    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
+        """The acquisition of the last proposal at points, and its Monte Carlo error.
 
         Raises:
             ValueError: before the first maximization.
@@ -329,8 +340,8 @@ class Engine:
         """The number of finite values that the model requires."""
         return max(self.method.num_initial, 1)
 
-    def check_room(self, known: FloatArray, n: int) -> None:
-        """Checks that a finite space has n points besides the known ones, shape (m, D).
+    def check_room(self, known: Float[np.ndarray, "m D"], n: int) -> None:
+        """Checks that a finite space has n points besides the known ones.
 
         Raises:
             SpaceExhausted: if there are fewer.
@@ -343,7 +354,9 @@ class Engine:
                 f"{num_known} of them are evaluated or pending: {num_points - num_known} are left."
             )
 
-    def _new_points(self, known: FloatArray, n: int, skip: int) -> FloatArray:
+    def _new_points(
+        self, known: Float[np.ndarray, "m D"], n: int, skip: int
+    ) -> Float[np.ndarray, "n D"]:
         """Quasi-random points other than the known ones."""
         rows = self._quasi_random(skip, number=256 + 4 * n)
         points = rows[is_new(rows, known)][:n]
@@ -358,7 +371,7 @@ class Engine:
             raise SpaceExhausted(f"{n} new points were asked for, but only {len(points)} are left.")
         return points
 
-    def _quasi_random(self, skip: int, number: int) -> FloatArray:
+    def _quasi_random(self, skip: int, number: int) -> Float[np.ndarray, "{number} D"]:
         """Legal points of a scrambled Sobol sequence."""
         from scipy.stats import qmc
 
@@ -367,13 +380,13 @@ class Engine:
         with double_precision():
             return self._legal(np.asarray(_even(self._levels, start)))
 
-    def existing(self, x: FloatArray) -> BoolArray:
-        """Which parameters points (m, D) have, by the conditions of the last proposal: (m, D)."""
+    def existing(self, x: Float[np.ndarray, "m D"]) -> Bool[np.ndarray, "m D"]:
+        """Which parameters exist at points, by the conditions of the last proposal."""
         with double_precision():
             return np.asarray(_existing(self._levels, x))
 
-    def _legal(self, x: FloatArray) -> FloatArray:
-        """The legal points nearest to points (m, D)."""
+    def _legal(self, x: Float[np.ndarray, "m D"]) -> Float[np.ndarray, "m D"]:
+        """The legal points nearest to points."""
         legal = self.space.snap(x)
         return legal if self._conditions is None else np.where(self.existing(legal), legal, NEUTRAL)
 
@@ -388,19 +401,24 @@ _even = jax.jit(Levels.even)
 
 
 @jax.jit
-def _values_and_errors(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array]:
-    points = jnp.asarray(x)
-    return acquisition(points), acquisition.standard_error(points)
+def _values_and_errors(
+    acquisition: Acquisition, x: Float[Array, "m D"]
+) -> tuple[Float[Array, " m"], Float[Array, " m"]]:
+    return acquisition(x), acquisition.standard_error(x)
 
 
 @jax.jit
-def _improvements(acquisition: Acquisition, x: FloatArray) -> tuple[Array, Array, Array]:
-    """Means and deviations of improvements at one point, and incumbents, of all draws: (S,)."""
-    criterion, point = acquisition.criterion, jnp.asarray(x)
+def _improvements(
+    acquisition: Acquisition, x: Float[Array, "1 D"]
+) -> tuple[Float[Array, " S"], Float[Array, " S"], Float[Array, " S"]]:
+    """Means and deviations of improvements at one point, and incumbents, of all draws."""
+    criterion = acquisition.criterion
     assert isinstance(criterion, LogEI)
 
-    def of_draw(draw: ConditionedGP, context: Array) -> tuple[Array, Array, Array]:
-        mean, variance = draw.predict(point)
+    def of_draw(
+        draw: ConditionedGP, context: Float[Array, "*context"]
+    ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+        mean, variance = draw.predict(x)
         deviation = jnp.sqrt(variance + TINY_VARIANCE)
         return criterion.normal(mean[0], deviation[0], context)
 

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Unpack, overload
 
+import numpy as np
+from jaxtyping import Float
+
 from structbo.data import (
     Direction,
     Trial,
@@ -18,7 +21,6 @@ from structbo.data import (
 )
 from structbo.draws import check_known_noise
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
@@ -261,7 +263,7 @@ class Optimizer(Record, KeepsPrecision):
         self._log(self._trials[number])
         return self._trials[number]
 
-    def score(self, points: Any) -> tuple[FloatArray, FloatArray]:
+    def score(self, points: Any) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
         """The criterion of the last ask at given points; higher is better.
 
         The first point of that ask maximizes it. The Monte Carlo errors show whether a difference
@@ -272,8 +274,8 @@ class Optimizer(Record, KeepsPrecision):
 
         Returns:
             The criterion averaged over posterior draws, and the error of that mean, as if draws
-            were independent; both of shape (m,). For "log_ei", "log_eqi" and "log_pi" the
-            scores are logarithms, their errors relative.
+            were independent. For "log_ei", "log_eqi" and "log_pi" the scores are logarithms, their
+            errors relative.
 
         Raises:
             ValueError: if no point was asked of the model yet, or a point is outside the space.

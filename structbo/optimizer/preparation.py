@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.data import Data, padded_size
 from structbo.draws import Chain, Posteriors
-from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer.settings import Settings
 from structbo.proposal import Situation, prepared
 from structbo.space import Levels
@@ -38,7 +38,7 @@ def programs(
     settings: Settings,
     chain: Chain,
     levels: Levels,
-    x: FloatArray,
+    x: Float[np.ndarray, "m D"],
     *,
     num_pending: int = 0,
     is_batch: bool = False,
@@ -50,7 +50,7 @@ def programs(
         settings: the settings of the search.
         chain: the source of the draws.
         levels: the legal coordinates.
-        x: points with the future number of observations, shape (m, D), and arbitrary coordinates.
+        x: points with the future number of observations, and arbitrary coordinates.
         num_pending: number of pending points.
         is_batch: whether there will be several points or pending ones.
         has_noise: whether there will be standard errors of values.
@@ -145,6 +145,6 @@ class Ahead:
         return self._number if self._number > before else 0
 
 
-def _table(x: FloatArray, has_noise: bool) -> Data:
+def _table(x: Float[np.ndarray, "m D"], has_noise: bool) -> Data:
     nothing = np.zeros(len(x))
     return Data.padded(x, nothing, nothing if has_noise else None)

@@ -4,6 +4,7 @@ import logging
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from structbo.data import (
     Direction,
@@ -14,7 +15,6 @@ from structbo.data import (
     trial_values,
     unit_points,
 )
-from structbo.models.foundation.arrays import FloatArray
 from structbo.space import Space, SpaceLike
 
 _logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class Record:
         self.direction: Direction = direction
         self._sign = direction_sign(direction)
         self._trials: list[Trial] = []
-        self._rows: dict[int, FloatArray] = {}
+        self._rows: dict[int, Float[np.ndarray, " D"]] = {}
 
     def __repr__(self) -> str:
         best = ""
@@ -95,7 +95,9 @@ class Record:
     def _complete(self) -> list[Trial]:
         return [t for t in self._trials if t.state == "complete"]
 
-    def _table(self, told: list[Trial]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    def _table(
+        self, told: list[Trial]
+    ) -> tuple[Float[np.ndarray, "m D"], Float[np.ndarray, " m"], Float[np.ndarray, " m"] | None]:
         """Points of the unit cube, values (larger is better), and their standard errors, if any."""
         new = [t for t in told if t.number not in self._rows]
         rows = unit_points(self.space, [t.params for t in new], "params")
