@@ -64,9 +64,9 @@ def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
     assert len(names) <= 24, names
 
 
-def slow_engine(space: Space) -> Engine:
+def slow_engine(space: Space, seed: int = 0) -> Engine:
     """An engine of a run with slow evaluations, which prepares programs only when needed."""
-    engine, hours = Engine(space, seed=0), itertools.count(step=3600.0)
+    engine, hours = Engine(space, seed=seed), itertools.count(step=3600.0)
     engine.ahead = Ahead(lambda: next(hours))
     return engine
 
@@ -90,7 +90,7 @@ def test_a_growing_table_compiles_shortly_before_its_padded_size_grows(compiled)
     assert new[1:] == [PREPARED, [], []]
     assert compiled(lambda: engine.propose(x, y, np.empty((0, 3)), 1)) == [], "the last of its size"
 
-    engine = Engine(SPACE, seed=1)
+    engine = slow_engine(SPACE, seed=1)
     x, y = table(max(SIZES), seed=1)
     for n in SIZES:
         assert compiled(proposals(engine, x, y, n)) == []
@@ -102,7 +102,7 @@ def test_at_most_one_program_is_prepared_after_a_proposal(compiled) -> None:
     x, y = waves(64, 5)
     compiled(proposals(engine, x, y, SOON[0] - 1))
     new = [compiled(proposals(engine, x, y, n)) for n in SOON]
-    assert [len(names) for names in new[::2]] == [1, 1, 1, 1, 0, 0]
+    assert max(map(len, new)) == 1
     assert [name for names in new for name in names] == PREPARED
 
 
