@@ -62,20 +62,48 @@ def plot_effects(
     else:
         names = [(name,) for name in posterior.names]
         effects = slices_of(posterior, names, at, max_draws=max_draws)
-    shown = sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))[:num_effects]
+    shown = by_strength(effects)[:num_effects]
     axes = axes_for(ax, len(shown), (3.2, 2.7), columns=min(len(shown), MAX_COLUMNS), share=True)
-    labels = shortened([effect.names[0] for effect in shown], NAME_LENGTH)
-    for panel, effect, label in zip(axes, shown, labels, strict=True):
-        _draw_curve(panel, effect)
-        if at is not None:
-            _mark(panel, posterior, effect, at)
-        panel.set_xlabel(label)
-    for panel in axes[::MAX_COLUMNS]:
-        panel.set_ylabel(_title(value_name, at))
+    draw_curves(posterior, shown, axes, at=at, value_name=value_name)
     if ax is None and len(shown) < len(effects):
         title = f"{len(shown)} of {len(effects)} parameters, the most influential"
         axes[0].figure.suptitle(title)
     return axes
+
+
+def by_strength(effects: Sequence[Effect]) -> list[Effect]:
+    """Effects of single parameters, the curve that varies most first."""
+    return sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))
+
+
+def draw_curves(
+    posterior: Posterior,
+    effects: Sequence[Effect],
+    axes: "Sequence[Axes]",
+    *,
+    at: Any,
+    value_name: str,
+) -> None:
+    """Draws effects of single parameters.
+
+    Args:
+        posterior: the posterior that the effects describe.
+        effects: the effects, one per Axes.
+        axes: where to draw.
+        at: the point that slices go through, which is marked; None for averages.
+        value_name: name of the objective, for the vertical axes.
+    """
+    labels = shortened([effect.names[0] for effect in effects], NAME_LENGTH)
+    for panel, effect, label in zip(axes, effects, labels, strict=True):
+        _draw_curve(panel, effect)
+        panel.set_xlabel(label)
+    for panel in axes[::MAX_COLUMNS]:
+        panel.set_ylabel(_title(value_name, at))
+    if at is not None:
+        center, (mean, _) = posterior.units.coordinates(at, name="at"), posterior.predict(at)
+        for panel, effect in zip(axes, effects, strict=True):
+            x = _places_of(posterior, effect, 0, center)
+            panel.plot(x, mean, "o", color=ORANGE, markersize=6, zorder=3)
 
 
 def plot_surface(
@@ -135,13 +163,6 @@ def plot_surface(
 
 def _title(value_name: str, at: Any) -> str:
     return literal(value_name) if at is not None else f"average {literal(value_name)}"
-
-
-def _mark(panel: "Axes", posterior: Posterior, effect: Effect, at: Any) -> None:
-    """Marks the function at a point."""
-    x = _places_of(posterior, effect, 0, posterior.units.coordinates(at, name="at"))
-    mean, _ = posterior.predict(at)
-    panel.plot(x, mean, "o", color=ORANGE, markersize=6, zorder=3)
 
 
 def _places_of(posterior: Posterior, effect: Effect, which: int, points: FloatArray) -> FloatArray:

@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from structbo.posterior import Effect, Posterior
+from structbo.posterior.effects import on_grids
 from structbo.posterior.quadrature import Axis
+from structbo.posterior.units import Description
 
 NUM_POINTS = 33
 """Number of values per parameter, for a parameter that has as many."""
@@ -48,20 +50,6 @@ def slices_of(
         rows.append(points)
     points = np.concatenate(rows)
     is_allowed = np.isclose(units.space.snap(points), points, atol=1e-6).all(1)
-    legal = units.space.from_unit(points)
-    mean, variance = posterior.predict(legal, max_draws=max_draws)
-    found = mean, np.sqrt(variance), *posterior.interval(legal, max_draws=max_draws)
-    ends = np.cumsum([len(points) for points in rows])[:-1]
-    quantities = (np.split(np.where(is_allowed, value, np.nan), ends) for value in found)
-    return tuple(
-        Effect(
-            tuple(names),
-            tuple(
-                units.parameter_values(posterior.names.index(name), u)
-                for name, u in zip(names, grid, strict=True)
-            ),
-            tuple(axes[posterior.names.index(name)].scale for name in names),
-            *(value.reshape([len(u) for u in grid]) for value in values),
-        )
-        for names, grid, *values in zip(which, grids, *quantities, strict=True)
-    )
+    found = posterior.describe(units.space.from_unit(points), max_draws=max_draws)
+    allowed = Description(*(np.where(is_allowed, value, np.nan) for value in found))
+    return on_grids(posterior, which, grids, allowed)

@@ -21,6 +21,7 @@ from structbo.models.gp import Moments
 from structbo.models.gram import component_product
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of
+from structbo.posterior.units import Description
 from structbo.space import Scale
 
 
@@ -57,7 +58,7 @@ def posterior_effects(
     """The effects of several parameters or pairs of them; see `Posterior.effect`."""
     checked_count("num_points", num_points)
     axes = Axis.all_of(posterior)
-    all_dims, grids, points, is_kept = [], [], [], []
+    grids, points, is_kept = [], [], []
     for names in which:
         if (
             not set(names) <= set(posterior.names)
@@ -74,24 +75,44 @@ def posterior_effects(
         points.append(np.zeros((len(mesh), len(kept))))
         points[-1][:, dims] = mesh
         is_kept.append(np.tile(kept, (len(mesh), 1)))
-        all_dims.append(dims)
         grids.append(grid)
     everywhere = np.concatenate(points), np.concatenate(is_kept), quadrature_of(posterior)
     found = posterior.map_draws(_average, *everywhere, max_draws=max_draws)
     means, variances = map(np.asarray, found)
-    units, ends = posterior.units, np.cumsum([len(p) for p in points])[:-1]
-    mean, variance = units.moments(means, variances)
-    interval = units.interval(means.mean(0), np.sqrt(variances.mean(0) + means.var(0)))
+    return on_grids(posterior, which, grids, posterior.units.description(means, variances))
+
+
+def on_grids(
+    posterior: PosteriorDraws,
+    which: Sequence[Sequence[str]],
+    grids: Sequence[Sequence[Float[np.ndarray, " _"]]],
+    found: Description,
+) -> tuple[Effect, ...]:
+    """Effects from what is known at all points of their grids, one grid after the other.
+
+    Args:
+        posterior: the posterior.
+        which: one or two names for each effect.
+        grids: for each effect, one axis of unit coordinates per name.
+        found: description of the function at the points.
+    """
+    units, axes = posterior.units, Axis.all_of(posterior)
+    shapes = [[len(u) for u in grid] for grid in grids]
+    ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
+    mean, variance, *interval = found
     quantities = [np.split(value, ends) for value in (mean, np.sqrt(variance), *interval)]
-    return tuple(
-        Effect(
-            tuple(names),
-            tuple(units.parameter_values(d, u) for d, u in zip(dims, grid, strict=True)),
-            tuple(axes[d].scale for d in dims),
-            *(value.reshape([len(u) for u in grid]) for value in values),
+    effects = []
+    for names, grid, shape, *values in zip(which, grids, shapes, *quantities, strict=True):
+        dims = [posterior.names.index(name) for name in names]
+        effects.append(
+            Effect(
+                tuple(names),
+                tuple(units.parameter_values(d, u) for d, u in zip(dims, grid, strict=True)),
+                tuple(axes[d].scale for d in dims),
+                *(value.reshape(shape) for value in values),
+            )
         )
-        for names, dims, grid, *values in zip(which, all_dims, grids, *quantities, strict=True)
-    )
+    return tuple(effects)
 
 
 def _average(

@@ -20,6 +20,7 @@ from structbo.posterior.networkx import probability_graph
 from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
 from structbo.posterior.summary import summary_table
+from structbo.posterior.units import Description
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -161,27 +162,23 @@ class Posterior(PosteriorDraws):
         """
         return self.units.moments(*self._normals(points, max_draws))
 
-    def interval(
-        self, points: Any, *, max_draws: int = 64
-    ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        """The ends of 90 % intervals of the function at points.
+    def describe(self, points: Any, *, max_draws: int = 64) -> Description:
+        """Mean, variance and 90 % interval of the function at points.
 
-        They are quantiles of a normal on the scale of the model, whose mean and variance are
-        averaged over draws by the law of total variance.
+        The ends of the interval are quantiles of a normal on the scale of the model, whose mean and
+        variance are averaged over draws by the law of total variance.
 
         Args:
             points: dicts by name, a DataFrame, or an array (m, D), in the user's `units`.
             max_draws: number of draws to average over; more are thinned evenly.
 
         Returns:
-            The 5 % and the 95 % quantiles at every point, in the user's units.
+            All four at every point, in the user's units.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
-        means, variances = self._normals(points, max_draws)
-        deviation = np.sqrt(variances.mean(0) + means.var(0))
-        return self.units.interval(means.mean(0), deviation)
+        return self.units.description(*self._normals(points, max_draws))
 
     def _normals(
         self, points: Any, max_draws: int

@@ -3,7 +3,7 @@
 import numbers
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -16,6 +16,22 @@ NORMAL_95 = 1.6449
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 """Gauss-Hermite quadrature, for means of functions of a normal variable."""
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+class Description(NamedTuple):
+    """What is known of values of the objective.
+
+    Args:
+        mean: their means.
+        variance: their variances.
+        lower: lower ends of 90 % intervals.
+        upper: upper ends of 90 % intervals.
+    """
+
+    mean: Float[np.ndarray, " m"]
+    variance: Float[np.ndarray, " m"]
+    lower: Float[np.ndarray, " m"]
+    upper: Float[np.ndarray, " m"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,21 @@ class Units:
         values = self.values(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
         center = values @ WEIGHTS
         return center, np.square(values - center[:, None]) @ WEIGHTS
+
+    def description(
+        self, means: Float[np.ndarray, "S m"], variances: Float[np.ndarray, "S m"]
+    ) -> Description:
+        """Moments and interval of the objective, given S normals on the scale of the model.
+
+        The interval belongs to one normal with the mean and the variance of the mixture.
+
+        Args:
+            means: means of the S normals.
+            variances: variances of the S normals.
+        """
+        deviation = np.sqrt(variances.mean(0) + means.var(0))
+        ends = self.interval(means.mean(0), deviation)
+        return Description(*self.moments(means, variances), *ends)
 
     def interval(
         self, mean: Float[np.ndarray, "*shape"], deviation: Float[np.ndarray, "*shape"]

@@ -20,8 +20,10 @@ def clear_changes(evidence: Evidence, effects: Sequence[Effect]) -> str:
     """
     up, down = ("raise", "lower") if evidence.sign > 0 else ("lower", "raise")
     name, run = evidence.value_name, evidence.best.number
-    helpful = [effect.names[0] for effect in effects if _is_better(evidence, effect).any()]
-    harmful = [effect.names[0] for effect in effects if _is_worse(evidence, effect).any()]
+    helpful, harmful = (
+        [effect.names[0] for effect in effects if _is_beyond(evidence, effect, side).any()]
+        for side in (evidence.sign, -evidence.sign)
+    )
     finding = f"No change of a single parameter of run {run} is expected to {up} {name} clearly."
     if helpful:
         finding = f"Other values of {some(helpful)} than in run {run} {up} {name} clearly."
@@ -43,7 +45,8 @@ def changes_table(evidence: Evidence, effects: Sequence[Effect]) -> Html:
     best = evidence.optimizer.space.by_name(evidence.best.params)
     rows, ends = [], []
     for effect in (effect for effect in effects if np.isfinite(effect.mean).any()):
-        (name,), (grid,), is_clear = effect.names, effect.grid, _is_worse(evidence, effect)
+        (name,), (grid,) = effect.names, effect.grid
+        is_clear = _is_beyond(evidence, effect, -evidence.sign)
         loss = np.where(is_clear | ~is_clear.any(), -evidence.sign * effect.mean, np.nan)
         worst = int(np.nanargmax(loss))
         rows.append([name, *parameter_texts([best[name], grid[worst]])])
@@ -65,13 +68,7 @@ def changes_table(evidence: Evidence, effects: Sequence[Effect]) -> Html:
     return table(f"Changes of run {evidence.best.number} for the worse", header, cells)
 
 
-def _is_better(evidence: Evidence, effect: Effect) -> NDArray[np.bool_]:
-    """Whether intervals lie beyond the interval of the best run, on the good side."""
+def _is_beyond(evidence: Evidence, effect: Effect, side: float) -> NDArray[np.bool_]:
+    """Whether intervals lie above the interval of the best run, or below it if side is negative."""
     _, lower, upper = (values[0] for values in evidence.of_best_first)
-    return effect.lower > upper if evidence.sign > 0 else effect.upper < lower
-
-
-def _is_worse(evidence: Evidence, effect: Effect) -> NDArray[np.bool_]:
-    """Whether intervals lie beyond the interval of the best run, on the bad side."""
-    _, lower, upper = (values[0] for values in evidence.of_best_first)
-    return effect.upper < lower if evidence.sign > 0 else effect.lower > upper
+    return effect.lower > upper if side > 0 else effect.upper < lower

@@ -12,7 +12,6 @@ from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Probabilities, Units
-from structbo.posterior.units import NORMAL_95
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
@@ -182,6 +181,11 @@ class Evidence:
         """Predictions at `best_first`."""
         return self.predictions([trial.params for trial in self.best_first])
 
+    @cached_property
+    def of_next_points(self) -> "Predictions":
+        """Predictions at `next_points`."""
+        return self.predictions(self.next_points)
+
     @property
     def best_expected(self) -> float:
         """The best expected value of all complete trials."""
@@ -204,15 +208,14 @@ class Evidence:
         """Probabilities that the function at points is better than `best_expected`, shape (m,)."""
         from scipy.stats import norm
 
-        lower, upper = self.on_model_scale.interval(points)
+        mean, variance = self.on_model_scale.predict(points)
         (best,) = self.posterior.units.transform([self.best_expected])
-        deviation = (upper - lower) / (2.0 * NORMAL_95)
-        return np.asarray(norm.sf(best, (lower + upper) / 2.0, np.maximum(deviation, TINY)))
+        return np.asarray(norm.sf(best, mean, np.maximum(np.sqrt(variance), TINY)))
 
     def predictions(self, points: Sequence[Any]) -> "Predictions":
         """Predictions at points."""
-        mean, _ = self.posterior.predict(points)
-        return Predictions(mean, *self.posterior.interval(points))
+        mean, _, *interval = self.posterior.describe(points)
+        return Predictions(mean, *interval)
 
 
 class Predictions(NamedTuple):

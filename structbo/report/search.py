@@ -126,8 +126,9 @@ def next_steps(evidence: Evidence) -> Section:
 
 def _proposals(evidence: Evidence, cells: Sequence[Sequence[str]]) -> list[Html]:
     """The next points, with what the model expects there and why they are worth a run."""
-    name, points = evidence.value_name, evidence.next_points
-    expected, chances = evidence.predictions(points).cells(), evidence.chances(points)
+    name = evidence.value_name
+    expected = evidence.of_next_points.cells()
+    chances = evidence.chances(evidence.next_points)
     (best,) = column_texts([evidence.best_expected], digits=3)
     better = f"{'above' if evidence.sign > 0 else 'below'} {best}"
     remark = (

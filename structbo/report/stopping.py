@@ -16,7 +16,7 @@ def stop_or_go_on(evidence: Evidence) -> str:
     by more than the measurement error. Or one of the last runs has the best value.
     """
     name, best = evidence.value_name, evidence.best
-    expected = evidence.sign * evidence.predictions(evidence.next_points).mean
+    expected = evidence.sign * evidence.of_next_points.mean
     gain = float(expected.max() - evidence.sign * evidence.best_expected)
     if gain > (evidence.measurement_error or 0.0):
         point = int(np.argmax(expected)) + 1

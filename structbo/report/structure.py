@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from structbo.plots import plot_effects, plot_importances, plot_surface
+from structbo.plots import plot_importances, plot_surface
+from structbo.plots.effects import by_strength, draw_curves
 from structbo.plots.slices import slices_of
 from structbo.posterior import Effect, Importances
 from structbo.report.changes import changes_table, clear_changes
@@ -107,39 +108,39 @@ def _ranking(importances: Importances, value_name: str) -> str:
 
 def _effects(evidence: Evidence) -> Section:
     name, best = evidence.value_name, evidence.best
-    number = min(MAX_EFFECTS, len(evidence.names))
-    axes = [blank_axes(2.7, width=EFFECT_WIDTH)[0] for _ in range(number)]
-    plot_effects(evidence.posterior, at=best.params, num_effects=number, value_name=name, ax=axes)
+    slices = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
+    effects = by_strength(slices)
+    shown = effects[:MAX_EFFECTS]
+    axes = [blank_axes(2.7, width=EFFECT_WIDTH)[0] for _ in shown]
+    draw_curves(evidence.posterior, shown, axes, at=best.params, value_name=name)
     low = min(panel.get_ylim()[0] for panel in axes)
     high = max(panel.get_ylim()[1] for panel in axes)
     for panel in axes:
         panel.set(ylim=(low, high), ylabel=axes[0].get_ylabel())
-    effects = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
-    by_strength = sorted(effects, key=lambda effect: -float(np.nanstd(effect.mean)))
     curves = [
         picture(
             panel, _described(effect, name), f"Run {best.number} with another {effect.names[0]}."
         )
-        for panel, effect in zip(axes, by_strength, strict=False)
+        for panel, effect in zip(axes, shown, strict=True)
     ]
-    shown = f"the first {number} of {len(effects)}" if number < len(effects) else "all"
+    figures = "all" if len(shown) == len(effects) else f"the first {len(shown)} of {len(effects)}"
     (expected, interval), *_ = evidence.of_best_first.cells(1)
     remark = (
         f"The orange dot is run {best.number}. A curve shows the {name} that the model expects if "
         "one parameter of this run changes and all others stay. Bands and bars are 90 % intervals: "
         "where they are wide, the runs tell little. The curve that varies most comes first; the "
-        f"figures show {shown}. The table has a change for the worse of every parameter. At run "
+        f"figures show {figures}. The table has a change for the worse of every parameter. At run "
         f"{best.number} the model expects {expected} ({interval}); a change is clear if its "
         "interval does not overlap with this."
     )
     parts = [
         tag("p", remark, class_="remark"),
         tag("div", *curves, class_="pictures"),
-        changes_table(evidence, by_strength[:MAX_ROWS]),
+        changes_table(evidence, effects[:MAX_ROWS]),
     ]
     if pairs := raised_pairs(evidence):
         parts.append(_surface(evidence, [evidence.names[d] for d in pairs[0]]))
-    finding = clear_changes(evidence, by_strength)
+    finding = clear_changes(evidence, effects)
     return Section(CHANGES, finding, joined(parts))
 
 

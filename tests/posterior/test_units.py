@@ -156,7 +156,7 @@ def test_intervals_of_the_objective_are_intervals_of_the_model(posterior: Poster
     points = posterior.units.space.from_unit(posterior.X)
     of_model = replace(posterior, units=Units(posterior.units.space))
     mean, variance = of_model.predict(points)
-    low, high = posterior.interval(points)
+    _, _, low, high = posterior.describe(points)
     assert (low < high).all()
     ends = np.sort([posterior.units.transform(low), posterior.units.transform(high)], axis=0)
     reach = 1.6449 * np.sqrt(variance)
