@@ -88,7 +88,7 @@ def on_grids(
     grids: Sequence[Sequence[Float[np.ndarray, " _"]]],
     found: Description,
 ) -> tuple[Effect, ...]:
-    """Effects from what is known at all points of their grids, one grid after the other.
+    """Effects from a description at all points of their grids, one grid after the other.
 
     Args:
         posterior: the posterior.

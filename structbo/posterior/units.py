@@ -19,7 +19,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 class Description(NamedTuple):
-    """What is known of values of the objective.
+    """Mean, variance and 90 % interval of values of the objective.
 
     Args:
         mean: their means.
