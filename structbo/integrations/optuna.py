@@ -24,7 +24,7 @@ INDEPENDENT = 2
 """The `use` argument of `step_seed` for parameters outside the search space."""
 
 _one_proposal = Lock()
-"""All threads share compiled samplers, which change while they are traced."""
+"""Threads of a study share an engine, and the handlers of NumPyro belong to no thread."""
 _logger = logging.getLogger(__name__)
 
 
