@@ -117,27 +117,12 @@ def triangulate(
         frozenset({0})
     """
     adjacent = {v: set(graph[v]) for v in sorted(graph)}
-    joined = {v: sum([len(n & adjacent[u]) for u in n]) // 2 for v, n in adjacent.items()}
-    fill = {v: len(n) * (len(n) - 1) // 2 - joined[v] for v, n in adjacent.items()}
+    fill = {}
+    for v, neighbors in adjacent.items():
+        joined = map(neighbors.intersection, map(adjacent.__getitem__, neighbors))
+        fill[v] = (len(neighbors) * (len(neighbors) - 1) - sum(map(len, joined))) // 2
     clamps = np.zeros(len(adjacent), int) if times_clamped is None else times_clamped
     limit = len(adjacent) if max_width is None else max_width
-
-    def remove(v: int) -> set[int]:
-        neighbors = adjacent.pop(v)
-        del fill[v]
-        for u in neighbors:
-            adjacent[u].remove(v)
-            fill[u] -= len(adjacent[u] - neighbors)
-        return neighbors
-
-    def join(u: int, v: int) -> None:
-        common = adjacent[u] & adjacent[v]
-        for w in common:
-            fill[w] -= 1
-        fill[u] += len(adjacent[u]) - len(common)
-        fill[v] += len(adjacent[v]) - len(common)
-        adjacent[u].add(v)
-        adjacent[v].add(u)
 
     clamped: list[int] = []
     eliminated: dict[int, set[int]] = {}
@@ -145,24 +130,30 @@ def triangulate(
         narrow = [(fill[v], len(n), v) for v, n in adjacent.items() if len(n) <= limit]
         if narrow:
             *_, v = min(narrow)
-            for pair in combinations(adjacent[v], 2):
-                if pair[1] not in adjacent[pair[0]]:
-                    join(*pair)
-            eliminated[v] = remove(v)
+            for a, b in combinations(adjacent[v], 2):
+                if b not in adjacent[a]:
+                    common = adjacent[a] & adjacent[b]
+                    for w in common:
+                        fill[w] -= 1
+                    fill[a] += len(adjacent[a]) - len(common)
+                    fill[b] += len(adjacent[b]) - len(common)
+                    adjacent[a].add(b)
+                    adjacent[b].add(a)
+            eliminated[v] = adjacent[v]
         else:
-            v = min(adjacent, key=lambda v: (clamps[v], -len(adjacent[v])))
-            remove(v)
+            *_, v = min([(clamps[v], -len(n), v) for v, n in adjacent.items()])
             clamped.append(v)
+        neighbors = adjacent.pop(v)
+        for u in neighbors:
+            adjacent[u].remove(v)
+            fill[u] -= len(adjacent[u] - neighbors)
 
-    steps = {v: step for step, v in enumerate(eliminated)}
-    separators = [
-        sorted(rest.difference(clamped), key=steps.__getitem__) for rest in eliminated.values()
-    ]
-    return JunctionTree(
-        (*clamped, *eliminated),
-        ((),) * len(clamped) + tuple(map(tuple, separators)),
-        frozenset(clamped),
-    )
+    order = (*clamped, *eliminated)
+    steps = dict(zip(order, range(len(order)), strict=True))
+    separators: list[tuple[int, ...]] = [()] * len(clamped)
+    for rest in eliminated.values():
+        separators.append(tuple(sorted(rest.difference(clamped), key=steps.__getitem__)))
+    return JunctionTree(order, tuple(separators), frozenset(clamped))
 
 
 @partial(
@@ -231,46 +222,42 @@ def make_layout(
     Returns:
         The layout, as NumPy arrays.
     """
-    steps, cliques, num_dims = tree.steps, tree.cliques, len(tree.order)
+    num_dims = len(tree.order)
     width = tree.treewidth if width is None else width
     if width < tree.treewidth:
         raise ValueError(f"width must be at least the treewidth {tree.treewidth}, got {width}.")
-    inbox: list[list[tuple[int, list[int]]]] = [[] for _ in cliques]
+    order, steps = np.array(tree.order), np.argsort(tree.order)
+    clamped = np.isin(np.arange(num_dims), list(tree.clamped))
+    no_variable = num_dims  # pads cliques; -1 pads scopes
+    cliques = np.array([[*c, *[no_variable] * (width + 1 - len(c))] for c in tree.cliques])
+    messages = np.array([[*[-1] * (width - len(s)), *s] for s in tree.separators], int)
+    # The variable of lowest rank receives a factor; clamped ones rank last, before padding.
+    rank = np.append(np.where(clamped, num_dims + steps, steps), 2 * num_dims)
 
-    def deliver(scope: Sequence[int], offset: int) -> None:
-        place = num_grid ** (len(scope) - 1)
-        free = {}
-        for v in scope:
-            if v not in tree.clamped:
-                free[v] = place
-            place //= num_grid
-        step = min(map(steps.__getitem__, free or scope))
-        strides = [free.get(v, 0) for v in cliques[step]]
-        inbox[step].append((offset, strides + [0] * (width + 1 - len(strides))))
+    receivers, offsets, strides, start = [], [], [], 0
+    for group in (*scopes, messages):
+        rows = np.flatnonzero((group >= 0).any(1))
+        scope = group[rows]
+        receiver = rank[scope].min(1, initial=2 * num_dims) % num_dims
+        axes = cliques[receiver][:, :, None] == np.where(clamped[scope], -1, scope)[:, None]
+        receivers.append(receiver)
+        offsets.append(start + num_grid ** group.shape[1] * rows)
+        strides.append(axes @ num_grid ** np.arange(group.shape[1])[::-1])
+        start += num_grid ** group.shape[1] * len(group)
 
-    offset = 0
-    for group in scopes:
-        for scope in group.tolist():
-            if min(scope) >= 0:
-                deliver(scope, offset)
-            offset += num_grid ** group.shape[1]
-    for step, separator in enumerate(tree.separators):
-        if separator:
-            deliver(separator, offset + step * num_grid**width)
-
+    by_step = np.argsort(np.concatenate(receivers), kind="stable")
+    padding = sum(map(len, scopes)) + num_dims - len(by_step)
+    entries = np.searchsorted(np.concatenate(receivers)[by_step], np.arange(num_dims + 1))
     # Variables without factors are clamped, since they do not change the value.
-    fixed = [v for v, box in zip(tree.order, inbox, strict=True) if v in tree.clamped or not box]
-    num_entries = sum(map(len, scopes)) + num_dims
-    entries = [entry for box in inbox for entry in box]
-    padding = num_entries - len(entries)
+    clamped[order[np.diff(entries) == 0]] = True
     return Layout(
-        order=np.array(tree.order, np.int32),
-        separators=np.array([[*s, *[0] * (width - len(s))] for s in tree.separators], np.int32),
+        order=order.astype(np.int32),
+        separators=np.where(cliques == no_variable, 0, cliques)[:, 1:].astype(np.int32),
         separator_sizes=np.array(list(map(len, tree.separators)), np.int32),
-        clamped=np.isin(np.arange(num_dims), fixed),
-        entries=np.cumsum([0, *map(len, inbox)], dtype=np.int32),
-        offsets=np.array([offset for offset, _ in entries] + [0] * padding, np.int32),
-        strides=np.array([s for _, s in entries] + [[0] * (width + 1)] * padding, np.int32),
+        clamped=clamped,
+        entries=entries.astype(np.int32),
+        offsets=np.pad(np.concatenate(offsets)[by_step], (0, padding)).astype(np.int32),
+        strides=np.pad(np.concatenate(strides)[by_step], ((0, padding), (0, 0))).astype(np.int32),
         num_grid=num_grid,
     )
 
