@@ -1,9 +1,7 @@
 """The Gaussian process posteriors of all draws, and the union of their components."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -144,18 +142,15 @@ def _conditioned(
 def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
     """Junction tree of the union of all draws, and the stacked junction trees of each draw."""
 
-    def layout(present: Callable[[np.ndarray], Any]) -> Layout:
-        scopes = tuple(
-            np.where(present(np.asarray(rows))[:, None], group, -1)
-            for group, rows in zip(components.groups, components.rows, strict=True)
-        )
+    groups = [np.asarray(group) for group in components.groups]
+    rows = [np.asarray(group) for group in components.rows]
+
+    def layout(rows: Iterable[np.ndarray]) -> Layout:
+        pairs = zip(groups, rows, strict=True)
+        scopes = [np.where(row[:, None] >= 0, group, -1) for group, row in pairs]
         tree = triangulate(dependency_graph(scopes, num_dims), max_width=MAX_WIDTH)
         return make_layout(tree, scopes, num_grid=NUM_GRID, width=MAX_WIDTH)
 
-    union = layout(lambda rows: (rows >= 0).any(0))
-    single = [layout(partial(_has_component, draw)) for draw in range(len(components.rows[0]))]
+    union = layout([of_draws.max(0) for of_draws in rows])
+    single = map(layout, zip(*rows, strict=True))
     return union, jax.tree.map(lambda *leaves: np.stack(leaves), *single)
-
-
-def _has_component(draw: int, rows: np.ndarray) -> np.ndarray:
-    return rows[draw] >= 0
