@@ -2,6 +2,8 @@
 
 import sys
 from collections import Counter
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from traceback import walk_stack
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 from import_graph import FLOORS, ROOT
 
 import structbo as sb
+from structbo.maximizers import dependency_graph, make_layout, triangulate
 from structbo.models import AdditiveGP
 
 MAX_CALLS, MAX_RUNS = 1500, 12
@@ -35,18 +38,8 @@ def counted_runs(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     return runs
 
 
-@pytest.fixture(scope="module")
-def optimizer() -> sb.Optimizer:
-    """An optimizer with compiled programs."""
-    optimizer = sb.Optimizer(sb.Space.box([[0.0, 1.0]] * NUM_DIMS))
-    for point in np.random.default_rng(0).random((NUM_POINTS, NUM_DIMS)):
-        optimizer.tell(point, objective(point))
-    trial = optimizer.ask()
-    optimizer.tell(trial, objective(trial.params))
-    return optimizer
-
-
-def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
+def package_calls(function: Callable[[], Any]) -> Counter[str]:
+    """How often each function of the package is called in a call of a function."""
     folders = tuple(str(ROOT / floor) for floor in FLOORS)
     calls = Counter[str]()
 
@@ -56,10 +49,50 @@ def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
 
     sys.setprofile(count)
     try:
-        optimizer.ask()
+        function()
     finally:
         sys.setprofile(None)
+    return calls
+
+
+def warm_optimizer(num_dims: int, num_points: int) -> sb.Optimizer:
+    """An optimizer with compiled programs."""
+    optimizer = sb.Optimizer(sb.Space.box([[0.0, 1.0]] * num_dims))
+    for point in np.random.default_rng(0).random((num_points, num_dims)):
+        optimizer.tell(point, objective(point))
+    trial = optimizer.ask()
+    optimizer.tell(trial, objective(trial.params))
+    return optimizer
+
+
+@pytest.fixture(scope="module")
+def optimizer() -> sb.Optimizer:
+    return warm_optimizer(NUM_DIMS, NUM_POINTS)
+
+
+def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
+    calls = package_calls(optimizer.ask)
     assert 100 < calls.total() <= MAX_CALLS, calls.most_common(20)
+
+
+def test_a_warm_ask_that_prepares_the_next_size_calls_few_functions() -> None:
+    calls = package_calls(warm_optimizer(10, 61).ask)
+    assert calls["posteriors.py: Posteriors.prepared"] >= 1
+    assert calls.total() <= MAX_CALLS, calls.most_common(20)
+
+
+def test_message_passing_on_a_dense_graph_is_planned_in_few_calls() -> None:
+    """The calls do not grow with the number of components."""
+    num_dims = 20
+    scopes = [np.array(list(combinations(range(num_dims), size))) for size in (1, 2, 3)]
+
+    def plan() -> None:
+        tree = triangulate(dependency_graph(scopes, num_dims), max_width=2)
+        assert len(tree.clamped) == num_dims - 3
+        make_layout(tree, scopes, num_grid=17, width=2)
+
+    calls = package_calls(plan)
+    assert 3 <= calls.total() <= 3 * num_dims, calls.most_common(20)
 
 
 def test_a_proposal_runs_the_model_once(
