@@ -1,0 +1,24 @@
+"""Spaces for tests: random ones, and one with a parameter of every type."""
+
+from hypothesis import strategies as st
+from parameter_registry import PARAMETERS
+
+from structbo import Categorical, Integer, Ordinal, Space
+
+SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
+
+
+def mixed_space():
+    return Space(
+        {
+            "lr": (1e-5, 1e-1, "log"),
+            "x": (0.0, 1.0),
+            "layers": Integer(1, 8),
+            "width": Integer(8, 1024, log=True),
+            "batch": Ordinal([64, 16, 32]),
+            "act": Categorical(["relu", "gelu", None]),
+        }
+    )
+
+
+POINT = {"lr": 1e-3, "x": 0.25, "layers": 8, "width": 1024, "batch": 16, "act": None}
