@@ -12,7 +12,7 @@ from structbo.optimizer import Optimizer, Result
 from structbo.report.evidence import Evidence
 from structbo.report.page import html_page
 from structbo.report.pictures import picture_style
-from structbo.report.search import best_so_far, next_steps, settings
+from structbo.report.progress import best_so_far, next_steps, settings
 from structbo.report.structure import learned_sections
 from structbo.report.trust import calibration, convergence
 

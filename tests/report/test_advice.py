@@ -13,8 +13,8 @@ from structbo import Optimizer
 from structbo.posterior import Effect
 from structbo.report.changes import changes_table, clear_changes
 from structbo.report.evidence import Evidence, Predictions
+from structbo.report.progress import next_steps
 from structbo.report.quantities import in_words
-from structbo.report.search import next_steps
 from structbo.report.stopping import stop_or_go_on
 
 

@@ -15,7 +15,7 @@ from structbo.models import AdditiveGP, NearIdentity, main_effects, projections
 from structbo.posterior import Posterior
 from structbo.report.evidence import Evidence
 from structbo.report.pictures import picture_style
-from structbo.report.search import best_so_far, next_steps, settings
+from structbo.report.progress import best_so_far, next_steps, settings
 from structbo.report.structure import learned_sections
 from structbo.report.trust import convergence
 

@@ -1,4 +1,4 @@
-"""The sections on the best runs, the next points and the search space."""
+"""The sections on the state of a search: the best runs, the next points, what is searched."""
 
 from collections.abc import Sequence
 
