@@ -3,8 +3,7 @@
 The detector is a cascade: a window of the picture is a face if it passes all 22 stages, so the
 thresholds interact. OpenCV ships hand-tuned thresholds. `accuracy` is the function to maximize.
 
-    pip install "structbo[examples]"
-    python examples/cascade.py
+    pip install -e ".[examples]" && python examples/cascade.py
 """
 
 import xml.etree.ElementTree as ElementTree

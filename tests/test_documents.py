@@ -14,6 +14,7 @@ CELL = re.compile(r"(?<!\})`((?:[\w.-]+/)+[\w.-]*)`(?:: `(\w+)`)?")
 """A path that is not a Sphinx role, and optionally a name in that file."""
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "examples/benchmarks/NOTES.md"]
 DOCUMENTS += [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))]
+SCRIPTS = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "examples").rglob("*.py"))]
 TABLE_ROWS = [
     line for line in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if line[:1] == "|"
 ]
@@ -30,6 +31,13 @@ def test_paths_exist(document: str):
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
     missing += [link for link in links if not (ROOT / document).parent.joinpath(link).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *SCRIPTS])
+def test_structbo_is_installed_from_a_checkout(document: str):
+    """The package is not on PyPI."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    assert re.findall(r"pip install.*structbo.*", text) == []
 
 
 def test_documents_name_many_paths():
