@@ -53,10 +53,19 @@ class Data(NamedTuple):
         x: Float[np.ndarray, "n D"],
         y: Float[np.ndarray, " n"],
         known_noise: Float[np.ndarray, " n"] | None = None,
+        *,
+        size: int | None = None,
     ) -> "Data":
-        """Pads with rows of zeros to `padded_size`, with the inducing points first."""
+        """Pads with rows of zeros, with the inducing points first.
+
+        Args:
+            x: points of the unit cube.
+            y: standardized observations.
+            known_noise: known noise variances of the observations, or None.
+            size: the number of rows with padding, at least n; by default `padded_size`.
+        """
         n, num_dims = x.shape
-        size, order = padded_size(n), inducing_first(x, y)
+        size, order = size or padded_size(n), inducing_first(x, y)
 
         def filled(
             given: Float[np.ndarray, " n *row"], *shape: int

@@ -8,14 +8,13 @@ from numpy.typing import ArrayLike
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.data import (
+    Data,
     Standardized,
     Transform,
     checked_data,
     checked_errors,
     column_names,
     in_order_of,
-    inducing_first,
-    known_noise_argument,
 )
 from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import AdditiveGP, Model
@@ -28,6 +27,10 @@ from structbo.posterior.posterior import Posterior
 from structbo.posterior.units import Units
 from structbo.samplers import Arguments, SamplerFactory, default_sampler
 from structbo.space import Space, SpaceLike
+
+ROWS_AT_ONCE = 32
+"""Observations are padded to a multiple of this. A search has fewer sizes, since it compiles each,
+but a fit takes many more sweeps, whose cost is at least quadratic in the number of rows."""
 
 
 def fit(
@@ -49,9 +52,10 @@ def fit(
 
     With a space, X is a table in the units of its parameters, y is standardized for the model, and
     predictions and effects of the posterior are in the units of both. Without a space, X is in the
-    unit cube and y is not scaled: the priors of `AdditiveGP` expect standardized observations. Rows
-    are not padded, so an equal model and sampler compile once for every shape of X. Above 1,024
-    observations the likelihood is a lower bound, see `MarginalGP`.
+    unit cube and y is not scaled: the priors of `AdditiveGP` expect standardized observations. The
+    model gets the observations with padding, up to a multiple of 32 rows, and a mask, so fits of
+    similar size share their compiled programs. Above 1,024 observations the likelihood is a lower
+    bound, see `MarginalGP`.
 
     Args:
         model: a NumPyro model, ``model(X, y=None, mask=None)``.
@@ -106,13 +110,12 @@ def fit(
     check_run(model, X.shape[1])
     if errors is not None:
         check_known_noise(model, X.shape[1])
+    known, size = None if errors is None else errors**2, -(-len(y) // ROWS_AT_ONCE) * ROWS_AT_ONCE
     with double_precision():
-        order = inducing_first(X, y)
-        known = None if errors is None else errors[order] ** 2
         draws, statistics = run_chains(
             model,
             sampler,
-            Arguments((X[order], y[order]), known_noise_argument(known)),
+            Arguments(*Data.padded(X, y, known, size=size).arguments),
             jax.random.key(checked_seed(seed)),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),

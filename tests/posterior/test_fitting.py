@@ -77,8 +77,9 @@ def test_a_table_of_ones_own_keeps_its_names_categories_and_units(monkeypatch: p
     seen: dict[str, Any] = {}
 
     def given(model: Any, sampler: Any, arguments: Any, key: Any, **_: Any) -> Any:
-        x, y = arguments.args
-        seen.update(model=model, x=x, y=y, noise=arguments.kwargs.get("known_noise"))
+        (x, y), mask = arguments.args, arguments.kwargs["mask"]
+        noise = arguments.kwargs.get("known_noise")
+        seen.update(model=model, x=x[mask], y=y[mask], noise=None if noise is None else noise[mask])
         sites = {"lengthscale": np.ones((1, 1, 2)), "outputscale": np.ones((1, 1))}
         return sites | {"noise": np.full((1, 1), 0.1)}, {}
 
