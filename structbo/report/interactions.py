@@ -7,7 +7,7 @@ import numpy as np
 from structbo.plots import plot_interactions
 from structbo.report.digits import percent
 from structbo.report.evidence import Evidence
-from structbo.report.html import details, joined, table, tag
+from structbo.report.html import Html, details, joined, table, tag
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
 
@@ -16,8 +16,10 @@ CLEAR = 3.0
 FOUND = 0.9
 """Probability from which an interaction counts as found."""
 MAX_ROWS = 15
+MAX_ALL = 200
+"""Rows of the table of all pairs, so that many parameters do not make a large page."""
 MAX_NODES = 16
-ALL_PAIRS = "print(result.posterior.together_probabilities())"
+HEADER = ("pair", "probability", "before the data")
 MIN_PAIRS = 3
 """Pairs from which a graph shows more than the table."""
 
@@ -28,8 +30,13 @@ def raised_pairs(evidence: Evidence) -> list[Pair]:
     """Pairs that the data made clearly more probable, the most probable first."""
     after, before = evidence.together, evidence.together_before
     raised = after.mean - before.mean > CLEAR * np.hypot(after.mcse, before.mcse)
-    pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.triu(raised, 1)), strict=True)]
-    return sorted(pairs, key=lambda pair: -float(after.mean[pair]))
+    return _most_probable_first(evidence, raised)
+
+
+def _most_probable_first(evidence: Evidence, chosen: np.ndarray) -> list[Pair]:
+    """The pairs of a symmetric matrix of truth values, each once."""
+    pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.triu(chosen, 1)), strict=True)]
+    return sorted(pairs, key=lambda pair: -float(evidence.together.mean[pair]))
 
 
 def interaction_section(evidence: Evidence) -> Section:
@@ -43,10 +50,11 @@ def interaction_section(evidence: Evidence) -> Section:
         "undecided."
     )
     if not pairs:
-        return Section(title, finding, tag("p", meaning, class_="remark"))
-    after, before = evidence.together, evidence.together_before
+        body = [tag("p", meaning, class_="remark"), _all_pairs(evidence)]
+        return Section(title, finding, joined(body))
+    after = evidence.together
     shown = pairs[:MAX_ROWS]
-    error = math.ceil(200.0 * max(float(after.mcse[pair]) for pair in shown))
+    error = _error(evidence, shown)
     likeliest = float(after.mean[shown[0]])
     reach = [percent(min(1.0, max(0.0, likeliest + side * error / 100.0))) for side in (-1, 1)]
     remark = (
@@ -58,16 +66,10 @@ def interaction_section(evidence: Evidence) -> Section:
         f"{error} percentage points: {percent(likeliest)} may be {reach[0]} to {reach[1]}."
     )
     rows = [
-        [
-            f"{evidence.names[a]} and {evidence.names[b]}",
-            percent(float(after.mean[a, b])),
-            percent(float(before.mean[a, b])),
-            "found" if after.mean[a, b] >= FOUND else "undecided",
-        ]
-        for a, b in shown
+        [*_cells(evidence, pair), "found" if after.mean[pair] >= FOUND else "undecided"]
+        for pair in shown
     ]
-    header = ["pair", "probability", "before the data", "verdict"]
-    parts = [table("Pairs that the data made more probable", header, rows)]
+    parts = [table("Pairs that the data made more probable", [*HEADER, "verdict"], rows)]
     if len(pairs) >= MIN_PAIRS:
         raised = np.zeros_like(after.mean)
         raised[tuple(np.transpose(pairs))] = after.mean[tuple(np.transpose(pairs))]
@@ -80,11 +82,38 @@ def interaction_section(evidence: Evidence) -> Section:
     body = [
         tag("p", remark, class_="remark"),
         tag("div", *parts, class_="pictures"),
-        details(
-            "All pairs, in Python", tag("p", "For the result of a search: ", tag("code", ALL_PAIRS))
-        ),
+        _all_pairs(evidence),
     ]
     return Section(title, finding, joined(body))
+
+
+def _all_pairs(evidence: Evidence) -> Html:
+    """A folded table of all pairs; with very many parameters, of the most probable ones."""
+    mean = evidence.together.mean
+    pairs = _most_probable_first(evidence, np.ones_like(mean, bool))
+    shown, others = pairs[:MAX_ALL], pairs[MAX_ALL:]
+    title = "All pairs"
+    remark = (
+        "Random draws compute these probabilities to within "
+        f"{_error(evidence, shown)} percentage points."
+    )
+    if others:
+        title = f"The {len(shown)} most probable of {len(pairs)} pairs"
+        bound = math.ceil(100.0 * mean[others[0]]) / 100.0
+        remark += f" The probability of every other pair is at most {percent(bound)}."
+    rows = [_cells(evidence, pair) for pair in shown]
+    return details(title, tag("p", remark, class_="remark"), table(title, HEADER, rows))
+
+
+def _cells(evidence: Evidence, pair: Pair) -> list[str]:
+    a, b = pair
+    after, before = evidence.together.mean[pair], evidence.together_before.mean[pair]
+    return [f"{evidence.names[a]} and {evidence.names[b]}", percent(after), percent(before)]
+
+
+def _error(evidence: Evidence, pairs: list[Pair]) -> int:
+    """Twice the largest Monte Carlo error, in percentage points."""
+    return math.ceil(200.0 * max(float(evidence.together.mcse[pair]) for pair in pairs))
 
 
 def _finding(evidence: Evidence, pairs: list[Pair]) -> str:

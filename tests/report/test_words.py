@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from searches import NAMES, given_search
 
-from structbo import Optimizer, write_report
+from structbo import Optimizer, Space, write_report
 from structbo.posterior import Importances, Probabilities, Shares
 from structbo.report.digits import column_texts
 from structbo.report.evidence import Evidence
@@ -146,9 +146,9 @@ def test_a_probability_below_the_threshold_is_undecided(search: Optimizer):
     assert "38\N{NO-BREAK SPACE}% (17\N{NO-BREAK SPACE}% before the data)" in section.finding
     reach = "38 % may be 36 % to 40 %".replace(" %", "\N{NO-BREAK SPACE}%")
     assert f"to within 2 percentage points: {reach}" in section.body
-    ((header, row),) = Tables(section.body).tables
+    (header, row), (_, *all_rows) = Tables(section.body).tables
     assert header == ["pair", "probability", "before the data", "verdict"]
-    assert row[3] == "undecided"
+    assert row[3] == "undecided" and all_rows[0] == row[:3] and len(all_rows) == 6
     with picture_style():
         found = interaction_section(
             evidence_of(search, together=probabilities(0.9, 0.15), together_before=before)
@@ -156,6 +156,46 @@ def test_a_probability_below_the_threshold_is_undecided(search: Optimizer):
     assert found.finding.startswith("The data show interactions: ")
     nothing = interaction_section(evidence_of(search, together=before, together_before=before))
     assert nothing.finding == "The data do not point to any interaction."
+
+
+def many_probabilities(num_dims: int, seed: int) -> Probabilities:
+    upper = np.triu(np.random.default_rng(seed).uniform(0.0, 0.6, (num_dims, num_dims)), 1)
+    return Probabilities(upper + upper.T, np.full_like(upper, 0.012))
+
+
+@pytest.mark.parametrize("num_dims", [2, 5, 40])
+@pytest.mark.parametrize("is_raised", [False, True])
+def test_every_pair_is_in_a_folded_table_unless_there_are_very_many(num_dims: int, is_raised: bool):
+    after = many_probabilities(num_dims, seed=1)
+    before = replace(after, mean=after.mean - 0.1 if is_raised else after.mean + 0.1)
+    search = Optimizer(Space.box([(0.0, 1.0)] * num_dims))
+    with picture_style():
+        body = interaction_section(evidence_of(search, together=after, together_before=before)).body
+    (folded,) = re.findall(r"<details>.*</details>", body)
+    ((header, *rows),) = Tables(folded).tables
+    pairs = [(a, b) for a in range(num_dims) for b in range(a + 1, num_dims)]
+    pairs.sort(key=lambda pair: after.mean[pair], reverse=True)
+    assert header == ["pair", "probability", "before the data"]
+    assert rows == [
+        [
+            f"x{a} and x{b}",
+            *(f"{100 * p.mean[a, b]:.0f}\N{NO-BREAK SPACE}%" for p in (after, before)),
+        ]
+        for a, b in pairs[:200]
+    ]
+    assert "to within 3 percentage points." in folded
+    said = re.search(r"of every other pair is at most (\d+)\W%", folded)
+    assert (said is None) == (len(pairs) <= 200)
+    if said:
+        assert "The 200 most probable of 780 pairs" in folded
+        assert 0.0 <= int(said[1]) / 100.0 - after.mean[pairs[200]] < 0.01
+
+
+def test_the_table_of_all_pairs_does_not_grow_with_the_parameters():
+    before = many_probabilities(300, seed=0)
+    search = Optimizer(Space.box([(0.0, 1.0)] * 300))
+    section = interaction_section(evidence_of(search, together=before, together_before=before))
+    assert len(section.body) < 60_000
 
 
 def given_importances(lower: list[float], upper: list[float]) -> Importances:
