@@ -128,6 +128,11 @@ NIGHTLY = {
         "--recipes random known_partition",
         {"BUDGET": "22", "SHOWN": "(21, 22)"},
     ),
+    "benchmarks/recovery.py": Short(
+        "--problems additive8 --methods random_forest ped_anova --sizes 20 --seeds 0 1 "
+        "--results OUT/table.jsonl",
+        needs=("optuna", "sklearn"),
+    ),
     "benchmarks/first_call.py": Short("", {"FIRST_CALL": "'print(1.0)'"}),
     "benchmarks/inducing.py": Short("--cases 7,520,1 --results OUT/table.csv"),
     "benchmarks/regret.py": Short(

@@ -1,0 +1,105 @@
+"""Scores of what a method says about main effects and interactions, given the true shares."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+LARGE, SMALL = 0.02, 0.005
+"""Shares above which a pair is an edge of the true graph."""
+CALLED = 0.9
+"""Probability from which an edge is called."""
+BINS = np.linspace(0.0, 1.0, 11)
+"""Ends of the intervals of probability of a reliability curve."""
+NUMBERS = ("correlation", "log density", "R-hat", "CPU s")
+"""Scores that a run already has."""
+
+
+def average_precision(is_true: np.ndarray, scores: np.ndarray) -> float:
+    """Mean over true items of the precision among all items with scores at least as high.
+
+    Args:
+        is_true: which items are true.
+        scores: their scores. NaN if there are none.
+
+    Returns:
+        The average precision; NaN without true items or scores.
+    """
+    if not is_true.any() or np.isnan(scores).any():
+        return float("nan")
+    precisions = [is_true[scores >= score].mean() for score in scores[is_true]]
+    return float(np.mean(precisions))
+
+
+def covered(true: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
+    """Fraction of intervals, ends included, that hold the truth; NaN without intervals."""
+    if not len(true) or np.isnan(lower).any():
+        return float("nan")
+    return float(((lower <= true) & (true <= upper)).mean())
+
+
+def log_density(values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> float:
+    """Mean log density of values under normal distributions."""
+    return float(-0.5 * np.mean(np.log(2.0 * np.pi * variance) + (values - mean) ** 2 / variance))
+
+
+class Curve(NamedTuple):
+    """Frequency of true items by interval of probability; NaN in empty intervals.
+
+    Args:
+        probability: means of the probabilities.
+        frequency: fractions of true items.
+        count: numbers of items.
+    """
+
+    probability: np.ndarray
+    frequency: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, is_true: np.ndarray, probabilities: np.ndarray) -> "Curve":
+        """The reliability curve of probabilities of items."""
+        places = np.clip(np.digitize(probabilities, BINS) - 1, 0, len(BINS) - 2)
+        sums = [
+            np.bincount(places, weights, minlength=len(BINS) - 1)
+            for weights in (probabilities, is_true.astype(float), np.ones(len(is_true)))
+        ]
+        with np.errstate(invalid="ignore"):
+            return cls(sums[0] / sums[2], sums[1] / sums[2], sums[2])
+
+
+def scores_of(run: dict[str, Any]) -> dict[str, float]:
+    """All scores of a run.
+
+    Args:
+        run: "main" and "pairs" have "true" shares, estimates "share", and ends of 90 % intervals,
+            "pairs" also "probability" of edges; `NUMBERS` are numbers. Missing numbers and arrays
+            are None.
+    """
+    main, pairs = _arrays(run["main"]), _arrays(run["pairs"])
+    true, share, probability = pairs["true"], pairs["share"], pairs["probability"]
+    called, is_known = probability >= CALLED, not np.isnan(probability).any()
+    scores = {
+        f"{name} {threshold:.1%}": average_precision(true > threshold, by)
+        for threshold in (LARGE, SMALL)
+        for name, by in (("AP prob.", probability), ("AP share", share))
+    }
+    strongest = true.argmax()
+    has_pairs = true[strongest] > 0.0 and not np.isnan(share).any()
+    real = true > SMALL
+    return scores | {
+        "called": float(called.sum()) if is_known else np.nan,
+        "called true": float(called[real].sum()) if is_known else np.nan,
+        "strongest": float(share.argmax() == strongest) if has_pairs else np.nan,
+        "error pairs": float(np.abs(share - true).mean()),
+        "error main": float(np.abs(main["share"] - main["true"]).mean()),
+        "cover pairs": covered(true, pairs["lower"], pairs["upper"]),
+        "cover edges": covered(true[real], pairs["lower"][real], pairs["upper"][real]),
+        "cover main": covered(main["true"], main["lower"], main["upper"]),
+        **{name: float(np.array(run[name], float)) for name in NUMBERS},
+    }
+
+
+def _arrays(part: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Arrays of equal shapes, NaN for missing ones."""
+    shape = np.shape(part["true"])
+    return {name: np.broadcast_to(np.array(v, float), shape) for name, v in part.items()}
