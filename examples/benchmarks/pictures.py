@@ -1,9 +1,9 @@
-"""Pictures of the tables of regret, of real tasks and of large problems.
+"""Pictures of the tables of regret, of real tasks, of large problems and of recovery.
 
     python examples/benchmarks/pictures.py [--bench ../shared/bench]
 
-The tables in results/ come from `regret.py`, `real.py` and `scale.py`. The folder of the bench has
-the peers' runs for the plot of regret.
+The tables in results/ come from `regret.py`, `real.py`, `scale.py` and `recovery.py`. The folder
+of the bench has the peers' runs for the plot of regret.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import real
 import regret
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from recovery_picture import of_recovery
 from runs import Runs
 
 FOLDER = Path(__file__).parent / "results"
@@ -105,6 +106,7 @@ def main() -> None:
         "regret": of_regret(options.tables, options.bench),
         "real": of_tasks(options.tables),
         "scale": of_scale(options.tables),
+        "recovery": of_recovery(options.tables / "recovery.jsonl"),
     }
     for name, figure in figures.items():
         figure.savefig(options.output / f"{name}.png", dpi=100)
