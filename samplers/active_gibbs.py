@@ -3,7 +3,9 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Int
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import ActiveSet
 from structbo.samplers.heat_bath import HeatBath
 
@@ -23,22 +25,22 @@ class ActiveGibbs(HeatBath):
 
     support = ActiveSet
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, " D"]) -> int:
         return 2 * len(value)
 
-    def alternative(self, key: Array, value: Array) -> Array:
+    def alternative(self, key: RandomKey, value: Int[Array, " D"]) -> Int[Array, " D"]:
         key_kind, key_swap, key_flip = jax.random.split(key, 3)
         is_swap = jax.random.bernoulli(key_kind)
         return jnp.where(is_swap, _swapped(key_swap, value), _flipped(key_flip, value))
 
 
-def _flipped(key: Array, active: Array) -> Array:
+def _flipped(key: RandomKey, active: Int[Array, " D"]) -> Int[Array, " D"]:
     """The active set with a random variable flipped."""
     i = jax.random.randint(key, (), 0, active.shape[0])
     return active.at[i].set(1 - active[i])
 
 
-def _swapped(key: Array, active: Array) -> Array:
+def _swapped(key: RandomKey, active: Int[Array, " D"]) -> Int[Array, " D"]:
     """The active set with a random swap, or unchanged if all variables or none are active."""
     key_out, key_in = jax.random.split(key)
     i = jax.random.categorical(key_out, jnp.where(active == 1, 0.0, -jnp.inf))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float
 
 TARGET_ACCEPTANCE = 0.8
 FIRST_STEP_SIZE, FIRST_DEVIATION = 0.1, 1.0
@@ -29,20 +30,19 @@ class Adaptation(NamedTuple):
         step_size: average of the trial step sizes, in posterior standard deviations.
         trial: step size of the next trajectory in the warm-up.
         error: mean shortfall of the acceptance probability from its target.
-        mean: mean of the values, shape (P,).
-        covariance: covariance of the values, shape (P, P), or their variances, shape (P,).
-        curvature: mean outer product of the potential's gradients, shape (P, P); None for a
-            diagonal metric.
+        mean: mean of the values.
+        covariance: covariance of the values, or their variances for a diagonal metric.
+        curvature: mean outer product of the potential's gradients; None for a diagonal metric.
         num_values: number of values seen.
     """
 
-    step_size: Array
-    trial: Array
-    error: Array
-    mean: Array
-    covariance: Array
-    curvature: Array | None
-    num_values: Array
+    step_size: Float[Array, ""]
+    trial: Float[Array, ""]
+    error: Float[Array, ""]
+    mean: Float[Array, " P"]
+    covariance: Float[Array, "P P"] | Float[Array, " P"]
+    curvature: Float[Array, "P P"] | None
+    num_values: Float[Array, ""]
 
     @classmethod
     def first(cls, size: int, *, is_dense: bool) -> "Adaptation":
@@ -52,8 +52,10 @@ class Adaptation(NamedTuple):
         curvature = jnp.eye(size) / FIRST_DEVIATION**2 if is_dense else None
         return cls(step, step, zero, jnp.zeros(size), covariance, curvature, zero)
 
-    def stretch(self, factors: Sequence[int] = ()) -> Callable[[Array], Array]:
-        """The linear map from standard normal steps (P,) to steps of the parameters.
+    def stretch(
+        self, factors: Sequence[int] = ()
+    ) -> Callable[[Float[Array, " P"]], Float[Array, " P"]]:
+        """The linear map from standard normal steps to steps of the parameters.
 
         The map gives values and gradients of the potential the same covariance, as a root of the
         covariance does for a normal distribution. On a curved ridge, it is a compromise between
@@ -76,16 +78,20 @@ class Adaptation(NamedTuple):
         return lambda step: factor @ step
 
     def learned(
-        self, position: Array, curvature: Array, accept_prob: Array, moved: Array
+        self,
+        position: Float[Array, " P"],
+        curvature: Float[Array, "P P"],
+        accept_prob: Float[Array, ""],
+        moved: Bool[Array, " P"],
     ) -> "Adaptation":
         """The adaptation after one more trajectory.
 
         Args:
-            position: position of the chain after the trajectory, shape (P,).
-            curvature: mean outer product of the gradients along the trajectory, shape (P, P),
-                weighted by ``accept_prob``: rejected trajectories leave the posterior.
+            position: position of the chain after the trajectory.
+            curvature: mean outer product of the gradients along the trajectory, weighted by
+                ``accept_prob``: rejected trajectories leave the posterior.
             accept_prob: acceptance probability of the trajectory.
-            moved: mask of the parameters that moved, bool, shape (P,); only these are updated.
+            moved: mask of the parameters that moved; only these are updated.
         """
         num_values = self.num_values + 1.0
         weight = 1.0 / (num_values + STABILITY)
@@ -107,7 +113,7 @@ class Adaptation(NamedTuple):
             curvature_learned = self.curvature + share * accept_prob * difference
         return Adaptation(step_size, trial, error, mean, covariance, curvature_learned, num_values)
 
-    def renewed(self, where: Array) -> "Adaptation":
+    def renewed(self, where: Bool[Array, ""]) -> "Adaptation":
         """The adaptation restarted, with the present metric as the initial guess.
 
         Args:
@@ -117,13 +123,15 @@ class Adaptation(NamedTuple):
         return self._replace(num_values=jnp.where(where, num_values, self.num_values))
 
 
-def num_counted(num_values: Array) -> Array:
+def num_counted(num_values: Float[Array, ""]) -> Float[Array, ""]:
     """Number of values that contribute to the mean and the covariance: all but the early ones."""
     return jnp.maximum(num_values - NUM_EARLY, 0.0)
 
 
-def independent_given(covariance: Array, factors: Sequence[int]) -> Array:
-    """The covariance (P, P) of parameters that are independent given the factors among them.
+def independent_given(
+    covariance: Float[Array, "P P"], factors: Sequence[int]
+) -> Float[Array, "P P"]:
+    """The covariance of parameters that are independent given the factors among them.
 
     Example:
         >>> covariance = jnp.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.9], [0.5, 0.9, 1.0]])

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-from jax import Array
 from numpyro import handlers
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import conditioned, prototype_trace
 from structbo.models.likelihood import Model
 from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
@@ -34,7 +34,7 @@ class BlockGibbs(Sampler):
     def follows_data(self) -> bool:
         return all(block.follows_data for block, _ in self.blocks)
 
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         """Draws the initial values of sites without a given value from the prior."""
         key_trace, *keys = jax.random.split(key, len(self.blocks) + 1)
         trace = prototype_trace(conditioned(self.model), key_trace, *arguments)
@@ -48,7 +48,7 @@ class BlockGibbs(Sampler):
             memory.append(part.memory)
         return State(values, tuple(memory), stage)
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         values, memory = dict(state.values), []
         info: Info = {}
         keys = jax.random.split(key, len(self.blocks))

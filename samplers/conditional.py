@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float, Float32, Int, Shaped
 from numpyro import handlers
 
 from structbo.models.covariance import AdditiveCovariance
@@ -35,19 +36,19 @@ class ComponentSums(NamedTuple):
     """Sums over the components of one value, which moves update.
 
     Args:
-        gram: weighted sum of component products before normalization, shape (n, n), or (n, M) with
-            inducing points.
-        total: sum of the relative weights, a scalar.
+        gram: weighted sum of component products before normalization; M is n without inducing
+            points.
+        total: sum of the relative weights.
         num_components: number of components.
         num_oversized: number of components with more members than the structure allows.
         is_complete: whether the sums include all components of the value.
     """
 
-    gram: Array
-    total: Array
-    num_components: Array
-    num_oversized: Array
-    is_complete: Array
+    gram: Float[Array, "n M"]
+    total: Float[Array, ""]
+    num_components: Int[Array, ""]
+    num_oversized: Int[Array, ""]
+    is_complete: Bool[Array, ""]
 
 
 class Point(NamedTuple):
@@ -61,10 +62,10 @@ class Point(NamedTuple):
         guide: auxiliary data that a block stores with the point.
     """
 
-    value: Array
-    log_density: Array
+    value: Shaped[Array, "*shape"]
+    log_density: Float[Array, ""]
     components: ComponentSums | None = None
-    solution: tuple[Array, Array] | None = None
+    solution: tuple[Float[Array, "M M"], Float[Array, " M"]] | None = None
     guide: Any = None
 
 
@@ -79,7 +80,7 @@ class _Parts(NamedTuple):
 
     fixed: Any
     decomposition: Decomposition
-    rest_log_density: Array
+    rest_log_density: Float[Array, ""]
 
 
 class Conditional:
@@ -99,10 +100,10 @@ class Conditional:
         self,
         model: Model,
         site: str,
-        value: Array,
+        value: Shaped[Array, "*shape"],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        power: Array | float = 1.0,
+        power: Float[Array, ""] | float = 1.0,
     ) -> None:
         self.power = power
         self._run = lambda new: handlers.trace(
@@ -119,7 +120,9 @@ class Conditional:
         if self._is_additive(trace):
             self._parts = Traced(self._parts_of, value)
             self.is_incremental = not any(jax.tree.leaves(self._parts.dependent.fixed))
-        self.log_density: Callable[[Array], Array] = self._log_density_of
+        self.log_density: Callable[[Shaped[Array, "*shape"]], Float[Array, ""]] = (
+            self._log_density_of
+        )
         """The log joint density of the model at a value, evaluated in full."""
         if not self.is_incremental:
             self.log_density = Traced(self._log_density_of, value)
@@ -127,7 +130,7 @@ class Conditional:
         observed = trace[self._likelihood_site or ""]
         likelihood: MarginalGP = observed["fn"]
         self.likelihood = likelihood
-        self.y: Array = observed["value"]
+        self.y: Float[Array, " n"] = observed["value"]
         self.covariance = likelihood.covariance
         self.evidence_power = power if observed["scale"] is None else power * observed["scale"]
         centers = likelihood.centers
@@ -144,10 +147,14 @@ class Conditional:
         def at_centers(dim: Array) -> Array:
             return jnp.where(self._at_centers, self._factor(dim)[:size], 0.0)
 
-        self.features = jax.lax.map(lambda dim: features(at_centers(dim)), dims)
-        """Features of each dimension's correlations between centers, shape (D, 6, M)."""
-        self.distinct_factors = jax.lax.map(lambda dim: distinct_elements(at_centers(dim)), dims)
-        """Distinct elements of each dimension's correlations, shape (D, M (M + 1) / 2)."""
+        self.features: Float32[Array, "D F M"] = jax.lax.map(
+            lambda dim: features(at_centers(dim)), dims
+        )
+        """Features of each dimension's correlations between centers."""
+        self.distinct_factors: Float32[Array, "D M*(M+1)//2"] = jax.lax.map(
+            lambda dim: distinct_elements(at_centers(dim)), dims
+        )
+        """Distinct elements of each dimension's correlations."""
         residual = self.covariance.residual_gram(likelihood.x, centers)
         decomposition = self.covariance.decomposition
         self.flips_pairs = decomposition.has_main_effects and (
@@ -163,7 +170,7 @@ class Conditional:
         kinds = type(likelihood), type(getattr(likelihood, "covariance", None))
         return kinds == (MarginalGP, AdditiveCovariance)
 
-    def _parts_of(self, value: Array) -> "_Parts":
+    def _parts_of(self, value: Shaped[Array, "*shape"]) -> "_Parts":
         trace = self._run(value)
         observed = trace[self._likelihood_site or ""]
         gp: MarginalGP = observed["fn"]
@@ -181,36 +188,36 @@ class Conditional:
         )
         return _Parts(fixed, decomposition, self._rest_log_density(trace))
 
-    def _log_density_of(self, value: Array) -> Array:
+    def _log_density_of(self, value: Shaped[Array, "*shape"]) -> Float[Array, ""]:
         trace = self._run(value)
         if self._likelihood_site is None:
             return trace_log_density(trace)
         likelihood = trace_log_density({"y": trace[self._likelihood_site]})
         return _times(self.power, likelihood) + self._rest_log_density(trace)
 
-    def _rest_log_density(self, trace: Trace) -> Array:
+    def _rest_log_density(self, trace: Trace) -> Float[Array, ""]:
         """Log density of all sites but the likelihood."""
         return trace_log_density(
             {n: site for n, site in trace.items() if n != self._likelihood_site}
         )
 
-    def gram(self, components: ComponentSums) -> Array:
-        """The matrix `MarginalGP.gram`, (n, n), or (n, M) with inducing points."""
+    def gram(self, components: ComponentSums) -> Float[Array, "n M"]:
+        """The matrix `MarginalGP.gram`."""
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
     @property
-    def relevance(self) -> Array:
-        """Relative variance of each dimension, shape (D,)."""
+    def relevance(self) -> Float[Array, " D"]:
+        """Relative variance of each dimension."""
         relevance = self.covariance.relevance
         return jnp.ones(self.covariance.num_dims) if relevance is None else relevance
 
-    def components_at_centers(self, components: ComponentSums) -> Array:
-        """Covariance of the components between centers, shape (M, M), zero for padding."""
+    def components_at_centers(self, components: ComponentSums) -> Float[Array, "M M"]:
+        """Covariance of the components between centers, zero for padding."""
         part = components.gram[: len(self._at_centers)]
         scale = self.covariance.shared_variance / components.total
         return jnp.where(self._at_centers, scale * part, 0.0)
 
-    def start(self, value: Array, with_solution: bool = False) -> Point:
+    def start(self, value: Shaped[Array, "*shape"], with_solution: bool = False) -> Point:
         """Evaluates a value in full; the solution is available for incremental moves only."""
         if not self.is_incremental:
             return Point(value, self.log_density(value))
@@ -227,7 +234,9 @@ class Conditional:
         components = decomposition.fold(self._visit(decomposition), nothing)
         return self._point(value, parts, components, with_solution)
 
-    def move(self, point: Point, value: Array, with_solution: bool = False) -> Point:
+    def move(
+        self, point: Point, value: Shaped[Array, "*shape"], with_solution: bool = False
+    ) -> Point:
         """Evaluates a value incrementally from an evaluated point if possible, else by `start`."""
         before = point.components
         if before is None:
@@ -246,7 +255,7 @@ class Conditional:
         moved = self._point(value, parts, components, with_solution)
         return where_needed(~before.is_complete, moved, lambda: self.start(value, with_solution))
 
-    def decomposition(self, value: Array) -> Decomposition:
+    def decomposition(self, value: Shaped[Array, "*shape"]) -> Decomposition:
         """The components at a value of the site."""
         return self._parts(value).decomposition
 
@@ -268,7 +277,11 @@ class Conditional:
         return visit
 
     def _point(
-        self, value: Array, parts: "_Parts", components: ComponentSums, with_solution: bool
+        self,
+        value: Shaped[Array, "*shape"],
+        parts: "_Parts",
+        components: ComponentSums,
+        with_solution: bool,
     ) -> Point:
         decomposition = parts.decomposition
         inside = decomposition.valid & components.is_complete & (components.num_oversized == 0)
@@ -282,28 +295,28 @@ class Conditional:
         return Point(value, log_density, components, solution)
 
 
-def distinct_elements(matrix: Array) -> Array:
-    """The lower triangle of a symmetric matrix (M, M), shape (M (M + 1) / 2,).
+def distinct_elements(matrix: Float[Array, "M M"]) -> Float32[Array, " M*(M+1)//2"]:
+    """The lower triangle of a symmetric matrix.
 
     In 32 bits, since the scores only guide proposals: a quarter of the memory traffic.
     """
     return matrix.astype(jnp.float32)[np.tril_indices(len(matrix))]
 
 
-def gradient_by_distinct(gradient: Array) -> Array:
-    """The gradient with respect to the distinct elements of a symmetric matrix (M, M).
+def gradient_by_distinct(gradient: Float[Array, "M M"]) -> Float32[Array, " M*(M+1)//2"]:
+    """The gradient with respect to the distinct elements of a symmetric matrix.
 
     Off-diagonal elements count twice.
     """
     return distinct_elements(gradient * (2.0 - jnp.eye(len(gradient))))
 
 
-def choose(accept: Array, new: Point, old: Point) -> Point:
+def choose(accept: Bool[Array, ""], new: Point, old: Point) -> Point:
     """The new point if accepted, else the old one."""
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
 
 
-def _times(power: Array | float, log_likelihood: Array) -> Array:
+def _times(power: Float[Array, ""] | float, log_likelihood: Float[Array, ""]) -> Float[Array, ""]:
     """The log of a power of the likelihood; zero for power zero, even if the log is infinite."""
     return jnp.where(power == 0, 0.0, power * log_likelihood)
 
@@ -313,7 +326,7 @@ def _only(sites: list[str], trace: Trace) -> str | None:
     return sites[0] if len(sites) == 1 and trace[sites[0]]["is_observed"] else None
 
 
-def trace_log_density(trace: Trace) -> Array:
+def trace_log_density(trace: Trace) -> Float[Array, ""]:
     """Sum of the scaled log densities of all sample sites of a trace."""
     total = jnp.array(0.0)
     for site in trace.values():

@@ -3,8 +3,10 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 from numpyro.distributions import Distribution
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Conditional, Point
 from structbo.samplers.edge_gains import prior_log_odds
@@ -33,10 +35,12 @@ class EdgeFlips(Metropolis):
 
     support = Adjacency
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, "D D"]) -> int:
         return min(num_pairs(value), MAX_MOVES)
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         here = flip_probabilities(conditional.prior, point.value)
         edge = jax.random.categorical(key, jnp.log(here))
         new = conditional.move(point, flipped(point.value, jnp.arange(len(here)) == edge))
@@ -44,12 +48,14 @@ class EdgeFlips(Metropolis):
         return new, jnp.log(there[edge] / here[edge])
 
 
-def flip_probabilities(prior: Distribution, edges: Array) -> Array:
-    """The probability of proposing each edge i < j, shape (D (D - 1) / 2,).
+def flip_probabilities(
+    prior: Distribution, edges: Int[Array, "D D"]
+) -> Float[Array, " D*(D-1)//2"]:
+    """The probability of proposing each edge i < j.
 
     Args:
         prior: prior of the edge matrix.
-        edges: the edge matrix, shape (D, D).
+        edges: the edge matrix.
     """
     by_prior = jax.nn.sigmoid(prior_log_odds(prior, edges))
     weights = by_prior + jnp.maximum(by_prior.mean(), LEAST_PROBABILITY)

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Float, Float32, Int
 from numpyro.distributions import Distribution
 
 from structbo.models.foundation.accelerator import has_accelerator
@@ -44,20 +45,20 @@ class _Evaluated(NamedTuple):
     """A graph, with the solution of the Gaussian process given that graph.
 
     Args:
-        edges: edge matrix, bool, shape (D, D).
+        edges: edge matrix.
         components: sums over the components of the graph.
-        gram: covariance of the components, shape (M, M).
-        whitener: inverse of the Cholesky factor, shape (M, M), in 32 bits.
-        inverse: inverse covariance of the observations, shape (M, M).
-        alpha: inverse covariance times the observations, shape (M,).
+        gram: covariance of the components.
+        whitener: inverse of the Cholesky factor.
+        inverse: inverse covariance of the observations.
+        alpha: inverse covariance times the observations.
     """
 
-    edges: Array
+    edges: Bool[Array, "D D"]
     components: ComponentSums
-    gram: Array
-    whitener: Array
-    inverse: Array
-    alpha: Array
+    gram: Float[Array, "M M"]
+    whitener: Float32[Array, "M M"]
+    inverse: Float[Array, "M M"]
+    alpha: Float[Array, " M"]
 
     @classmethod
     def of(cls, conditional: Conditional, point: Point) -> "_Evaluated | None":
@@ -70,25 +71,22 @@ class _Evaluated(NamedTuple):
         return cls(edges, point.components, gram, whitener.astype(jnp.float32), inverse, alpha)
 
 
-def prior_log_odds(prior: Distribution, edges: Array) -> Array:
+def prior_log_odds(prior: Distribution, edges: Int[Array, "D D"]) -> Float[Array, " D*(D-1)//2"]:
     """The change of the prior log density under the flip of each edge i < j.
 
     Args:
         prior: prior of the edge matrix; changes are zero unless it is an `EdgeBernoulli`.
-        edges: the edge matrix, shape (D, D).
-
-    Returns:
-        Shape (D (D - 1) / 2,).
+        edges: the edge matrix.
     """
     pairs = np.triu_indices(len(edges), 1)
     if not isinstance(prior, EdgeBernoulli):
         return jnp.zeros(len(pairs[0]))
-    log_odds: Array = prior.flip_log_odds(edges)[pairs]
+    log_odds: Float[Array, " D*(D-1)//2"] = prior.flip_log_odds(edges)[pairs]
     return log_odds
 
 
-def flip_gains(conditional: Conditional, point: Point) -> Array:
-    """The change of the log density under the flip of each edge i < j, shape (D (D - 1) / 2,).
+def flip_gains(conditional: Conditional, point: Point) -> Float[Array, " E"]:
+    """The change of the log density under the flip of each edge i < j.
 
     If ``conditional.flips_pairs``, a flip adds or removes the component of its two variables, and
     edges of inactive variables change the prior only. Otherwise, the gains exclude the evidence.
@@ -108,8 +106,10 @@ def flip_gains(conditional: Conditional, point: Point) -> Array:
 
 
 def _gains(
-    conditional: Conditional, graph: _Evaluated, pairs: tuple[np.ndarray, np.ndarray]
-) -> Array:
+    conditional: Conditional,
+    graph: _Evaluated,
+    pairs: tuple[Int[np.ndarray, " E"], Int[np.ndarray, " E"]],
+) -> Float[Array, " E"]:
     """Gains of the evidence by low-rank updates; with many edges, some to first order."""
     if len(pairs[0]) <= MAX_REFINED:
         return _low_rank_gains(conditional, graph, *map(jnp.asarray, pairs))
@@ -119,7 +119,9 @@ def _gains(
     return jnp.minimum(first, 0.0).at[chosen].set(refined)
 
 
-def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
+def _of_active(
+    conditional: Conditional, point: Point, gains: Float[Array, " E"]
+) -> Float[Array, " E"]:
     """Gains of the evidence, set to zero for edges of inactive variables."""
     rule = conditional.decomposition(point.value).valid_flip_rule
     if rule is None:
@@ -130,9 +132,9 @@ def _of_active(conditional: Conditional, point: Point, gains: Array) -> Array:
 
 
 def _low_rank_gains(
-    conditional: Conditional, graph: _Evaluated, first: Array, second: Array
-) -> Array:
-    """Gains of the evidence by low-rank updates for edges with these ends, shape (E,)."""
+    conditional: Conditional, graph: _Evaluated, first: Int[Array, " E"], second: Int[Array, " E"]
+) -> Float[Array, " E"]:
+    """Gains of the evidence by low-rank updates for edges with these ends."""
     relevance, total = conditional.relevance, graph.components.total
     sign = jnp.where(graph.edges[first, second], -1.0, 1.0)
     weight = relevance[first] + relevance[second]
@@ -146,8 +148,10 @@ def _low_rank_gains(
     )
 
 
-def _products(rows: Array, first: Array, second: Array) -> Array:
-    """The largest products of features (D, 6, M) of two variables, shape (E, 15, M)."""
+def _products(
+    rows: Float[Array, "D F M"], first: Int[Array, " E"], second: Int[Array, " E"]
+) -> Float[Array, "E r M"]:
+    """The r = `PRODUCTS` largest products of features of two variables."""
     lengths = jnp.square(rows).sum(2)
     strength = lengths[first][:, :, None] * lengths[second][:, None]
     _, strongest = jax.lax.top_k(strength.reshape(len(first), -1), PRODUCTS)
@@ -155,19 +159,24 @@ def _products(rows: Array, first: Array, second: Array) -> Array:
     return rows[first[:, None], one] * rows[second[:, None], other]
 
 
-def _scaled(rows: Array, variances: Array) -> Array:
-    """Features (E, r, M) scaled to the given variances (E,)."""
+def _scaled(rows: Float[Array, "E r M"], variances: Float[Array, " E"]) -> Float[Array, "E r M"]:
+    """Features scaled to the given variances."""
     return rows * jnp.sqrt(variances).astype(rows.dtype)[:, None, None]
 
 
-def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) -> Array:
+def _evidence_gains(
+    graph: _Evaluated,
+    P: Float[Array, "E r M"],
+    signs: Float[Array, "E r"],
+    factor: Float[Array, " E"],
+) -> Float[Array, " E"]:
     """The sum of the formula above and `_gain_of_scale` of the components that stay.
 
     Args:
         graph: the graph before the flips.
-        P: features that each flip adds or removes, shape (E, r, M).
-        signs: diagonal of S, shape (E, r).
-        factor: change of the variance of all other components, as a factor, shape (E,).
+        P: features that each flip adds or removes.
+        signs: diagonal of S.
+        factor: change of the variance of all other components, as a factor.
     """
     explained = graph.gram @ graph.alpha
     sides = jnp.stack([graph.alpha, graph.inverse @ explained], 1).astype(P.dtype)
@@ -185,15 +194,20 @@ def _evidence_gains(graph: _Evaluated, P: Array, signs: Array, factor: Array) ->
     return gains + _gain_of_scale(factor, r, jnp.square(q - less) / jnp.maximum(q, LEAST_PIVOT))
 
 
-def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Array]:
-    """The change by the formula above, and ``c^T (S + P^T K^-1 P)^-1 b``, both of shape (E,).
+def _solved(
+    inner: Float[Array, "E r r"],
+    b: Float[Array, "E r"],
+    c: Float[Array, "E r"],
+    signs: Float[Array, "E r"],
+) -> tuple[Float[Array, " E"], Float[Array, " E"]]:
+    """The change by the formula above, and ``c^T (S + P^T K^-1 P)^-1 b``.
 
     Gaussian elimination leaves both quadratic forms in the last column.
 
     Args:
-        inner: ``P^T K^-1 P``, shape (E, r, r).
-        b, c: vectors of the quadratic forms, shape (E, r).
-        signs: diagonal of S, shape (E, r).
+        inner: ``P^T K^-1 P``.
+        b, c: vectors of the quadratic forms.
+        signs: diagonal of S.
     """
     num_columns = inner.shape[1]
     corner = jnp.zeros((len(inner), 2, 1), inner.dtype)
@@ -215,7 +229,9 @@ def _solved(inner: Array, b: Array, c: Array, signs: Array) -> tuple[Array, Arra
     return 0.5 * (of_b - log_determinant), of_c
 
 
-def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
+def _gain_of_scale(
+    factor: Float[Array, "*S"], r: Float[Array, "*#S"], q: Float[Array, "*#S"]
+) -> Float[Array, "*S"]:
     """The gain of the evidence if the variance of some components is multiplied by a factor.
 
     The gain has this form if the components dominate some directions and noise dominates all
@@ -229,8 +245,8 @@ def _gain_of_scale(factor: Array, r: Array, q: Array) -> Array:
     return 0.5 * (q * (1.0 - 1.0 / factor) - r * jnp.log(factor))
 
 
-def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
-    """First-order changes of the evidence, shape (D, D) and symmetric."""
+def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Float[Array, "D D"]:
+    """First-order changes of the evidence, a symmetric matrix."""
     gradient = 0.5 * (jnp.outer(graph.alpha, graph.alpha) - graph.inverse)
     weights = gradient_by_distinct(gradient)
     relevance, total = conditional.relevance, graph.components.total
@@ -243,8 +259,10 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Array:
     return sign * shared * inner + _gain_of_scale(total / new_total, r, q)
 
 
-def weighted_products(factors: Array, weights: Array) -> Array:
-    """Weighted inner products of all pairs of rows (D, E) with weights (E,), shape (D, D).
+def weighted_products(
+    factors: Float[Array, "D E"], weights: Float[Array, " E"]
+) -> Float[Array, "D D"]:
+    """Weighted inner products of all pairs of rows.
 
     Columns after the last nonzero weight are padding, and are skipped.
     """

@@ -4,7 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Bool, Int
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import Adjacency
 from structbo.samplers.heat_bath import HeatBath
 
@@ -26,21 +28,21 @@ class EdgeGibbs(HeatBath):
 
     support = Adjacency
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, "D D"]) -> int:
         return num_pairs(value)
 
-    def alternative(self, key: Array, value: Array) -> Array:
+    def alternative(self, key: RandomKey, value: Int[Array, "D D"]) -> Int[Array, "D D"]:
         count = num_pairs(value)
         return flipped(value, jnp.arange(count) == jax.random.randint(key, (), 0, count))
 
 
-def num_pairs(value: Array) -> int:
-    """Number of possible edges of a matrix (D, D)."""
+def num_pairs(value: Int[Array, "D D"]) -> int:
+    """Number of possible edges of an edge matrix."""
     num_dims = value.shape[0]
     return num_dims * (num_dims - 1) // 2
 
 
-def flipped(value: Array, flips: Array) -> Array:
-    """The edge matrix after flips of pairs i < j, given as bool, in the dtype of ``value``."""
+def flipped(value: Int[Array, "D D"], flips: Bool[Array, " D*(D-1)//2"]) -> Int[Array, "D D"]:
+    """The edge matrix after flips of pairs i < j, in the dtype of ``value``."""
     upper = jnp.zeros(value.shape, bool).at[np.triu_indices(value.shape[0], 1)].set(flips)
     return (value.astype(bool) ^ upper ^ upper.T).astype(value.dtype)

@@ -6,7 +6,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model, likelihood_site
 from structbo.models.structures.families import DIVIDER
@@ -53,7 +55,7 @@ class FamilyGibbs(Block):
         self._num_temperatures = num_temperatures
         self._blocks = blocks
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         """One step; the acceptance rate is the probability of leaving the present family."""
         key_trace, key_family, key_paths = jax.random.split(key, 3)
         trace = prototype_trace(self.model, key_trace, *arguments)
@@ -61,7 +63,7 @@ class FamilyGibbs(Block):
         (site,) = sites_with_support(Family)(trace)
         prior, family = trace[site]["fn"], state.values[site]
 
-        paths: list[tuple[Values, Values, Array]] = []
+        paths: list[tuple[Values, Values, Float[Array, ""]]] = []
         keys = jax.random.split(key_paths, len(prior.names))
         for k, name in enumerate(prior.names):
             own = {s: v for s, v in state.values.items() if s.startswith(name + DIVIDER)}
@@ -83,12 +85,12 @@ class FamilyGibbs(Block):
 
     def _path(
         self,
-        key: Array,
+        key: RandomKey,
         model: Model,
         start: Values,
-        is_family: Array,
+        is_family: Bool[Array, ""],
         arguments: Arguments,
-    ) -> tuple[Values, Values, Array]:
+    ) -> tuple[Values, Values, Float[Array, ""]]:
         """Anneals the structure of one family.
 
         Args:
@@ -104,10 +106,10 @@ class FamilyGibbs(Block):
         """
         key_trace, key_moves = jax.random.split(key)
 
-        def log_likelihood(values: Values) -> Array:
+        def log_likelihood(values: Values) -> Float[Array, ""]:
             trace = prototype_trace(fixed(model, values), key_trace, *arguments)
             site = trace[likelihood_site(trace)]
-            log_prob: Array = site["fn"].log_prob(site["value"])
+            log_prob: Float[Array, ""] = site["fn"].log_prob(site["value"])
             return log_prob if site["scale"] is None else site["scale"] * log_prob
 
         if not start:
@@ -120,7 +122,7 @@ class FamilyGibbs(Block):
             if isinstance(block, StructureBlock):
                 blocks.append((block, site))
 
-        def moves(key: Array, values: Values, power: Array) -> Values:
+        def moves(key: RandomKey, values: Values, power: Float[Array, ""]) -> Values:
             """All blocks in turn and in reverse order, so that the sweep is reversible."""
             visits = [*blocks, *blocks[-2::-1]]
             for (block, site), key_move in zip(
@@ -134,7 +136,7 @@ class FamilyGibbs(Block):
             return values
 
         def step(
-            values: Values, rung: tuple[Array, Array, Array]
+            values: Values, rung: tuple[RandomKey, Float[Array, ""], Float[Array, ""]]
         ) -> tuple[Values, tuple[Any, ...]]:
             key, power, increase = rung
             values = moves(key, values, power)

@@ -4,7 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax import Array
+from jaxtyping import Float, Shaped
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import FiniteSet
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.structure_block import StructureBlock
@@ -26,7 +28,9 @@ class GridGibbs(StructureBlock):
     support = FiniteSet
     is_reversible = False
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Shaped[Array, "*shape"]
+    ) -> tuple[Shaped[Array, "*shape"], Float[Array, ""]]:
         prior = conditional.prior
         element = prior.base_dist if isinstance(prior, dist.Independent) else prior
         levels = element.enumerate_support(expand=False).reshape(-1)

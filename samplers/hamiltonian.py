@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Bool, Float, Int
 from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import log_density
 
 from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import unconstrain_reparam
 from structbo.models.likelihood import Model
 from structbo.samplers.adaptation import FIRST_STEP_SIZE, NUM_EARLY, Adaptation
@@ -46,11 +48,11 @@ class Memory(NamedTuple):
 
     Args:
         adaptation: the adaptation of step size and metric.
-        is_held: whether each site is fixed during early warm-up, by name, bool, shape ().
+        is_held: whether each site is fixed during early warm-up, by name.
     """
 
     adaptation: Adaptation
-    is_held: dict[str, Array]
+    is_held: dict[str, Bool[Array, ""]]
 
 
 class Hamiltonian(Sampler):
@@ -116,7 +118,7 @@ class Hamiltonian(Sampler):
             "step_size": jnp.array(FIRST_STEP_SIZE),
         }
 
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         """Starts from the most probable of the given values and some random ones."""
         trace = self._trace(values, arguments)
         values, is_held = _held(trace, values)
@@ -137,7 +139,7 @@ class Hamiltonian(Sampler):
         adaptation = Adaptation.first(given.size, is_dense=self._is_dense)
         return State(values, Memory(adaptation, is_held), stage)
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         before, stage, (adaptation, is_held) = state.values, state.stage, state.memory
         if not before:
             return state._replace(stage=stage.next()), self.no_info(state)
@@ -152,10 +154,10 @@ class Hamiltonian(Sampler):
         factors = [_place(o.sites[0], sites) for o in orbits if isinstance(o, Product)]
         stretch = adaptation.stretch(factors)
 
-        def position_at(shift: Array) -> Array:
+        def position_at(shift: Float[Array, " P"]) -> Float[Array, " P"]:
             return start + jnp.where(moved, stretch(shift), 0.0)
 
-        def potential(position: Array) -> Array:
+        def potential(position: Float[Array, " P"]) -> Float[Array, ""]:
             return evaluated(position)[0]
 
         position, curvature, info = self._trajectory(
@@ -187,13 +189,13 @@ class Hamiltonian(Sampler):
 
     def _trajectory(
         self,
-        key: Array,
-        potential: Callable[[Array], Array],
-        position_at: Callable[[Array], Array],
-        start: Array,
+        key: RandomKey,
+        potential: Callable[[Float[Array, " P"]], Float[Array, ""]],
+        position_at: Callable[[Float[Array, " P"]], Float[Array, " P"]],
+        start: Float[Array, " P"],
         adaptation: Adaptation,
         stage: Stage,
-    ) -> tuple[Array, Array, Info]:
+    ) -> tuple[Float[Array, " P"], Float[Array, "P P"], Info]:
         """The position after a trajectory, accepted or rejected.
 
         The second result is the mean outer product of the gradients, see `trajectory`.
@@ -226,7 +228,7 @@ class Hamiltonian(Sampler):
         run = handlers.trace(handlers.substitute(handlers.seed(self.model, 0), data=values))
         return run.get_trace(*arguments.args, **arguments.kwargs)
 
-    def _energy(self, sites: Values, arguments: Arguments) -> tuple[Array, Values]:
+    def _energy(self, sites: Values, arguments: Arguments) -> tuple[Float[Array, ""], Values]:
         """The negative log density at unconstrained values, and the constrained values."""
         substituted = handlers.substitute(
             handlers.seed(self.model, 0), substitute_fn=partial(unconstrain_reparam, sites)
@@ -240,7 +242,7 @@ def _unconstrained(trace: Any, values: Values) -> Values:
     return {name: biject_to(trace[name]["fn"].support).inv(values[name]) for name in values}
 
 
-def _held(trace: Any, values: Values) -> tuple[Values, dict[str, Array]]:
+def _held(trace: Any, values: Values) -> tuple[Values, dict[str, Bool[Array, ""]]]:
     """The initial values, with held sites at their fixed values, and which sites are held."""
     is_held = {name: jnp.array(False) for name in values}
     for name, value in values.items():
@@ -272,36 +274,36 @@ def _orbits_of(trace: Any, names: Collection[str]) -> tuple[Orbit, ...]:
     return tuple(orbits)
 
 
-def _place(name: str, sites: dict[str, Array]) -> int:
+def _place(name: str, sites: Values) -> int:
     """The index of a site's first parameter among all P."""
     return sum(sites[other].size for other in sites if other < name)
 
 
-def _numbers(is_marked: dict[str, Array], sites: dict[str, Array]) -> Array:
-    """Mask of the parameters of marked sites, bool, shape (P,)."""
+def _numbers(is_marked: dict[str, Bool[Array, ""]], sites: Values) -> Bool[Array, " P"]:
+    """Mask of the parameters of marked sites."""
     marks = {name: jnp.broadcast_to(is_marked[name], sites[name].shape) for name in sites}
     return ravel_pytree(marks)[0].astype(bool)
 
 
 def trajectory(
-    potential: Callable[[Array], Array],
-    position_at: Callable[[Array], Array],
-    momentum: Array,
-    step_size: Array,
-    num_steps: Array | int,
-) -> tuple[Array, Array, Array, Array]:
+    potential: Callable[[Float[Array, " P"]], Float[Array, ""]],
+    position_at: Callable[[Float[Array, " P"]], Float[Array, " P"]],
+    momentum: Float[Array, " P"],
+    step_size: Float[Array, ""],
+    num_steps: Int[Array, ""] | int,
+) -> tuple[Float[Array, " P"], Float[Array, ""], Float[Array, ""], Float[Array, "P P"]]:
     """A leapfrog trajectory of a shift, which starts at zero.
 
     Args:
-        potential: function from a position (P,) to the negative log density.
-        position_at: affine function from a shift (P,) to the position.
-        momentum: initial momentum of the shift, shape (P,).
+        potential: function from a position to the negative log density.
+        position_at: affine function from a shift to the position.
+        momentum: initial momentum of the shift.
         step_size: size of each step.
         num_steps: number of steps.
 
     Returns:
-        The final shift, shape (P,); the energies at the start and the end; and the mean outer
-        product of the potential's gradients along the trajectory, shape (P, P).
+        The final shift; the energies at the start and the end; and the mean outer product of the
+        potential's gradients along the trajectory.
 
     Example:
         >>> end, before, after, _ = trajectory(

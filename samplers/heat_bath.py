@@ -5,7 +5,9 @@ from abc import abstractmethod
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Shaped
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.samplers.conditional import Conditional, Point
 from structbo.samplers.metropolis import Metropolis
 
@@ -26,11 +28,15 @@ class HeatBath(Metropolis):
     """
 
     @abstractmethod
-    def alternative(self, key: Array, value: Array) -> Array:
+    def alternative(
+        self, key: RandomKey, value: Shaped[Array, "*shape"]
+    ) -> Shaped[Array, "*shape"]:
         """A random alternative, with the same probability as the reverse choice."""
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         return conditional.move(point, self.alternative(key, point.value)), jnp.array(0.0)
 
-    def acceptance(self, log_ratio: Array) -> Array:
+    def acceptance(self, log_ratio: Float[Array, ""]) -> Float[Array, ""]:
         return jax.nn.sigmoid(log_ratio)

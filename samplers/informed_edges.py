@@ -3,8 +3,10 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
 from structbo.models.foundation.accelerator import where_needed
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.likelihood import Model
 from structbo.models.supports import Adjacency
 from structbo.samplers.conditional import Conditional, Point
@@ -56,19 +58,23 @@ class InformedEdges(Metropolis):
         super().__init__(model, num_moves)
         self._num_flips = num_flips
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, "D D"]) -> int:
         return NUM_MOVES if num_pairs(value) else 0
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Int[Array, "D D"]
+    ) -> tuple[Int[Array, "D D"], Float[Array, ""]]:
         if conditional.flips_pairs:
             return super().update(key, conditional, value)
         return EdgeFlips(self.model, self._num_flips).update(key, conditional, value)
 
-    def start(self, conditional: Conditional, value: Array) -> Point:
+    def start(self, conditional: Conditional, value: Int[Array, "D D"]) -> Point:
         return _guided(conditional, conditional.start(value, with_solution=True))
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
-        def probabilities(point: Point) -> Array:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
+        def probabilities(point: Point) -> Float[Array, " E"]:
             """The flip probability of each edge."""
             share = jnp.minimum(FLIPS / point.guide.sum(), 1.0)
             return MOST_PROBABLE * jnp.minimum(

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Float32
 
 FEATURES = 6
 """Number of features; the error is 0.001 for a smooth kernel with lengthscale 1/3."""
@@ -10,17 +11,17 @@ LEAST = 1e-10
 """Variance below which a pivot is a rounding error."""
 
 
-def features(correlations: Array) -> Array:
+def features(correlations: Float[Array, "n n"]) -> Float32[Array, "F n"]:
     """Rows whose inner products approximate a matrix, the largest first.
 
     A pivoted Cholesky factorization, rotated to its principal axes. The residual is positive
     semi-definite.
 
     Args:
-        correlations: symmetric positive semi-definite matrix, shape (n, n).
+        correlations: symmetric positive semi-definite matrix.
 
     Returns:
-        Shape (6, n), in 32 bits.
+        F = `FEATURES` rows.
 
     Example:
         >>> x = jnp.linspace(0.0, 1.0, 20)

@@ -5,7 +5,9 @@ from abc import abstractmethod
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Real, Shaped
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import Conditional, Point, choose
 from structbo.samplers.structure_block import StructureBlock
@@ -32,7 +34,9 @@ class Metropolis(StructureBlock):
         self._num_moves = num_moves
 
     @abstractmethod
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         """Proposes another value.
 
         Args:
@@ -46,24 +50,24 @@ class Metropolis(StructureBlock):
             probability.
         """
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Shaped[Array, "*shape"]) -> int:
         """Default number of moves per step; 0 if the site has a single value."""
         return 1
 
-    def num_moves(self, value: Array) -> int:
+    def num_moves(self, value: Shaped[Array, "*shape"]) -> int:
         """Number of moves per step."""
         default = self.moves_per_step(value)
         return default if default == 0 or self._num_moves is None else self._num_moves
 
-    def start(self, conditional: Conditional, value: Array) -> Point:
+    def start(self, conditional: Conditional, value: Shaped[Array, "*shape"]) -> Point:
         """The initial point; a block may add a ``guide``, which its proposals must update."""
         return conditional.start(value)
 
-    def acceptance(self, log_ratio: Array) -> Array:
+    def acceptance(self, log_ratio: Float[Array, ""]) -> Float[Array, ""]:
         """The acceptance probability; any function with ``a(r) / a(-r) = exp(r)`` is exact."""
         return jnp.exp(jnp.minimum(log_ratio, 0.0))
 
-    def excess(self, value: Array) -> Array:
+    def excess(self, value: Shaped[Array, "*shape"]) -> Real[Array, ""]:
         """Penalty for values outside the bounds of a decomposition, in units of log density.
 
         The prior ignores the bounds of a decomposition, so a chain may start where the density is
@@ -71,12 +75,14 @@ class Metropolis(StructureBlock):
         """
         return 1e3 * value.sum()
 
-    def height(self, point: Point) -> Array:
+    def height(self, point: Point) -> Float[Array, ""]:
         """The log density; if it is infinite, a very low number that decreases with the excess."""
         outside = OUTSIDE - self.excess(point.value)
         return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Shaped[Array, "*shape"]
+    ) -> tuple[Shaped[Array, "*shape"], Float[Array, ""]]:
         num_moves = self.num_moves(value)
         if num_moves == 0:
             return value, jnp.array(0.0)

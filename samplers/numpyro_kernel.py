@@ -10,6 +10,7 @@ from numpyro.infer import HMC
 from numpyro.infer.mcmc import MCMCKernel
 from numpyro.infer.util import unconstrain_fn
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
 
 LONGEST_WARMUP = 10_000
@@ -52,13 +53,13 @@ class NumPyroKernel(Sampler):
     def follows_data(self) -> bool:
         return type(self._kernel).refresh is not MCMCKernel.refresh
 
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         """Initializes the kernel; `HMC` and its subclasses ignore the given values."""
         given = None if self._is_hmc else values
         begun = self._kernel.init(key, self._num_warmup, given, *arguments)
         return self._state(begun, values, stage, arguments)
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         now, learns = state.memory, state.stage.learns
         if self.follows_data:
             moved = now._replace(**{self._kernel.sample_field: self._native(state, arguments)})

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.typing import ArrayLike
+from jaxtyping import Bool, Float
 from numpyro.distributions.transforms import Transform
+
+from structbo.models.foundation.arrays import RandomKey
 
 NUM_MOVES = 9
 """Number of moves per step. Each costs one evaluation of the density, and the start one more."""
@@ -31,12 +33,12 @@ class Orbit(ABC):
         """The smallest and the largest scale of shifts to try."""
 
     @abstractmethod
-    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
+    def end(self, values: Position, shift: Float[Array, ""]) -> tuple[Position, Float[Array, ""]]:
         """The position after a shift along the orbit, which ``-shift`` reverses.
 
         Args:
             values: unconstrained values of the sites.
-            shift: distance along the orbit, a scalar.
+            shift: distance along the orbit.
 
         Returns:
             The new values, and the log determinant of the Jacobian.
@@ -62,7 +64,7 @@ class Spread(Orbit):
     def sizes(self) -> tuple[float, float]:
         return _sizes_of_scales(self.freedom)
 
-    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
+    def end(self, values: Position, shift: Float[Array, ""]) -> tuple[Position, Float[Array, ""]]:
         (site,) = self.sites
         mean = values[site].mean()
         scaled = mean + jnp.exp(shift) * (values[site] - mean)
@@ -90,7 +92,7 @@ class Product(Orbit):
     def sizes(self) -> tuple[float, float]:
         return _sizes_of_scales(self.freedom)
 
-    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
+    def end(self, values: Position, shift: Float[Array, ""]) -> tuple[Position, Float[Array, ""]]:
         (factor, numbers), (of_factor, of_numbers) = self.sites, self.transforms
         old, new = values[factor], values[factor] + shift
         ratio = of_factor(old) / of_factor(new)
@@ -122,7 +124,7 @@ class Translation(Orbit):
     def sizes(self) -> tuple[float, float]:
         return 1.0, LARGEST_TRANSLATION
 
-    def end(self, values: Position, shift: Array) -> tuple[Position, Array]:
+    def end(self, values: Position, shift: Float[Array, ""]) -> tuple[Position, Float[Array, ""]]:
         (site,) = self.sites
         return {**values, site: values[site] + shift}, jnp.zeros_like(shift)
 
@@ -133,11 +135,11 @@ def _sizes_of_scales(freedom: int) -> tuple[float, float]:
 
 
 def orbit_moves(
-    key: Array,
-    potential: Callable[[Position], Array],
+    key: RandomKey,
+    potential: Callable[[Position], Float[Array, ""]],
     values: Position,
     orbits: Sequence[Orbit],
-    is_free: Sequence[ArrayLike],
+    is_free: Sequence[Bool[Array, ""] | bool],
 ) -> Position:
     """Metropolis-Hastings moves along the orbits in turn.
 
@@ -148,7 +150,7 @@ def orbit_moves(
         potential: function from the unconstrained values to the negative log density.
         values: initial unconstrained values.
         orbits: the orbits, at least one.
-        is_free: whether moves along each orbit are allowed, each of shape ().
+        is_free: whether moves along each orbit are allowed.
 
     Returns:
         The values after all moves.

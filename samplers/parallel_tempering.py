@@ -9,10 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Bool, Float, Int
 from numpyro import handlers
 
 from structbo.models.foundation.arguments import checked_count, is_integer
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.likelihood import Model
 from structbo.samplers.composition import SamplerFactory, composed, kernel_of
 from structbo.samplers.conditional import trace_log_density
@@ -35,15 +36,15 @@ class Ladder(NamedTuple):
 
     Args:
         replicas: states of the sampler at all inverse temperatures, stacked.
-        inverse_temperatures: the ladder, shape (K,); the first is one.
-        swap_probs: probability of the last swap of each pair of neighbors, shape (K - 1,).
+        inverse_temperatures: the ladder; the first is one.
+        swap_probs: probability of the last swap of each pair of neighbors.
         num_steps: number of steps so far.
     """
 
     replicas: State
-    inverse_temperatures: Array
-    swap_probs: Array
-    num_steps: Array
+    inverse_temperatures: Float[Array, " K"]
+    swap_probs: Float[Array, " K-1"]
+    num_steps: Int[Array, ""]
 
 
 class ParallelTempering(Sampler):
@@ -104,11 +105,11 @@ class ParallelTempering(Sampler):
                 "cannot exchange their values: use one that does, such as numpyro.infer.NUTS."
             )
 
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         """Starts the replicas from independent values, unless initial values are given."""
         betas = jnp.asarray(self._first_ladder)
 
-        def begun(start: tuple[Array, Array]) -> State:
+        def begun(start: tuple[RandomKey, Float[Array, ""]]) -> State:
             key, beta = start
             return self.sampler.initial(key, values, stage, _at(beta, arguments))
 
@@ -116,12 +117,14 @@ class ParallelTempering(Sampler):
         ladder = Ladder(replicas, betas, jnp.zeros(len(betas) - 1), jnp.array(0))
         return State(_first(replicas.values), ladder, stage)
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         ladder, stage = state.memory, state.stage
         betas = ladder.inverse_temperatures
         key_swap, key_sweeps = jax.random.split(key)
 
-        def sweep(replica: tuple[Array, State, Array]) -> tuple[State, Info, Array]:
+        def sweep(
+            replica: tuple[RandomKey, State, Float[Array, ""]],
+        ) -> tuple[State, Info, Float[Array, ""]]:
             key, before, beta = replica
             before = before._replace(stage=stage)
             after, info = self.sampler.step(key, before, _at(beta, arguments))
@@ -169,7 +172,7 @@ def _first(stacked: Any) -> Any:
     return jax.tree.map(lambda leaf: leaf[0], stacked)
 
 
-def _first_ladder(inverse_temperatures: int | Sequence[float]) -> NDArray[np.float64]:
+def _first_ladder(inverse_temperatures: int | Sequence[float]) -> Float[np.ndarray, " K"]:
     """The initial ladder for a number of temperatures, or the given ladder if valid."""
     if is_integer(inverse_temperatures):
         number = checked_count("inverse_temperatures", inverse_temperatures)
@@ -208,23 +211,23 @@ def _tempered(model: Model, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
 
-def _at(beta: Array, arguments: Arguments) -> Arguments:
+def _at(beta: Float[Array, ""], arguments: Arguments) -> Arguments:
     return arguments._replace(kwargs={**arguments.kwargs, _KWARG: beta})
 
 
-def log_likelihood(model: Model, values: Values, arguments: Arguments) -> Array:
+def log_likelihood(model: Model, values: Values, arguments: Arguments) -> Float[Array, ""]:
     """Log density of the observed sites of a model, given values of all latent sites."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=values))
     trace = run.get_trace(*arguments.args, **arguments.kwargs)
     return trace_log_density({name: s for name, s in trace.items() if _is_likelihood(s)})
 
 
-def moved_ladder(betas: Array, changes: Array) -> Array:
+def moved_ladder(betas: Float[Array, " K"], changes: Float[Array, " K-1"]) -> Float[Array, " K"]:
     """The ladder after a change of the distances between neighbors.
 
     Args:
-        betas: inverse temperatures, shape (K,), starting at one.
-        changes: increments of the log differences of neighboring ``log beta``, shape (K - 1,).
+        betas: inverse temperatures, starting at one.
+        changes: increments of the log differences of neighboring ``log beta``.
 
     Example:
         >>> ladder = moved_ladder(jnp.array([1.0, 0.5, 0.25]), jnp.log(jnp.array([0.5, 1.0])))
@@ -236,19 +239,22 @@ def moved_ladder(betas: Array, changes: Array) -> Array:
 
 
 def swaps(
-    key: Array, betas: Array, log_likelihoods: Array, step: Array
-) -> tuple[Array, Array, Array]:
+    key: RandomKey,
+    betas: Float[Array, " K"],
+    log_likelihoods: Float[Array, " K"],
+    step: Int[Array, ""],
+) -> tuple[Int[Array, " K"], Float[Array, " K-1"], Bool[Array, " K-1"]]:
     """Swaps disjoint pairs of neighboring replicas.
 
     Args:
         key: a JAX random key.
-        betas: inverse temperatures, shape (K,).
-        log_likelihoods: log likelihoods of the replicas' values at temperature one, shape (K,).
+        betas: inverse temperatures.
+        log_likelihoods: log likelihoods of the replicas' values at temperature one.
         step: number of the step; even steps try even pairs, odd steps odd pairs.
 
     Returns:
-        The replica from which each one takes its values, shape (K,); the probability of each swap,
-        and whether it was tried, shape (K - 1,).
+        The replica from which each one takes its values; the probability of each swap, and whether
+        it was tried.
     """
     # The prior densities cancel.
     log_ratios = (betas[:-1] - betas[1:]) * (log_likelihoods[1:] - log_likelihoods[:-1])

@@ -3,7 +3,9 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int, Real
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.structures.partition import block_sizes
 from structbo.models.supports import Partition, canonical
 from structbo.samplers.conditional import Conditional, Point, choose
@@ -18,7 +20,7 @@ class PartitionBlock(Metropolis):
 
     support = Partition
 
-    def excess(self, value: Array) -> Array:
+    def excess(self, value: Int[Array, " D"]) -> Real[Array, ""]:
         return jnp.square(block_sizes(value)).sum()
 
 
@@ -37,10 +39,12 @@ class PartitionGibbs(PartitionBlock):
         algorithm 3; Wang et al. 2017, for partitions of dimensions.
     """
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, " D"]) -> int:
         return len(value)
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         """A draw from the full conditional, whose ratio cancels the ratio of the densities."""
         key_dim, key_noise = jax.random.split(key)
         labels, num_dims = point.value, len(point.value)
@@ -62,6 +66,6 @@ class PartitionGibbs(PartitionBlock):
         return new, self.height(point) - self.height(new)
 
 
-def relabeled(labels: Array, new: Array) -> Array:
+def relabeled(labels: Int[Array, " D"], new: Int[Array, " D"]) -> Int[Array, " D"]:
     """New labels in canonical form, in the dtype of ``labels``."""
     return canonical(new).astype(labels.dtype)

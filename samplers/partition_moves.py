@@ -3,7 +3,9 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Int
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import Partition
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.partition_gibbs import PartitionGibbs
@@ -24,7 +26,9 @@ class PartitionMoves(StructureBlock):
 
     support = Partition
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Int[Array, " D"]
+    ) -> tuple[Int[Array, " D"], Float[Array, ""]]:
         visits = PartitionGibbs(self.model, num_moves=-(-len(value) // 4))
         blocks = (visits, SplitMerge(self.model), visits)
         moved = []

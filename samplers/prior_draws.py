@@ -2,7 +2,9 @@
 
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Shaped
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import SpanningTree
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.structure_block import StructureBlock
@@ -25,5 +27,7 @@ class PriorDraws(StructureBlock):
     support = SpanningTree
     is_reversible = False
 
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Shaped[Array, "*shape"]
+    ) -> tuple[Shaped[Array, "*shape"], Float[Array, ""]]:
         return conditional.prior.sample(key).astype(value.dtype), jnp.array(1.0)

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Int
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import with_conditioning
 from structbo.models.likelihood import Model
 
@@ -43,12 +45,12 @@ class Stage(NamedTuple):
     """The remainder of a warm-up.
 
     Args:
-        num_learning: number of remaining steps that adapt the sampler, an integer.
+        num_learning: number of remaining steps that adapt the sampler.
         num_held: number of remaining steps with held sites fixed.
     """
 
-    num_learning: Array
-    num_held: Array
+    num_learning: Int[Array, ""]
+    num_held: Int[Array, ""]
 
     @classmethod
     def of(cls, num_learning: int, num_held: int | None = None) -> "Stage":
@@ -62,12 +64,12 @@ class Stage(NamedTuple):
         return cls(jnp.array(num_learning), jnp.array(early))
 
     @property
-    def learns(self) -> Array:
+    def learns(self) -> Bool[Array, ""]:
         """Whether the next step adapts the sampler."""
         return self.num_learning > 0
 
     @property
-    def holds(self) -> Array:
+    def holds(self) -> Bool[Array, ""]:
         """Whether held sites are fixed during the next step."""
         return self.num_held > 0
 
@@ -105,7 +107,7 @@ class ChainState(NamedTuple):
     memory: Any
     stage: Stage
     info: Info
-    rng_key: Array
+    rng_key: RandomKey
 
 
 class Sampler(MCMCKernel):
@@ -135,7 +137,7 @@ class Sampler(MCMCKernel):
         return True
 
     @abstractmethod
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         """The initial state of a chain.
 
         Args:
@@ -146,7 +148,7 @@ class Sampler(MCMCKernel):
         """
 
     @abstractmethod
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         """One transition, which leaves the posterior invariant after the warm-up.
 
         Args:
@@ -161,7 +163,7 @@ class Sampler(MCMCKernel):
 
     def init(
         self,
-        rng_key: Array,
+        rng_key: RandomKey,
         num_warmup: int,
         init_params: Values | None,
         model_args: tuple[Any, ...],

@@ -5,7 +5,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Bool, Float, Int
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.likelihood import Model
 from structbo.models.structures.partition import block_sizes
 from structbo.samplers.conditional import Conditional, Point, choose
@@ -28,10 +30,12 @@ class SplitMerge(PartitionBlock):
         is impossible, a merge is certain, and vice versa.
     """
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, " D"]) -> int:
         return len(value) if len(value) > 1 else 0
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         labels, log_ratio = propose(key, point.value)
         return conditional.move(point, labels), log_ratio
 
@@ -40,16 +44,16 @@ class Proposals(NamedTuple):
     """Log probabilities of the moves of `propose` from a partition.
 
     Args:
-        split: log probability of one proper split of each block, -inf if impossible, shape (D,).
-        merge: log probability of merging one pair of blocks, a scalar, -inf if impossible.
+        split: log probability of one proper split of each block, -inf if impossible.
+        merge: log probability of merging one pair of blocks, -inf if impossible.
     """
 
-    split: Array
-    merge: Array
+    split: Float[Array, " D"]
+    merge: Float[Array, ""]
 
     @classmethod
-    def of(cls, labels: Array) -> "Proposals":
-        """The probabilities at a partition with canonical labels, shape (D,)."""
+    def of(cls, labels: Int[Array, " D"]) -> "Proposals":
+        """The probabilities at a partition with canonical labels."""
         sizes = block_sizes(labels).astype(float)
         num_blocks, num_splittable = (sizes > 0).sum(), (sizes > 1).sum()
         log_half = jnp.where((num_blocks > 1) & (num_splittable > 0), -jnp.log(2.0), 0.0)
@@ -62,12 +66,12 @@ class Proposals(NamedTuple):
         )
 
 
-def propose(key: Array, labels: Array) -> tuple[Array, Array]:
+def propose(key: RandomKey, labels: Int[Array, " D"]) -> tuple[Int[Array, " D"], Float[Array, ""]]:
     """Proposes a split or a merge.
 
     Args:
         key: a JAX random key.
-        labels: canonical labels of a partition of several dimensions, shape (D,).
+        labels: canonical labels of a partition of several dimensions.
 
     Returns:
         The proposed partition, and the log ratio of the reverse to the forward proposal
@@ -94,7 +98,7 @@ def propose(key: Array, labels: Array) -> tuple[Array, Array]:
     return new, jnp.where(is_split, there.merge - here.split[block], back_from_merge - here.merge)
 
 
-def _proper_subset(key: Array, members: Array) -> Array:
+def _proper_subset(key: RandomKey, members: Bool[Array, " D"]) -> Bool[Array, " D"]:
     """A uniform random non-empty subset of the members without the first.
 
     Rejection sampling with fair coins: an empty subset is redrawn.
@@ -131,10 +135,12 @@ class RestrictedSplitMerge(PartitionBlock):
         super().__init__(model, num_moves)
         self._num_scans = num_scans
 
-    def moves_per_step(self, value: Array) -> int:
+    def moves_per_step(self, value: Int[Array, " D"]) -> int:
         return 1 if len(value) > 1 else 0
 
-    def propose(self, key: Array, conditional: Conditional, point: Point) -> tuple[Point, Array]:
+    def propose(
+        self, key: RandomKey, conditional: Conditional, point: Point
+    ) -> tuple[Point, Float[Array, ""]]:
         labels, num_dims = point.value, point.value.shape[0]
         key_pair, key_launch, key_scans = jax.random.split(key, 3)
         i, j = jax.random.choice(key_pair, num_dims, (2,), replace=False)
@@ -142,14 +148,16 @@ class RestrictedSplitMerge(PartitionBlock):
         union = (labels == labels[i]) | (labels == labels[j])
         free = union.at[jnp.array([i, j])].set(False)
 
-        def divided(sides: Array) -> Array:
+        def divided(sides: Bool[Array, " D"]) -> Int[Array, " D"]:
             """The partition with the union divided into two blocks."""
             inside = jnp.where(sides, num_dims, num_dims + 1)
             return relabeled(labels, jnp.where(union, inside, labels))
 
         def scan(
-            key: Array, launch: tuple[Point, Array], wanted: Array | None = None
-        ) -> tuple[Point, Array, Array]:
+            key: RandomKey,
+            launch: tuple[Point, Bool[Array, " D"]],
+            wanted: Bool[Array, " D"] | None = None,
+        ) -> tuple[Point, Bool[Array, " D"], Float[Array, ""]]:
             """One Gibbs scan and its log probability; a merge scan is forced to ``wanted``."""
             thresholds = jax.random.uniform(key, (num_dims,))
 

@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float, Shaped
 from numpyro.distributions.constraints import Constraint
 from numpyro.handlers import condition
 
+from structbo.models.foundation.arrays import RandomKey
 from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
 from structbo.samplers.conditional import Conditional
@@ -23,7 +25,7 @@ class Block(Sampler):
     def _statistic(self) -> str:
         return f"acceptance_rate_{type(self).__name__}"
 
-    def initial(self, key: Array, values: Values, stage: Stage, arguments: Arguments) -> State:
+    def initial(self, key: RandomKey, values: Values, stage: Stage, arguments: Arguments) -> State:
         if not values:
             raise ValueError(
                 f"{type(self).__name__} needs initial values: use it as a block of "
@@ -51,10 +53,12 @@ class StructureBlock(Block):
     """Whether an update satisfies detailed balance, which `FamilyGibbs` requires."""
 
     @abstractmethod
-    def update(self, key: Array, conditional: Conditional, value: Array) -> tuple[Array, Array]:
+    def update(
+        self, key: RandomKey, conditional: Conditional, value: Shaped[Array, "*shape"]
+    ) -> tuple[Shaped[Array, "*shape"], Float[Array, ""]]:
         """One Markov transition: the new value of a site, and the mean acceptance probability."""
 
-    def step(self, key: Array, state: State, arguments: Arguments) -> tuple[State, Info]:
+    def step(self, key: RandomKey, state: State, arguments: Arguments) -> tuple[State, Info]:
         values, accept = dict(state.values), []
         for name, key_site in zip(values, jax.random.split(key, len(values)), strict=True):
             others = {other: values[other] for other in values if other != name}
