@@ -5,11 +5,12 @@ from collections.abc import Generator
 import jax
 import numpy as np
 from jax import Array
+from jaxtyping import Key
 
 from structbo.data import Data, Warping
 from structbo.draws.conditioning import likelihood_of
 from structbo.draws.driver import Driver
-from structbo.draws.model import Draws
+from structbo.draws.model import Draw, Draws
 from structbo.draws.power import likeliest_power
 from structbo.draws.saved_state import state_from_bytes, state_to_bytes
 from structbo.models import Model
@@ -196,7 +197,7 @@ class Chain(KeepsPrecision):
         values = {name: draws[name] for name in state.z}
         return {n: v[:, 0] for n, v in values.items()} if self._is_vectorized else values
 
-    def _first(self, state: ChainState) -> Draws:
+    def _first(self, state: ChainState) -> Draw:
         """The values of the first chain."""
         return jax.tree.map(lambda leaf: leaf[0], state.z) if self._is_vectorized else state.z
 
@@ -216,13 +217,13 @@ class Chain(KeepsPrecision):
         )
 
     @property
-    def _key(self) -> Array:
+    def _key(self) -> Key[Array, "*chains"]:
         key = jax.random.key(self._seed)
         return jax.random.split(key, self._num_draws) if self._is_vectorized else key
 
 
 @compiled("model")
-def _warp(model: Model, draw: Draws, data: Data) -> tuple[Data, Warping]:
+def _warp(model: Model, draw: Draw, data: Data) -> tuple[Data, Warping]:
     """The data after the most probable warping of values given a draw, and the warping."""
     warping = Warping.of(data, likeliest_power(likelihood_of(model, draw, data), data))
     return warping.data(data), warping

@@ -5,10 +5,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jaxtyping import Float
 from numpyro import handlers
 
 from structbo.data import Data
-from structbo.draws.model import Draws
+from structbo.draws.model import Draw, Draws
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.compilation import compiled
 from structbo.models.gp import ConditionedGP
@@ -31,8 +32,8 @@ def condition(model: Model, draws: Draws, data: Data) -> ConditionedGP:
 
 
 @compiled("model")
-def log_likelihoods(model: Model, draws: Draws, data: Data) -> Array:
-    """Log likelihood of every draw, shape (S,), with the arguments of `condition`."""
+def log_likelihoods(model: Model, draws: Draws, data: Data) -> Float[Array, " S"]:
+    """Log likelihood of every draw, with the arguments of `condition`."""
     y = jnp.asarray(data.y)
     return map_draws(lambda draw: likelihood_of(model, draw, data).log_prob(y), draws)
 
@@ -51,8 +52,8 @@ def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
     return found
 
 
-def likelihood_of(model: Model, draw: Draws, data: Data) -> MarginalGP:
-    """The likelihood of one draw, given without an axis of draws; traceable."""
+def likelihood_of(model: Model, draw: Draw, data: Data) -> MarginalGP:
+    """The likelihood of one draw; traceable."""
     run = handlers.trace(handlers.substitute(handlers.seed(model, 0), data=draw))
     args, kwargs = data.arguments
     trace = run.get_trace(*args, **kwargs)

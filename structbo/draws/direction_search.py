@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
 from jax.typing import ArrayLike
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
 from structbo.data import checked_data
 from structbo.draws.evidence import Fit, maximum_likelihood
@@ -24,7 +24,6 @@ from structbo.models import (
     partitions,
     projections,
 )
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 
 
@@ -32,18 +31,18 @@ class RestrictedProjection(NamedTuple):
     """A projection that satisfies the delta-ratio constraint, and the groups of its directions.
 
     Args:
-        W: restricted directions, ``(1 - alpha) learned + alpha I``, shape (D, D).
-        learned: unrestricted directions, shape (D, D).
+        W: restricted directions, ``(1 - alpha) learned + alpha I``.
+        learned: unrestricted directions.
         alpha: weight of the identity.
-        labels: groups of the directions, shape (D,).
+        labels: groups of the directions.
         fit: values of all sites, with maximized hyper-parameters.
         model: the model of these sites.
     """
 
-    W: FloatArray
-    learned: FloatArray
+    W: Float[np.ndarray, "D D"]
+    learned: Float[np.ndarray, "D D"]
     alpha: float
-    labels: NDArray[np.int32]
+    labels: Int[np.ndarray, " D"]
     fit: Fit
     model: AdditiveGP
 
@@ -76,7 +75,7 @@ def restricted_projection_pursuit(
             the regularization of the paper's state-space method.
         num_alphas: size of the grid.
         num_groupings: number of random groupings to compare; by default the number of groups.
-        learned: directions from an earlier call; None learns them.
+        learned: directions from an earlier call, shape (D, D); None learns them.
         seed: seed of the groupings.
 
     Returns:
@@ -94,7 +93,7 @@ def restricted_projection_pursuit(
     model, num_dims = projection_pursuit(scale), X.shape[1]
     singles, identity = np.arange(num_dims), np.eye(num_dims)
 
-    def fitted(W: FloatArray, labels: NDArray[np.int_]) -> Fit:
+    def fitted(W: Float[np.ndarray, "D D"], labels: Int[np.ndarray, " D"]) -> Fit:
         return maximum_likelihood(model, X, y, {"W": W, "labels": labels})
 
     if delta == 0.0:

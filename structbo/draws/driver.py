@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import jax
 from jax import Array
+from jaxtyping import Key
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.draws.model import Draws
@@ -33,7 +34,7 @@ class Driver(NamedTuple):
             to the last state, the draws, and their statistics.
     """
 
-    start: Program[[Array, Arguments], ChainState]
+    start: Program[[Key[Array, "*chains"], Arguments], ChainState]
     run: Program[[ChainState, Arguments, int, int], tuple[ChainState, Draws, Info]]
 
     @classmethod
@@ -80,7 +81,7 @@ def _driver(
             "implement NumPyro's refresh: use a kernel that does, such as numpyro.infer.NUTS."
         )
 
-    def start(key: Array, arguments: Arguments) -> ChainState:
+    def start(key: Key[Array, ""], arguments: Arguments) -> ChainState:
         return sampler.init(key, num_warmup or 0, None, *arguments)
 
     def run(

@@ -14,12 +14,12 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 from jax.typing import ArrayLike
+from jaxtyping import Float
 from numpyro import handlers
 from numpyro.distributions import biject_to
 from numpyro.infer.util import compute_log_probs
 
 from structbo.data import Data, checked_data
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
 from structbo.models.foundation.program import Program
@@ -33,6 +33,9 @@ REACH = 10.0
 Without the bound, a maximum may not exist: noise goes to zero, lengthscales to infinity.
 """
 NUM_PRIOR_DRAWS = 101
+
+Flat = Float[np.ndarray, " P"]
+"""The unconstrained values of all P free parameters."""
 
 
 class Fit(NamedTuple):
@@ -116,8 +119,8 @@ def maximum_likelihood(
         given = {name: jnp.asarray(value) for name, value in structure.items()}
         problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 
-        def climb(start: FloatArray, weight: float) -> tuple[FloatArray, float, int]:
-            def objective(flat: FloatArray) -> tuple[float, FloatArray]:
+        def climb(start: Flat, weight: float) -> tuple[Flat, float, int]:
+            def objective(flat: Flat) -> tuple[float, Flat]:
                 (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, data)
                 return float(loss), np.asarray(gradient)
 
@@ -143,8 +146,8 @@ class _Problem(NamedTuple):
     """A loss of a flat vector, its starts, and the map from vectors to values of sites."""
 
     loss: Callable[..., Any]
-    start: Callable[[int], FloatArray]
-    constrain: Callable[[Array], dict[str, Array]]
+    start: Callable[[int], Flat]
+    constrain: Callable[[Float[Array, " P"]], dict[str, Array]]
 
 
 @remembered
@@ -169,19 +172,19 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
     }
     middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
 
-    def start(k: int) -> FloatArray:
+    def start(k: int) -> Flat:
         """Prior medians for k = 0, otherwise a prior draw."""
         if k == 0:
             return np.asarray(middle)
         draws = {n: prior.sample(jax.random.fold_in(keys_start[n], k)) for n, prior in free.items()}
         return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in draws.items()})[0])
 
-    def constrain(flat: Array) -> dict[str, Array]:
+    def constrain(flat: Float[Array, " P"]) -> dict[str, Array]:
         return {name: transforms[name](value) for name, value in unravel(flat).items()}
 
     def loss(
-        flat: Array, weight: ArrayLike, structure: dict[str, Array], data: Data
-    ) -> tuple[Array, tuple[Array, Array]]:
+        flat: Float[Array, " P"], weight: Float[Array, ""], structure: dict[str, Array], data: Data
+    ) -> tuple[Float[Array, ""], tuple[Float[Array, ""], Float[Array, ""]]]:
         """The negative sum of the log likelihood and ``weight`` times the log prior."""
         values = constrain(flat) | structure
         log_probs, _ = compute_log_probs(seeded, *data.arguments, values)

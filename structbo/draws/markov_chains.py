@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
+from jaxtyping import Key, Shaped
 from numpyro.infer.mcmc import MCMCKernel
 from tqdm.auto import tqdm
 
@@ -28,15 +28,15 @@ NUM_PARTS = 10
 SHORT = 2.0
 """Duration below which runs show no progress, in seconds."""
 
-Arrays = dict[str, NDArray[Any]]
-"""Arrays by the name of a site or a statistic, shape (chains, draws, ...)."""
+Arrays = dict[str, Shaped[np.ndarray, "chains draws ..."]]
+"""Arrays by the name of a site or a statistic."""
 
 
 def run_chains(
     model: Model,
     sampler: MCMCKernel | SamplerFactory,
     arguments: Arguments,
-    key: Array,
+    key: Key[Array, ""],
     *,
     num_warmup: int,
     num_samples: int,

@@ -1,20 +1,24 @@
 """The default model, checks of models and their sites, and the type of draws."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 from jax import Array
+from jaxtyping import Key, Shaped
 
 from structbo.models import AdditiveGP, Residual
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
 from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model, likelihood_site
 
-Draws = dict[str, Array]
-"""Values of all latent sites, with the draws along the first axis."""
+Draw = Mapping[str, Shaped[AnyArray, "..."]]
+"""Values of all latent sites in one draw."""
+Draws = Mapping[str, Shaped[AnyArray, "S ..."]]
+"""Values of all latent sites, with the S draws along the first axis."""
 Found = TypeVar("Found")
 
 
@@ -98,7 +102,7 @@ def _found_in_trace(
     """The result of a function of the model's trace, which has abstract values."""
     found: list[Found] = []
 
-    def run(key: Array) -> None:
+    def run(key: Key[Array, ""]) -> None:
         points, y, mask = np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool)
         found.append(look(prototype_trace(model, key, (points, y), {"mask": mask, **options})))
 

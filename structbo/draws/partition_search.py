@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
-from numpy.typing import NDArray
+from jaxtyping import Float, Int, Int32, Key
 from numpyro.distributions import Distribution
 
 from structbo.draws.evidence import Fit, maximum_likelihood
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 from structbo.models.likelihood import Model
 from structbo.models.prototype import prior_trace
@@ -31,18 +30,18 @@ class ModelSearch(NamedTuple):
     """The models that a search visited.
 
     Args:
-        labels: partitions in order, shape (S, D); a chain repeats its state after a rejection.
+        labels: partitions in order; a chain repeats its state after a rejection.
         fits: fits of the partitions, in the same order.
         num_evaluations: number of evaluations of the likelihood, rejected proposals included.
     """
 
-    labels: NDArray[np.int32]
+    labels: Int[np.ndarray, "S D"]
     fits: tuple[Fit, ...]
     num_evaluations: int
 
     @property
-    def log_evidence(self) -> FloatArray:
-        """The evidence of every model, shape (S,)."""
+    def log_evidence(self) -> Float[np.ndarray, " S"]:
+        """The evidence of every model."""
         return np.array([fit.log_evidence for fit in self.fits])
 
     @property
@@ -138,20 +137,22 @@ def bag_of_models(
 
 
 @jax.jit
-def _drawn(prior: Distribution, keys: Array) -> Array:
+def _drawn(prior: Distribution, keys: Key[Array, " S"]) -> Int[Array, "S D"]:
     return jax.vmap(prior.sample)(keys)
 
 
-def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int32]:
+def random_groups(
+    keys: Key[Array, " S"], num_dims: int, group_size: int
+) -> Int32[np.ndarray, "S D"]:
     """Random partitions into groups of equal size, except for a smaller last one.
 
     Args:
-        keys: JAX random keys, shape (S,).
+        keys: JAX random keys.
         num_dims: the number of dimensions D.
         group_size: size of the groups.
 
     Returns:
-        Labels, shape (S, D).
+        The labels of every partition.
 
     Raises:
         ValueError: if the group size is not at least 1.
@@ -169,7 +170,9 @@ def random_groups(keys: Array, num_dims: int, group_size: int) -> NDArray[np.int
 class _Partitions:
     """Partitions under one model and its data, each fitted at most once."""
 
-    def __init__(self, model: Model, X: FloatArray, y: FloatArray) -> None:
+    def __init__(
+        self, model: Model, X: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"]
+    ) -> None:
         self.model, self.X, self.y = model, X, y
         self._fits: dict[bytes, Fit] = {}
         trace = prior_trace(model, X.shape[1])
@@ -179,18 +182,18 @@ class _Partitions:
         self.site = sites[0]
         self.prior = trace[self.site]["fn"]
 
-    def fit(self, labels: NDArray[np.int32]) -> Fit:
+    def fit(self, labels: Int[np.ndarray, " D"]) -> Fit:
         name = np.asarray(labels, np.int32).tobytes()
         if name not in self._fits:
             structure = {self.site: np.asarray(labels, np.int32)}
             self._fits[name] = maximum_likelihood(self.model, self.X, self.y, structure)
         return self._fits[name]
 
-    def log_density(self, labels: NDArray[np.int32]) -> float:
+    def log_density(self, labels: Int[np.ndarray, " D"]) -> float:
         fit = self.fit(labels)
         return fit.log_evidence + fit.log_prior
 
-    def search(self, labels: list[NDArray[np.int32]]) -> ModelSearch:
+    def search(self, labels: list[Int[np.ndarray, " D"]]) -> ModelSearch:
         fits = tuple(map(self.fit, labels))
         num_evaluations = sum(fit.num_evaluations for fit in self._fits.values())
         return ModelSearch(np.stack(labels), fits, num_evaluations)

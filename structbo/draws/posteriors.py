@@ -7,10 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Int
 
 from structbo.data import Data
 from structbo.draws.conditioning import likelihood_of
-from structbo.draws.model import Draws
+from structbo.draws.model import Draw, Draws
 from structbo.maximizers import Components, Layout, dependency_graph, make_layout, triangulate
 from structbo.models import ConditionedGP, Model
 from structbo.models.foundation.accelerator import map_draws
@@ -117,7 +118,7 @@ class Posteriors:
 @compiled("model", "num_rows")
 def _conditioned(
     model: Model, num_rows: int, draws: Draws, data: Data
-) -> tuple[ConditionedGP, Array]:
+) -> tuple[ConditionedGP, Int[Array, ""]]:
     """The posteriors with tables of ``num_rows`` components, and the largest count of components.
 
     The table of a structure has a row for every possible component. For edges between 500
@@ -125,7 +126,7 @@ def _conditioned(
     """
     y = jnp.asarray(data.y)
 
-    def of_draw(draw: Draws) -> tuple[ConditionedGP, Array]:
+    def of_draw(draw: Draw) -> tuple[ConditionedGP, Int[Array, ""]]:
         process = likelihood_of(model, draw, data).condition(y)
         covariance = process.covariance
         present = covariance.decomposition.members.any(1)
@@ -145,7 +146,7 @@ def _layouts(components: Components, num_dims: int) -> tuple[Layout, Layout]:
     groups = [np.asarray(group) for group in components.groups]
     rows = [np.asarray(group) for group in components.rows]
 
-    def layout(rows: Iterable[np.ndarray]) -> Layout:
+    def layout(rows: Iterable[Int[np.ndarray, " _F"]]) -> Layout:
         pairs = zip(groups, rows, strict=True)
         scopes = [np.where(row[:, None] >= 0, group, -1) for group, row in pairs]
         tree = triangulate(dependency_graph(scopes, num_dims), max_width=MAX_WIDTH)

@@ -4,8 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jaxtyping import Float
 
 from structbo.data import Data, Warping
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.likelihood import MarginalGP
 
 POWERS = np.linspace(1.0, 3.0, 41)
@@ -14,8 +16,8 @@ PRIOR_DEVIATION = 0.5
 """Scale of the half-normal prior of the power minus one."""
 
 
-def likeliest_power(likelihood: MarginalGP, data: Data) -> Array:
-    """The posterior mode of the power of a `Warping` given a draw, a scalar.
+def likeliest_power(likelihood: MarginalGP, data: Data) -> Float[Array, ""]:
+    """The posterior mode of the power of a `Warping` given a draw.
 
     The warped values are normal with the covariance of the likelihood. For normal values, the mode
     is mostly one, while the posterior mean always exceeds one.
@@ -25,14 +27,14 @@ def likeliest_power(likelihood: MarginalGP, data: Data) -> Array:
         data: standardized observations before warping.
     """
 
-    def log_density(power: Array) -> Array:
+    def log_density(power: Float[Array, ""]) -> Float[Array, ""]:
         warping = Warping.of(data, power)
         jacobian = jnp.where(data.mask, warping.log_slope(data.y), 0.0).sum()
         prior = -0.5 * jnp.square((power - 1.0) / PRIOR_DEVIATION)
         warped = warping.data(data)
         return given_noise(warped.known_noise).log_prob(jnp.asarray(warped.y)) + jacobian + prior
 
-    def given_noise(known: Array | np.ndarray | None) -> MarginalGP:
+    def given_noise(known: Float[AnyArray, " n"] | None) -> MarginalGP:
         if known is None:
             return likelihood
         covariance, x, noise = likelihood.covariance, likelihood.x, likelihood.noise

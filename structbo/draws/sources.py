@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from structbo.data import Data
 from structbo.draws.conditioning import log_likelihoods
 from structbo.draws.model import Draws
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import KeepsPrecision
 from structbo.models.likelihood import Model
 
@@ -31,8 +31,11 @@ class DrawSource(Protocol):
 
 Inference = Callable[[Model, int], DrawSource]
 """A function from a model and a seed to a source of draws."""
-Fitter = Callable[[Model, FloatArray, FloatArray, int], Sequence[Mapping[str, ArrayLike]]]
-"""A function from a model, points (n, D), observations (n,) and a seed to a sequence of draws."""
+Fitter = Callable[
+    [Model, Float[np.ndarray, "n D"], Float[np.ndarray, " n"], int],
+    Sequence[Mapping[str, ArrayLike]],
+]
+"""A function from a model, points, observations and a seed to a sequence of draws."""
 
 
 class Fitted(KeepsPrecision):

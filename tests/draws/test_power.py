@@ -90,7 +90,11 @@ def test_known_noise_is_that_of_the_transformed_values() -> None:
     """The power maximizes the density of the data that the chain uses."""
     x, y = wave(30)
     data = Data.padded(x, skewed(y, 1.5), np.linspace(0.02, 1.0, 30) ** 2)
-    draw = {"lengthscale": np.array([0.4, 0.5]), "outputscale": np.ones(()), "noise": 0.01}
+    draw = {
+        "lengthscale": jnp.array([0.4, 0.5]),
+        "outputscale": jnp.ones(()),
+        "noise": jnp.array(0.01),
+    }
 
     def density(lam: float) -> float:
         warping = Warping.of(data, lam)
