@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Key
 
 from structbo.models.foundation.arrays import AnyArray
 
@@ -80,7 +80,7 @@ class HalfSpaces(NamedTuple):
         key = jax.random.key(bits.sum())
         count, num_dims = vertices.shape
 
-        def between(key: Array, point: Array) -> Array:
+        def between(key: Key[Array, ""], point: Float[Array, " D"]) -> Float[Array, " D"]:
             key_first, key_other, key_place = jax.random.split(key, 3)
             first = jax.random.randint(key_first, (), 0, count)
             other = (first + jax.random.randint(key_other, (), 1, count)) % count
@@ -88,13 +88,13 @@ class HalfSpaces(NamedTuple):
             (down,), (up,) = self._chord(point[None], direction[None], in_cube=True)
             return point + (down + (up - down) * jax.random.uniform(key_place)) * direction
 
-        def one_round(number: Array, point: Array) -> Array:
+        def one_round(number: Int[Array, ""], point: Float[Array, " D"]) -> Float[Array, " D"]:
             keys = jax.random.split(jax.random.fold_in(key, number), count + 1)
             is_last = number == NUM_ROUNDS - 1
             shift = jnp.where(is_last, 0.0, jax.random.uniform(keys[count], (num_dims,)))
             place = (x + shift) % 1.0
 
-            def along(dim: Array, point: Array) -> Array:
+            def along(dim: Int[Array, ""], point: Float[Array, " D"]) -> Float[Array, " D"]:
                 (low,), (high,) = self.segment(point[None], dim)
                 return point.at[dim].set(low + (high - low) * place[dim])
 

@@ -26,8 +26,8 @@ class Levels(NamedTuple):
         values: levels of the discrete variables, padded.
         counts: number of levels of each variable, 0 for a continuous one.
         half_spaces: linear constraints on continuous variables, or None.
-        conditions: whether variable d can exist at level l of variable q, shape (D, D, L); None if
-            all variables exist everywhere. A variable exists if all others allow it.
+        conditions: whether variable d can exist at level l of variable q; None if all variables
+            exist everywhere. A variable exists if all others allow it.
     """
 
     values: Float[Array, "D L"]
@@ -88,7 +88,7 @@ class Levels(NamedTuple):
         return self.coordinates(self.regular_positions(num_grid))
 
     def even(self, uniform: Float[AnyArray, "m D"]) -> Float[Array, "m D"]:
-        """Legal points from uniform ones (m, D), with equally likely levels of every variable."""
+        """Legal points from uniform ones, with equally likely levels of every variable."""
         spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
         points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
         points = points if self.half_spaces is None else self.half_spaces.uniform(points)
@@ -121,11 +121,8 @@ class Levels(NamedTuple):
 
         Args:
             x: legal points.
-            dim: the dimension, a scalar.
+            dim: the dimension.
             line: coordinates in the whole unit interval.
-
-        Returns:
-            Shape (K, G).
         """
         if self.half_spaces is None:
             return jnp.broadcast_to(line, (len(x), len(line)))

@@ -10,10 +10,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from jaxtyping import Float
-from numpy.typing import NDArray
-
-from structbo.models.foundation.arrays import FloatArray
+from jaxtyping import Float, Int
 
 Scale = Literal["linear", "log", "labels"]
 """Scale of an axis: numeric, or equidistant labels."""
@@ -32,7 +29,7 @@ class Parameter(ABC):
     @property
     @abstractmethod
     def levels(self) -> Float[np.ndarray, " L"] | None:
-        """Legal coordinates (k,), ascending; None if all of [0, 1] is legal."""
+        """Legal coordinates, ascending; None if all of [0, 1] is legal."""
 
     @abstractmethod
     def to_unit(self, value: Any) -> float:
@@ -89,7 +86,9 @@ class Discrete(Parameter):
         return self.values[int(nearest_level(self.levels, u))]
 
 
-def nearest_level(levels: FloatArray, u: FloatArray | float) -> NDArray[np.intp]:
+def nearest_level(
+    levels: Float[np.ndarray, " L"], u: Float[np.ndarray, "*shape"] | float
+) -> Int[np.ndarray, "*shape"]:
     """The index of the level nearest to each coordinate; ties go to the lower level."""
     right = np.minimum(np.searchsorted(levels, u), len(levels) - 1)
     left = np.maximum(right - 1, 0)

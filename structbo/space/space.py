@@ -19,7 +19,6 @@ from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike, NDArray
 
 from structbo.models.foundation.arguments import is_integer
-from structbo.models.foundation.arrays import FloatArray
 from structbo.models.foundation.precision import double_precision
 from structbo.space.choices import Fixed
 from structbo.space.constraints import LinearConstraint, check_names, half_spaces, slack_of
@@ -29,8 +28,8 @@ from structbo.space.parameters import Parameter, nearest_level
 from structbo.space.rows import rows_of
 from structbo.space.scalars import ROUND_OFF, plain
 
-Points: TypeAlias = list[dict[str, Any]] | FloatArray
-"""Points by name, or an array (n, D) for a plain box."""
+Points: TypeAlias = list[dict[str, Any]] | Float[np.ndarray, "n D"]
+"""Points by name, or an array for a plain box."""
 RESOLUTION = 1e-4
 """Resolution of rounded numbers, as a fraction of the range on its scale."""
 
@@ -196,7 +195,7 @@ class Space:
             name: what to call them in messages.
 
         Returns:
-            n dicts by name, or an array (n, D) if the space is a box.
+            n dicts by name, or an array if the space is a box.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
@@ -213,7 +212,7 @@ class Space:
             unit: coordinates, shape (n, D) or (D,), clipped to [0, 1].
 
         Returns:
-            n dicts by name, or an array (n, D) if the space is a box.
+            n dicts by name, or an array if the space is a box.
 
         Raises:
             ValueError: for another shape, or NaN.
@@ -241,7 +240,7 @@ class Space:
             taken: points that the rounded ones must differ from, in the same format.
 
         Returns:
-            n legal dicts by name, or an array (n, D) if the space is a box.
+            n legal dicts by name, or an array if the space is a box.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
@@ -274,14 +273,11 @@ class Space:
             unit: a point of the unit cube, shape (D,).
             others: points of the unit cube, shape (m, D).
 
-        Returns:
-            Shape (m,).
-
         >>> Space({"x": (0.0, 1.0)}).same([0.12345], [[0.1234], [0.12]])
         array([ True, False])
         """
         slack = [RESOLUTION / 2 + ROUND_OFF if level is None else 0.0 for level in self.levels]
-        distances: FloatArray = np.abs(np.asarray(others) - np.asarray(unit))
+        distances: Float[np.ndarray, "m D"] = np.abs(np.asarray(others) - np.asarray(unit))
         return np.logical_and.reduce(distances <= np.array(slack), axis=1)
 
     def _points(self, rows: list[list[Any]]) -> Points:
@@ -297,16 +293,15 @@ class Space:
             return point
         return dict(zip(self.names, point.tolist(), strict=True))
 
-    def snap(self, unit: ArrayLike) -> FloatArray:
+    def snap(self, unit: ArrayLike) -> Float[np.ndarray, "*m D"]:
         """Moves points of the unit cube to the nearest legal ones.
 
         Args:
-            unit: (..., D).
+            unit: coordinates, shape (..., D).
 
         Returns:
-            Shape (..., D): reals clipped to [0, 1], other parameters at their nearest level. A
-            point that breaks constraints moves towards the center of the allowed part until it
-            breaks none.
+            Reals clipped to [0, 1], other parameters at their nearest level. A point that breaks
+            constraints moves towards the center of the allowed part until it breaks none.
 
         Raises:
             ValueError: for another shape, or NaN.
@@ -332,7 +327,7 @@ class Space:
         constraints = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return "Space({\n" + "".join(lines) + "}" + constraints + ")"
 
-    def _coordinates(self, unit: ArrayLike) -> FloatArray:
+    def _coordinates(self, unit: ArrayLike) -> Float[np.ndarray, "*m D"]:
         coordinates = np.asarray(unit, dtype=np.float64)
         if coordinates.ndim == 0 or coordinates.shape[-1] != self.num_dims:
             raise ValueError(
