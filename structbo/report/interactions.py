@@ -18,7 +18,6 @@ FOUND = 0.9
 MAX_ROWS = 15
 MAX_ALL = 200
 """Rows of the table of all pairs, so that many parameters do not make a large page."""
-MAX_NODES = 16
 HEADER = ("pair", "probability", "before the data")
 MIN_PAIRS = 3
 """Pairs from which a graph shows more than the table."""
@@ -70,11 +69,14 @@ def interaction_section(evidence: Evidence) -> Section:
         for pair in shown
     ]
     parts = [table("Pairs that the data made more probable", [*HEADER, "verdict"], rows)]
-    if len(pairs) >= MIN_PAIRS:
+    if len(shown) >= MIN_PAIRS:
         raised = np.zeros_like(after.mean)
-        raised[tuple(np.transpose(pairs))] = after.mean[tuple(np.transpose(pairs))]
+        raised[tuple(np.transpose(shown))] = after.mean[tuple(np.transpose(shown))]
+        joined_dims = np.unique(shown)
+        names = [evidence.names[dim] for dim in joined_dims]
+        graph = (raised + raised.T)[np.ix_(joined_dims, joined_dims)]
         axes = blank_axes(4.8)
-        plot_interactions(raised + raised.T, evidence.names, max_names=MAX_NODES, ax=axes)
+        plot_interactions(graph, names, max_names=len(names), ax=axes)
         axes[0].set_title("")
         description = f"The graph of the pairs in the table. {finding}"
         caption = "The pairs in the table as lines; wider ones are more probable."

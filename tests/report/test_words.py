@@ -191,6 +191,27 @@ def test_every_pair_is_in_a_folded_table_unless_there_are_very_many(num_dims: in
         assert 0.0 <= int(said[1]) / 100.0 - after.mean[pairs[200]] < 0.01
 
 
+def test_the_graph_has_all_pairs_of_the_table(monkeypatch: pytest.MonkeyPatch):
+    after = many_probabilities(40, seed=1)
+    evidence = evidence_of(
+        Optimizer(Space.box([(0.0, 1.0)] * 40)),
+        together=after,
+        together_before=replace(after, mean=after.mean - 0.1),
+    )
+    drawn: dict[tuple[str, str], float] = {}
+
+    def plot(probabilities: Any, names: Any, *, max_names: int, ax: Any) -> None:
+        assert len(names) <= max_names
+        for a, b in np.argwhere(np.triu(probabilities)):
+            drawn[names[a], names[b]] = probabilities[a, b]
+
+    monkeypatch.setattr("structbo.report.interactions.plot_interactions", plot)
+    with picture_style():
+        (_, *rows), _ = Tables(interaction_section(evidence).body).tables
+    assert sorted(f"{a} and {b}" for a, b in drawn) == sorted(row[0] for row in rows)
+    assert sorted(drawn.values())[-1] == after.mean.max()
+
+
 def test_the_table_of_all_pairs_does_not_grow_with_the_parameters():
     before = many_probabilities(300, seed=0)
     search = Optimizer(Space.box([(0.0, 1.0)] * 300))
