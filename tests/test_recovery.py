@@ -198,6 +198,7 @@ def test_scores_of_a_run():
         "strongest": 1.0,
         "error pairs": 0.14 / 3.0,
         "error main": 0.1,
+        "error higher": 0.06,
         "cover pairs": 1.0 / 3.0,
         "cover edges": 0.5,
         "cover main": NAN,

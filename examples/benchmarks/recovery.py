@@ -12,7 +12,7 @@ errors, in the last rows over all problems:
   edge or by the estimated share
 - called: edges with a probability of at least 90 %, and the fraction of them above 0.5 %
 - strongest: whether the pair with the largest estimate has the largest share
-- error: mean absolute error of shares
+- error: mean absolute error of shares; higher is all that main effects and pairs leave
 - cover: fraction of 90 % intervals that hold the truth; edges are the pairs above 0.5 %
 - correlation, log density: of observations at unseen points, in units of the true deviation
 """

@@ -92,6 +92,7 @@ def scores_of(run: dict[str, Any]) -> dict[str, float]:
         "strongest": float(share.argmax() == strongest) if has_pairs else np.nan,
         "error pairs": float(np.abs(share - true).mean()),
         "error main": float(np.abs(main["share"] - main["true"]).mean()),
+        "error higher": float(abs(np.sum(main["share"] - main["true"]) + np.sum(share - true))),
         "cover pairs": covered(true, pairs["lower"], pairs["upper"]),
         "cover edges": covered(true[real], pairs["lower"][real], pairs["upper"][real]),
         "cover main": covered(main["true"], main["lower"], main["upper"]),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from recovery_records import Key, Records
 
-DECIMALS = {"error pairs": 4, "error main": 4, "CPU s": 1, "R-hat": 3}
+DECIMALS = {"error pairs": 4, "error main": 4, "error higher": 3, "CPU s": 1, "R-hat": 3}
 """Decimals of the scores, two by default."""
 
 
