@@ -9,7 +9,7 @@ import numpy as np
 from reactions import table
 from recovery_anova import nodes_of, population, table_shares
 from recovery_functions import Function, cube, g_function, ishigami
-from recovery_random import random_function, random_shares
+from recovery_random import ROUGH, SMOOTH, random_function, random_shares
 
 import structbo as sb
 
@@ -19,10 +19,12 @@ MIXED = (None, None, None, None, 3, 4, 6, 8)
 Maker = Callable[[np.random.Generator], Function]
 
 
-def graph(num_dims: int, num_active: int, num_pairs: int) -> Maker:
+def graph(
+    num_dims: int, num_active: int, num_pairs: int, lengthscales: tuple[float, float] = SMOOTH
+) -> Maker:
     """Random functions of real parameters."""
     return lambda rng: random_function(
-        cube(num_dims), random_shares(num_dims, num_active, num_pairs, rng), rng
+        cube(num_dims), random_shares(num_dims, num_active, num_pairs, rng), rng, lengthscales
     )
 
 
@@ -47,6 +49,7 @@ FUNCTIONS: dict[str, dict[str, Maker]] = {
         "g_steep": lambda rng: g_function((0.0, 1.0, 4.5, 9.0, 99.0, 99.0)),
         "additive8": graph(8, 5, 0),
         "graph10": graph(10, 7, 8),
+        "rough12": graph(12, 8, 12, ROUGH),
         "mixed8": mixed(MIXED, 6, 6),
     },
     "report": {
@@ -54,6 +57,7 @@ FUNCTIONS: dict[str, dict[str, Maker]] = {
         "g_flat": lambda rng: g_function((1.0, 1.0, 1.0, 1.0, 3.0, 3.0)),
         "additive12": graph(12, 7, 0),
         "graph15": graph(15, 10, 14),
+        "rough15": graph(15, 10, 14, ROUGH),
         "mixed12": mixed((*MIXED, None, None, 3, 5), 9, 9),
     },
 }

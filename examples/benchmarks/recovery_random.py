@@ -11,6 +11,8 @@ import structbo as sb
 
 PAIR_SHARE = 0.4
 """Share of all pairs of a random function together."""
+SMOOTH, ROUGH = (0.12, 0.4), (0.08, 0.2)
+"""Ranges of the lengthscales of real parameters."""
 NUM_WAVES = 8
 """Waves of a random function of one real parameter."""
 
@@ -27,14 +29,16 @@ class Basis(NamedTuple):
     scales: np.ndarray
 
     @classmethod
-    def of(cls, levels: np.ndarray | None, rng: np.random.Generator) -> "Basis":
+    def of(
+        cls, levels: np.ndarray | None, rng: np.random.Generator, lengthscales: tuple[float, float]
+    ) -> "Basis":
         """Contrasts of a category's levels; cosines with a random lengthscale of a real parameter.
 
         Scales of cosines are the square roots of a squared exponential kernel's spectral density.
         """
         if levels is None:
             frequencies = np.pi * np.arange(1, NUM_WAVES + 1)
-            scales = np.exp(-np.square(frequencies * rng.uniform(0.12, 0.4)) / 4.0)
+            scales = np.exp(-np.square(frequencies * rng.uniform(*lengthscales)) / 4.0)
             return cls(lambda u: np.sqrt(2.0) * np.cos(u[:, None] * frequencies), scales)
         size = len(levels)
         columns = np.column_stack([np.ones(size), rng.normal(size=(size, size - 1))])
@@ -42,15 +46,21 @@ class Basis(NamedTuple):
         return cls(lambda u: contrasts[np.searchsorted(levels, u - 1e-9)], np.ones(size - 1))
 
 
-def random_function(space: sb.Space, truth: Shares, rng: np.random.Generator) -> Function:
+def random_function(
+    space: sb.Space,
+    truth: Shares,
+    rng: np.random.Generator,
+    lengthscales: tuple[float, float] = SMOOTH,
+) -> Function:
     """A random function with given shares: main effects and pairs that average to zero.
 
     Args:
         space: real and categorical parameters.
         truth: shares that sum to one.
         rng: source of the random numbers.
+        lengthscales: range of the lengthscales of real parameters.
     """
-    bases = [Basis.of(parameter.levels, rng) for parameter in space.parameters]
+    bases = [Basis.of(parameter.levels, rng, lengthscales) for parameter in space.parameters]
     single = [
         scaled(basis.scales, share, rng) for basis, share in zip(bases, truth.main, strict=True)
     ]
