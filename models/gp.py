@@ -209,8 +209,8 @@ class SamplePath(NamedTuple):
         posterior: the posterior of the function.
         frequencies: frequencies shared by all components.
         residual_frequencies: frequencies of the residual.
-        phases: phases of the components, the residual's last.
-        weights: weights of the components, the residual's last.
+        phases: phases of the components, one row for each, the residual's last.
+        weights: weights of the components, one row for each, the residual's last.
         own_functions: for each kernel group, weights of F functions per dimension, shared by all
             components.
         update: the weights of the covariances with the data.
@@ -219,8 +219,8 @@ class SamplePath(NamedTuple):
     posterior: ConditionedGP
     frequencies: Float[Array, "F P"]
     residual_frequencies: Float[Array, "F P"]
-    phases: Float[Array, "C+1 F"]
-    weights: Float[Array, "C+1 F"]
+    phases: Float[Array, "rows F"]
+    weights: Float[Array, "rows F"]
     own_functions: tuple[Float[Array, "E B F"], ...]
     update: Float[Array, " n"]
 

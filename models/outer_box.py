@@ -45,7 +45,7 @@ class OuterBox(NamedTuple):
         Li et al. 2016, section 4.1 and figure 2.
     """
 
-    W: Float[Array, "D P"]
+    W: Float[AnyArray, "D P"]
 
     @property
     def low(self) -> Float[Array, " P"]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, Key, UInt32
 from numpyro.infer.mcmc import MCMCKernel
 
 from structbo.models.foundation.arrays import RandomKey
@@ -100,14 +100,14 @@ class ChainState(NamedTuple):
         memory: memory of the sampler, see `State`.
         stage: stage of the warm-up.
         info: statistics of the last step.
-        rng_key: random key for the next step.
+        rng_key: random key for the next step, or the keys of a batch of chains.
     """
 
     z: Values
     memory: Any
     stage: Stage
     info: Info
-    rng_key: RandomKey
+    rng_key: Key[Array, "*chains"] | UInt32[Array, "*chains 2"]
 
 
 class Sampler(MCMCKernel):

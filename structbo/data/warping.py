@@ -9,6 +9,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from structbo.data.data import ROUND_OFF, Data
+from structbo.models.foundation.arrays import AnyArray
 
 
 class Warping(NamedTuple):
@@ -32,10 +33,10 @@ class Warping(NamedTuple):
         symmetry", eq. (2.1).
     """
 
-    power: Float[Array, ""] | float
-    location: Float[Array, ""] | float
-    scale: Float[Array, ""] | float
-    worst: Float[Array, ""] | float = -jnp.inf
+    power: Float[AnyArray, ""] | float
+    location: Float[AnyArray, ""] | float
+    scale: Float[AnyArray, ""] | float
+    worst: Float[AnyArray, ""] | float = -jnp.inf
 
     @classmethod
     def of(cls, data: Data, power: ArrayLike) -> "Warping":

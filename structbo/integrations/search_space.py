@@ -87,7 +87,7 @@ def conditions(x: FloatArray, space: Space) -> BoolArray | None:
         space: the search space.
 
     Returns:
-        Shape (D, D, L); None if every point has all parameters.
+        Shape (D, D, M); None if every point has all parameters.
     """
     if not np.isnan(x).any():
         return None

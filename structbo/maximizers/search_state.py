@@ -35,5 +35,5 @@ class Search(NamedTuple):
     components: Components
     layouts: Layout
     key: Key[Array, ""]
-    maxima: Float[AnyArray, "k D"] = np.zeros((0, 0))
-    starts: Float[AnyArray, "K D"] = np.zeros((0, 0))
+    maxima: Float[AnyArray, "k _D"] = np.zeros((0, 0))
+    starts: Float[AnyArray, "K _D"] = np.zeros((0, 0))

@@ -72,7 +72,7 @@ class Engine:
         self.space = space
         self.method = Settings.of(space, **settings)
         self._acquisition: Acquisition | None = None
-        self._conditions: Bool[np.ndarray, "D D L"] | None = None
+        self._conditions: Bool[np.ndarray, "D D M"] | None = None
         self._maximum: tuple[Float[np.ndarray, "1 D"], Standardized, Warping] | None = None
         self.ahead = Ahead()
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
@@ -97,7 +97,7 @@ class Engine:
         *,
         sem: Float[np.ndarray, " m"] | None = None,
         num_before: int | None = None,
-        conditions: Bool[np.ndarray, "D D L"] | None = None,
+        conditions: Bool[np.ndarray, "D D M"] | None = None,
     ) -> Float[np.ndarray, "n D"]:
         """The next points.
 

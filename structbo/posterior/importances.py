@@ -112,7 +112,7 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
         shares(first),
         shares(first + pairs.sum(2) + higher_with),
         _symmetric(shares(interactions), len(posterior.names)),
-        Shares(*(value[0] for value in shares(higher[:, None]))),
+        Shares(*(value[0, ...] for value in shares(higher[:, None]))),
     )
 
 

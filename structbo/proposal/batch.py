@@ -114,7 +114,7 @@ def prepared_candidates(situation: Situation) -> Iterator[None]:
     Args:
         situation: arrays of the shapes to come, with arbitrary values.
     """
-    posteriors, key = situation.posteriors, jax.eval_shape(jax.random.key, 0)
+    posteriors, key = situation.posteriors, jax.random.key(0)
     others = candidates.prepare(posteriors.is_projected, task_of(situation, posteriors, key))
     yield
     GroundSet.prepare(posteriors.processes, np.asarray(others))

@@ -9,7 +9,7 @@ components share no axes. It ignores constraints too: its maxima are moved to fe
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -128,7 +128,7 @@ def prepared_search(
         maximizer: finds the points.
     """
     is_additive = _is_additive(situation, criterion)
-    task = task_of(situation, situation.posteriors, jax.eval_shape(jax.random.key, 0))
+    task = task_of(situation, situation.posteriors, jax.random.key(0))
     acquisition, search = search_starts.prepare(maximizer, is_additive, criterion, task)
     yield
     acquisition = replace(acquisition, criterion=criterion)
@@ -144,7 +144,7 @@ def _is_additive(situation: Situation, criterion: Criterion) -> bool:
     return is_of_terms and situation.posteriors.is_everything and is_free
 
 
-def task_of(situation: Situation, posteriors: Posteriors, key: Any) -> Task:
+def task_of(situation: Situation, posteriors: Posteriors, key: Key[Array, ""]) -> Task:
     """The arguments of a search; posteriors may count more points as observed than situation."""
     return Task(
         processes=posteriors.processes,

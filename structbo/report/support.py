@@ -71,7 +71,8 @@ class Support:
     def _widened(self, shares: Shares) -> Shares:
         known = 1.0 - self.unexplained
         upper = known * shares.upper + self.unexplained
-        return shares._replace(mean=known * shares.mean, lower=known * shares.lower, upper=upper)
+        values = known * shares.mean, known * shares.lower, upper, shares.mcse
+        return Shares(*map(np.asarray, values))
 
 
 def outranked(importances: Importances) -> tuple[int, NDArray[np.bool_]]:

@@ -26,21 +26,22 @@ class Levels(NamedTuple):
         values: levels of the discrete variables, padded.
         counts: number of levels of each variable, 0 for a continuous one.
         half_spaces: linear constraints on continuous variables, or None.
-        conditions: whether variable d can exist at level l of variable q; None if all variables
-            exist everywhere. A variable exists if all others allow it.
+        conditions: whether variable d can exist at level l of variable q; the last of the M levels
+            stands for all higher ones. None if all variables exist everywhere. A variable exists if
+            all others allow it.
     """
 
     values: Float[Array, "D L"]
     counts: Int[Array, " D"]
     half_spaces: HalfSpaces | None = None
-    conditions: Bool[Array, "D D L"] | None = None
+    conditions: Bool[Array, "D D M"] | None = None
 
     @classmethod
     def of(
         cls,
         levels: Sequence[Float[np.ndarray, " _L"] | None],
         half_spaces: HalfSpaces | None = None,
-        conditions: Bool[np.ndarray, "D D L"] | None = None,
+        conditions: Bool[np.ndarray, "D D M"] | None = None,
     ) -> "Levels":
         """Pads one array of levels per variable; None stands for a continuous one."""
         counts = [0 if values is None else len(values) for values in levels]

@@ -42,7 +42,7 @@ def search(maxima: np.ndarray) -> Search:
     return Search(
         levels=legal,
         candidates=jnp.asarray(np.concatenate([maxima, candidates])),
-        best=np.asarray(candidates)[0],
+        best=candidates[0],
         num_observed=8,
         components=Components.of(members),
         layouts=None,

@@ -130,7 +130,7 @@ def test_short_names_stay_different(names: list[str], expected: list[str] | None
 
 
 def shares(mean: np.ndarray) -> Shares:
-    return Shares(mean, 0.5 * mean, 1.5 * mean, 0.1 * mean)
+    return Shares(*(np.asarray(factor * mean) for factor in (1.0, 0.5, 1.5, 0.1)))
 
 
 def importances(names: list[str], pairs: np.ndarray) -> Importances:
