@@ -7,6 +7,7 @@ from structbo.models.gp import ConditionedGP, SamplePath
 from structbo.models.graphs import elimination_width
 from structbo.models.kernels import (
     KERNELS,
+    Centered,
     Kernel,
     LevelCorrelations,
     Periodic,
@@ -25,6 +26,7 @@ from structbo.models.priors import (
     dimension_scaled,
     independent_lengthscale,
 )
+from structbo.models.strengths import Interactions
 from structbo.models.structures import (
     ActiveBernoulli,
     BoundedTreewidth,
@@ -73,6 +75,7 @@ __all__ = [
     "AlikeLogNormal",
     "BoundedTreewidth",
     "CRPPartition",
+    "Centered",
     "ConditionedGP",
     "Decomposition",
     "DirichletMultinomialPartition",
@@ -80,6 +83,7 @@ __all__ = [
     "FamilyCategorical",
     "FiniteSet",
     "FiniteUniform",
+    "Interactions",
     "Kernel",
     "LevelCorrelations",
     "LogNormalAbove",

@@ -11,6 +11,7 @@ import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jax.typing import ArrayLike
+from jaxtyping import Float
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
@@ -26,12 +27,16 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP
 from structbo.models.priors import AlikeLogNormal, LogNormalAbove, component_lengthscale
+from structbo.models.strengths import STRENGTH_SITES, Interactions, mean_strengths
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 
-OWN_SITES = ("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y")
+OWN_SITES = (
+    *("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y"),
+    *STRENGTH_SITES,
+)
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
 FIRST_RHO = 0.02
 """Value at which `Hamiltonian` fixes the residual's share in early warm-up.
@@ -80,8 +85,8 @@ class AdditiveGP(Value):
 
     An instance is a NumPyro model, ``model(X, y=None, mask=None, known_noise=None)``, with the
     structure's sites and the sites ``lengthscale`` (D,), ``outputscale`` and ``noise``. Optional
-    sites are ``relevance`` (D,), ``rho``, ``kappa`` and the parameters of kernels. The observed
-    site is ``y``. The model needs 64-bit floats.
+    sites are ``relevance`` (D,), ``rho``, ``kappa``, and the sites of `Interactions` and of
+    kernels. The observed site is ``y``. The model needs 64-bit floats.
 
     Models compare by content: models with equal parts are equal, and share compiled programs. A
     user's function, as structure or prior, only equals itself; if it is defined at the top of a
@@ -98,6 +103,8 @@ class AdditiveGP(Value):
         noise: prior of the noise variance, by default LogNormalAbove(-5, 1.5, 1e-10).
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
+        interactions: priors of the relative variance of each pair, given the relevances; None for
+            the mean relevance of its dimensions.
         residual: priors of the residual component, or None for none.
         categorical: indices of categorical dimensions. All their levels are equally correlated,
             unless ``kernels`` has another kernel, such as `LevelCorrelations`.
@@ -133,6 +140,7 @@ class AdditiveGP(Value):
     outputscale: dist.Distribution = dist.LogNormal(0.0, 1.0)
     noise: dist.Distribution = field(default_factory=_above_least_noise)
     relevance: dist.Distribution | None = None
+    interactions: Interactions | None = None
     residual: Residual | None = None
     categorical: tuple[int, ...] = ()
     num_inducing: int | None = None
@@ -146,6 +154,11 @@ class AdditiveGP(Value):
             self, "kernels", dict(sorted(self.kernels.items())) if self.kernels else None
         )
         object.__setattr__(self, "categorical", tuple(self.categorical))
+        if self.interactions is not None and self.relevance is None:
+            raise ValueError(
+                "interactions are relative to the relevances of dimensions: give a prior of "
+                "relevance too, such as dist.LogNormal(0, 1)."
+            )
         check_structure(self.structure)
         if self.num_inducing is not None:
             checked_count("num_inducing", self.num_inducing)
@@ -202,9 +215,7 @@ class AdditiveGP(Value):
                 infer={"may_be_alike": isinstance(prior, AlikeLogNormal)},
             ),
             outputscale=_drawn("outputscale", self.outputscale),
-            relevance=None
-            if self.relevance is None
-            else _drawn("relevance", _each(self.relevance, num_dims)),
+            strengths=self._strengths(num_dims),
             rho=None
             if self.residual is None
             else _drawn("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
@@ -224,6 +235,14 @@ class AdditiveGP(Value):
         observed = None if y is None else jnp.asarray(y, float)
         likelihood = MarginalGP(covariance, X, noise, rows, known, self.num_inducing)
         return numpyro.sample("y", likelihood, obs=observed)
+
+    def _strengths(self, num_dims: int) -> Float[Array, "D D"] | None:
+        if self.relevance is None:
+            return None
+        relevance = _drawn("relevance", _each(self.relevance, num_dims))
+        if self.interactions is None:
+            return mean_strengths(relevance)
+        return self.interactions.strengths(relevance)
 
     def _dims_by_kernel(
         self, num_dims: int

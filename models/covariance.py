@@ -10,6 +10,7 @@ from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Int
 
 from structbo.models.decomposition import Decomposition
+from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.gram import (
     ComponentTable,
     OwnFactors,
@@ -27,7 +28,7 @@ from structbo.models.kernels import Distances, KernelGroup, Stationary, correlat
         "decomposition",
         "lengthscale",
         "outputscale",
-        "relevance",
+        "strengths",
         "rho",
         "kappa",
         "kernel_groups",
@@ -41,16 +42,18 @@ class AdditiveCovariance:
     Points have D coordinates, and components have P dimensions: projections of the points, if the
     decomposition has a projection, otherwise the coordinates.
 
-    The variance at a point is ``outputscale``. A share ``rho`` of it belongs to the residual, one
-    component over all dimensions whose lengthscales are ``kappa`` times the shared ones; the rest
-    is divided among the components in proportion to their weights.
+    The variance at a point is ``outputscale``, on average over points if a kernel is `Centered`. A
+    share ``rho`` of it belongs to the residual, one component over all dimensions whose
+    lengthscales are ``kappa`` times the shared ones; the rest is divided among the components in
+    proportion to their weights.
 
     Args:
         decomposition: the components, and the projection that they act on, if any.
         lengthscale: one per dimension.
-        outputscale: total prior variance.
-        relevance: relative variance of each dimension; a component's weight is multiplied by the
-            mean over its members, a constant's by one. None means ones.
+        outputscale: total prior variance, on average over points.
+        strengths: relative variances of main effects, on the diagonal, and of pairs. A component's
+            weight is multiplied by the strength of its one member or pair, or by the mean over its
+            pairs; a constant's by one. None means ones.
         rho: the residual's share of the variance, in [0, 1]; None for no residual.
         kappa: the residual's lengthscale stretch; None for no residual.
         kernel: the one-dimensional correlation function of all dimensions outside of kernel groups.
@@ -61,7 +64,7 @@ class AdditiveCovariance:
     decomposition: Decomposition
     lengthscale: Float[Array, " P"]
     outputscale: Float[Array, ""]
-    relevance: Float[Array, " P"] | None
+    strengths: Float[Array, "P P"] | None
     rho: Float[Array, ""] | None
     kappa: Float[Array, ""] | None
     kernel: Stationary
@@ -76,9 +79,11 @@ class AdditiveCovariance:
         self, members: Bool[Array, " *C P"], weights: Float[Array, "*C"]
     ) -> Float[Array, "*C"]:
         """Weights of components before normalization."""
-        if self.relevance is None:
+        if self.strengths is None:
             return weights
-        mean = (members @ self.relevance) / jnp.maximum(members.sum(-1), 1)
+        size, main = members.sum(-1), jnp.diagonal(self.strengths)
+        pairs = ((members @ (self.strengths - jnp.diag(main))) * members).sum(-1)
+        mean = jnp.where(size > 1, pairs / jnp.maximum(size * (size - 1), 1), members @ main)
         return weights * jnp.where(members.any(-1), mean, 1.0)
 
     @property
@@ -98,6 +103,67 @@ class AdditiveCovariance:
     def variances(self) -> Float[Array, " C"]:
         """Prior variance of every component."""
         return self.shared_variance * self.shares
+
+    @property
+    def has_unit_variance(self) -> bool:
+        """Whether the prior variance is the same at all points."""
+        return all(group.kernel.has_unit_variance for group in self.kernel_groups)
+
+    def variance_factors(
+        self, x: Float[Array, "n D"], stretch: Float[Array, ""] | float = 1.0
+    ) -> Float[Array, "P n"]:
+        """One-dimensional variances at points, at ``stretch`` times the lengthscales."""
+        ones = jnp.ones((self.num_dims, len(x)))
+        if self.has_unit_variance:
+            return ones
+        found = [group.variances(x, stretch * self.lengthscale) for group in self.kernel_groups]
+        return ones.at[jnp.array(self.own_dims)].set(jnp.concatenate(found))
+
+    def variances_on_grids(
+        self, component: Int[Array, ""], coordinates: Float[Array, "s G"]
+    ) -> Float[Array, "s G"]:
+        """One-dimensional variances on grids of the s members of a component."""
+        if self.has_unit_variance:
+            return jnp.ones_like(coordinates)
+        members = jnp.argsort(~self.decomposition.members[component], stable=True)
+
+        def on_grid(dim: Int[Array, ""], grid: Float[Array, " G"]) -> Float[Array, " G"]:
+            points = jnp.broadcast_to(grid[:, None], (len(grid), self.num_dims))
+            return self.variance_factors(points)[dim]
+
+        return jax.vmap(on_grid)(members[: len(coordinates)], coordinates)
+
+    def prior_variance(self, x: Float[Array, "n D"]) -> OneOrEach:
+        """Prior variances of the function at points, or the one of all points."""
+        if self.has_unit_variance:
+            return self.outputscale
+        factors, variances = self.variance_factors(x)[..., None], self.variances
+        members, rows = self.decomposition.members, self.decomposition.rows
+
+        def add(k: Int[Array, ""], total: Float[Array, "n 1"]) -> Float[Array, "n 1"]:
+            return total + variances[rows[k]] * component_product(factors, members[rows[k]])
+
+        total = jax.lax.fori_loop(0, self.decomposition.count, add, jnp.zeros((len(x), 1)))
+        return total[:, 0] + self.residual_variance(x)
+
+    def component_variance(
+        self, component: Int[Array, ""] | int, x: Float[Array, "n D"]
+    ) -> OneOrEach:
+        """Prior variances of one component at points, or the one of all points."""
+        variance = self.variances[component]
+        if self.has_unit_variance:
+            return variance
+        members = self.decomposition.members[component]
+        return variance * component_product(self.variance_factors(x)[..., None], members)[:, 0]
+
+    def residual_variance(self, x: Float[Array, "n D"]) -> OneOrEach:
+        """Prior variances of the residual at points, or the one of all points."""
+        if self.rho is None or self.kappa is None:
+            return jnp.array(0.0)
+        variance = self.outputscale * self.rho
+        if self.has_unit_variance:
+            return variance
+        return variance * self.variance_factors(x, self.kappa).prod(0)
 
     def project(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
         """Arguments of the components at points of the cube."""

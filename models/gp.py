@@ -82,7 +82,8 @@ class ConditionedGP:
 
     def predict(self, x: Float[Array, "m D"]) -> Moments:
         """Mean and variance of the function at points."""
-        return self.moments(self.covariance(x, self.x, self.mask), self.covariance.outputscale)
+        prior_variance = self.covariance.prior_variance(x)
+        return self.moments(self.covariance(x, self.x, self.mask), prior_variance)
 
     def predict_on_lines(
         self, x: Float[Array, "K G D"], dim: Int[Array, ""]
@@ -92,7 +93,8 @@ class ConditionedGP:
         The points of a line differ in the coordinate `dim` only.
         """
         to_data = self.covariance.on_lines(x, dim, self.x).reshape(-1, len(self.x))
-        mean, variance = self.moments(to_data, self.covariance.outputscale)
+        prior_variance = self.covariance.prior_variance(x.reshape(-1, x.shape[2]))
+        mean, variance = self.moments(to_data, prior_variance)
         return mean.reshape(x.shape[:2]), variance.reshape(x.shape[:2])
 
     def covariance_between(
@@ -105,14 +107,14 @@ class ConditionedGP:
     def predict_component(self, component: Int[Array, ""] | int, x: Float[Array, "m D"]) -> Moments:
         """Mean and variance of one component at points."""
         to_data = self.covariance.component_gram(component, x, self.x)
-        return self.moments(to_data, self.covariance.variances[component])
+        return self.moments(to_data, self.covariance.component_variance(component, x))
 
     def predict_residual(self, x: Float[Array, "m D"]) -> Moments:
         """Mean and variance of the residual at points."""
         gram = self.covariance.residual_gram(x, self.x)
-        if gram is None or self.covariance.rho is None:
+        if gram is None:
             return jnp.zeros(x.shape[0]), jnp.zeros(x.shape[0])
-        return self.moments(gram, self.covariance.outputscale * self.covariance.rho)
+        return self.moments(gram, self.covariance.residual_variance(x))
 
     def component_covariance_between(
         self,

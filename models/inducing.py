@@ -18,6 +18,7 @@ from jax import Array
 from jax.lax import linalg
 from jaxtyping import Bool, Float, Key
 
+from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.marginal import LOG_2PI, inverse_factor, masked, solve_lower
 
 NUGGET = 1e-4
@@ -28,8 +29,6 @@ FLOOR = 1e-9
 """Minimum variance of this noise, relative to the function's, which a factorization needs."""
 UNSEEN = 1e-8
 """Precision of pseudo-observations without data, relative to the prior precision."""
-NoiseVariances = Float[Array, ""] | Float[Array, " n"]
-"""Noise variance of all observations, or of each."""
 
 
 class Observed(NamedTuple):
@@ -51,13 +50,14 @@ class Observed(NamedTuple):
         gram: Float[Array, "n M"],
         y: Float[Array, " n"],
         mask: Bool[Array, " n"],
-        noise_variances: NoiseVariances,
-        prior_variance: Float[Array, ""],
+        noise_variances: OneOrEach,
+        prior_variance: OneOrEach,
     ) -> "Observed":
         """From a rectangular Gram matrix; arguments as in `collapsed_bound`."""
         size = gram.shape[1]
         noise = jnp.broadcast_to(noise_variances, mask.shape)
-        own_noise = NUGGET * noise[:size] + FLOOR * prior_variance
+        prior = jnp.broadcast_to(prior_variance, mask.shape)
+        own_noise = NUGGET * noise[:size] + FLOOR * prior[:size]
         inner = masked(gram[:size] + jnp.diag(own_noise), mask[:size])
         root = jnp.where(mask, 1.0 / jnp.sqrt(noise), 0.0)
         cross = jnp.where(mask[:size], gram * root[:, None], 0.0).T
@@ -97,8 +97,8 @@ def collapsed_bound(
     gram: Float[Array, "n M"],
     y: Float[Array, " n"],
     mask: Bool[Array, " n"],
-    noise_variances: NoiseVariances,
-    prior_variance: Float[Array, ""],
+    noise_variances: OneOrEach,
+    prior_variance: OneOrEach,
 ) -> Float[Array, ""]:
     """A lower bound of the log marginal likelihood.
 
@@ -111,7 +111,7 @@ def collapsed_bound(
         y: observations.
         mask: which rows are data and not padding.
         noise_variances: noise variances of the observations, or one of all.
-        prior_variance: prior variance of the function at every point.
+        prior_variance: prior variances of the function at the observed points, or one of all.
 
     Returns:
         The bound; minus infinity if it is not finite.
@@ -191,8 +191,8 @@ class PseudoObservations(NamedTuple):
         gram: Float[Array, "n M"],
         y: Float[Array, " n"],
         mask: Bool[Array, " n"],
-        noise_variances: NoiseVariances,
-        prior_variance: Float[Array, ""],
+        noise_variances: OneOrEach,
+        prior_variance: OneOrEach,
     ) -> "PseudoObservations":
         """Arguments as in `collapsed_bound`.
 
@@ -224,8 +224,8 @@ def leave_one_out(
     gram: Float[Array, "n M"],
     y: Float[Array, " n"],
     mask: Bool[Array, " n"],
-    noise_variances: NoiseVariances,
-    prior_variance: Float[Array, ""],
+    noise_variances: OneOrEach,
+    prior_variance: OneOrEach,
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Mean and variance of every observation given all others, and all inducing points.
 
@@ -246,8 +246,8 @@ def sample_given_inducing(
     shape: tuple[int, ...],
     gram: Float[Array, "n M"],
     mask: Bool[Array, " n"],
-    noise_variances: NoiseVariances,
-    prior_variance: Float[Array, ""],
+    noise_variances: OneOrEach,
+    prior_variance: OneOrEach,
 ) -> Float[Array, "*S n"]:
     """Draws observations that are independent given the inducing values.
 

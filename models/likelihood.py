@@ -11,10 +11,9 @@ from jaxtyping import Bool, Float
 from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
-from structbo.models.foundation.arrays import RandomKey
+from structbo.models.foundation.arrays import OneOrEach, RandomKey
 from structbo.models.gp import ConditionedGP
 from structbo.models.inducing import (
-    NoiseVariances,
     PseudoObservations,
     collapsed_bound,
     leave_one_out,
@@ -91,7 +90,7 @@ class MarginalGP(dist.Distribution):
         super().__init__(event_shape=(x.shape[0],), validate_args=validate_args)
 
     @property
-    def noise_variances(self) -> NoiseVariances:
+    def noise_variances(self) -> OneOrEach:
         """The noise variance of every observation, or one if all are equal."""
         return self.noise if self.known_noise is None else self.noise + self.known_noise
 
@@ -138,9 +137,9 @@ class MarginalGP(dist.Distribution):
         return evidence, (inverse_factor(cholesky), alpha)
 
     @property
-    def _variances(self) -> tuple[NoiseVariances, Float[Array, ""]]:
-        """The noise variances, and the prior variance of the function."""
-        return self.noise_variances, self.covariance.outputscale
+    def _variances(self) -> tuple[OneOrEach, OneOrEach]:
+        """The variances of the noise, and of the function at the observed points."""
+        return self.noise_variances, self.covariance.prior_variance(self.x)
 
     def log_prob(self, value: Float[Array, " n"]) -> Float[Array, ""]:
         density = self.log_evidence(self.gram, value)
@@ -186,7 +185,7 @@ class MarginalGP(dist.Distribution):
     ) -> ConditionedGP:
         """`condition` from a rectangular Gram matrix and noise variances."""
         is_observed = self.data_mask & ~jnp.isnan(y)
-        y, prior_variance = jnp.where(is_observed, y, 0.0), self.covariance.outputscale
+        y, prior_variance = jnp.where(is_observed, y, 0.0), self.covariance.prior_variance(self.x)
 
         def pseudo(mask: Array) -> PseudoObservations:
             return PseudoObservations.of(gram, y, mask, variances, prior_variance)

@@ -163,12 +163,18 @@ class Conditional:
         self._fixed = likelihood.with_noise(jnp.zeros(shape) if residual is None else residual)
 
     def _is_additive(self, trace: Trace) -> bool:
-        """Whether the likelihood is exactly a `MarginalGP` of an additive covariance."""
+        """Whether the likelihood is exactly a `MarginalGP` of an additive covariance.
+
+        With inducing points, the density also depends on prior variances. If these vary, moves
+        would have to update them.
+        """
         if self._likelihood_site is None:
             return False
         likelihood = trace[self._likelihood_site]["fn"]
         kinds = type(likelihood), type(getattr(likelihood, "covariance", None))
-        return kinds == (MarginalGP, AdditiveCovariance)
+        if kinds != (MarginalGP, AdditiveCovariance):
+            return False
+        return likelihood.num_inducing is None or likelihood.covariance.has_unit_variance
 
     def _parts_of(self, value: Shaped[Array, "*shape"]) -> "_Parts":
         trace = self._run(value)
@@ -206,10 +212,10 @@ class Conditional:
         return self._fixed + self.covariance.shared_variance / components.total * components.gram
 
     @property
-    def relevance(self) -> Float[Array, " D"]:
-        """Relative variance of each dimension."""
-        relevance = self.covariance.relevance
-        return jnp.ones(self.covariance.num_dims) if relevance is None else relevance
+    def strengths(self) -> Float[Array, "D D"]:
+        """Relative variances of main effects and pairs, see `AdditiveCovariance`."""
+        strengths, num_dims = self.covariance.strengths, self.covariance.num_dims
+        return jnp.ones((num_dims, num_dims)) if strengths is None else strengths
 
     def components_at_centers(self, components: ComponentSums) -> Float[Array, "M M"]:
         """Covariance of the components between centers, zero for padding."""

@@ -135,9 +135,9 @@ def _low_rank_gains(
     conditional: Conditional, graph: _Evaluated, first: Int[Array, " E"], second: Int[Array, " E"]
 ) -> Float[Array, " E"]:
     """Gains of the evidence by low-rank updates for edges with these ends."""
-    relevance, total = conditional.relevance, graph.components.total
+    total = graph.components.total
     sign = jnp.where(graph.edges[first, second], -1.0, 1.0)
-    weight = relevance[first] + relevance[second]
+    weight = 2.0 * conditional.strengths[first, second]
     new_total = jnp.maximum(total + sign * weight, 1e-6)
     scale = conditional.covariance.shared_variance / jnp.maximum(total, new_total)
     return _evidence_gains(
@@ -249,8 +249,7 @@ def _first_order_gains(conditional: Conditional, graph: _Evaluated) -> Float[Arr
     """First-order changes of the evidence, a symmetric matrix."""
     gradient = 0.5 * (jnp.outer(graph.alpha, graph.alpha) - graph.inverse)
     weights = gradient_by_distinct(gradient)
-    relevance, total = conditional.relevance, graph.components.total
-    change = relevance[:, None] + relevance
+    change, total = 2.0 * conditional.strengths, graph.components.total
     inner = change * weighted_products(conditional.distinct_factors, weights)
     sign = jnp.where(graph.edges, -1.0, 1.0)
     new_total = jnp.maximum(total + sign * change, 1e-6)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from jax import Array
-from jaxtyping import Key, UInt32
+from jaxtyping import Float, Key, UInt32
 from numpy.typing import NDArray
 
 AnyArray = Array | np.ndarray
@@ -10,6 +10,9 @@ AnyArray = Array | np.ndarray
 
 RandomKey = Key[Array, ""] | UInt32[Array, "2"]
 """A key in either style of JAX, for distributions, which NumPyro calls with keys of users."""
+
+OneOrEach = Float[Array, ""] | Float[Array, " n"]
+"""One number for all of n observations or points, or one for each."""
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -1,5 +1,6 @@
 """One-dimensional correlation functions, the factors of every product kernel."""
 
+from structbo.models.kernels.centered import Centered
 from structbo.models.kernels.factors import Distances, correlation_factors, spectral_frequencies
 from structbo.models.kernels.kernel import Kernel, KernelGroup
 from structbo.models.kernels.level_correlations import LevelCorrelations
@@ -9,6 +10,7 @@ from structbo.models.kernels.stationary import Stationary, matern32, matern52, s
 
 __all__ = [
     "KERNELS",
+    "Centered",
     "Distances",
     "Kernel",
     "KernelGroup",

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,8 +29,15 @@ class Kernel(Value, ABC):
     example with a parameter.
     """
 
-    is_categorical: ClassVar[bool] = False
-    """Whether coordinates are the levels of a category, which have no order."""
+    @property
+    def is_categorical(self) -> bool:
+        """Whether coordinates are the levels of a category, which have no order."""
+        return False
+
+    @property
+    def has_unit_variance(self) -> bool:
+        """Whether the correlation of equal coordinates is one; otherwise it is one on average."""
+        return True
 
     def parameters(self, num_dims: int) -> Any:
         """Samples the kernel's own parameters, as a part of a NumPyro model.
@@ -54,8 +61,8 @@ class Kernel(Value, ABC):
     ) -> Float[Array, ""]:
         """The correlation of the function's values at two coordinates.
 
-        It must be positive semi-definite, one for equal coordinates, and differentiable by all
-        arguments.
+        It must be positive semi-definite, differentiable by all arguments, and one for equal
+        coordinates, unless `has_unit_variance` is false.
 
         Args:
             x: a coordinate of the unit interval.
@@ -110,6 +117,20 @@ class KernelGroup:
             return self._gram(x[:, dim], other[:, dim], lengthscale[dim], parameters)
 
         return self._product(gram, self.parameters, members, (len(x), len(other)))
+
+    def variances(
+        self, x: Float[Array, "n D"], lengthscale: Float[Array, " D"]
+    ) -> Float[Array, "E n"]:
+        """Prior variances of points in each of the E dimensions."""
+        dims = jnp.array(self.dims)
+
+        def of_dim(x: Array, lengthscale: Array, parameters: Any) -> Float[Array, " n"]:
+            def one(a: Float[Array, ""]) -> Float[Array, ""]:
+                return jnp.asarray(self.kernel.correlation(a, a, lengthscale, parameters))
+
+            return jax.vmap(one)(x)
+
+        return jax.vmap(of_dim)(x.T[dims], lengthscale[dims], self.parameters)
 
     def draw(
         self, key: Key[Array, ""], num_functions: int, lengthscale: Float[Array, " D"]

@@ -1,7 +1,6 @@
 """Learned correlations between the levels of a category."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax.numpy as jnp
 import numpyro
@@ -41,8 +40,6 @@ class LevelCorrelations(Kernel):
         LevelCorrelations(3)
     """
 
-    is_categorical: ClassVar[bool] = True
-
     num_levels: int
     concentration: float = 2.0
     site: str | None = None
@@ -50,6 +47,10 @@ class LevelCorrelations(Kernel):
     def __post_init__(self) -> None:
         checked_count("num_levels", self.num_levels, least=2)
         check_positive("concentration", self.concentration)
+
+    @property
+    def is_categorical(self) -> bool:
+        return True
 
     def parameters(self, num_dims: int) -> Float[Array, "{num_dims} L L"]:
         prior = dist.LKJCholesky(self.num_levels, self.concentration)

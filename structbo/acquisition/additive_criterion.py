@@ -97,7 +97,11 @@ class ComponentCriterion(AdditiveCriterion):
         factors: Float[Array, "s G n"],
     ) -> Float[Array, " G**s"]:
         variance = draw.covariance.variances[row]
-        return self._score(*draw.moments(variance * products(factors), variance), context, row)
+        own = draw.covariance.variances_on_grids(row, coordinates)
+        prior_variance = variance * products(own[..., None])[:, 0]
+        return self._score(
+            *draw.moments(variance * products(factors), prior_variance), context, row
+        )
 
     def component(
         self, draw: ConditionedGP, context: Any, row: Int[Array, ""], x: Float[Array, "m D"]

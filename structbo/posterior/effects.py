@@ -156,9 +156,11 @@ def average(
         own = jnp.einsum("qd,dqr,rd->d", weights, correlations(nodes, nodes), weights)
         exact = correlations(jnp.asarray(points), gp.x)
         to_data = jnp.where(is_kept.T[..., None], exact, averaged[:, None])
+        own = jnp.where(
+            is_kept.T, covariance.variance_factors(jnp.asarray(points), stretch), own[:, None]
+        )
         # Rounding may leave a value that is not positive, whose logarithm below would be NaN.
-        own = jnp.maximum(own, jnp.finfo(own.dtype).tiny)
-        return to_data, jnp.where(is_kept.T, 1.0, own[:, None])
+        return to_data, jnp.maximum(own, jnp.finfo(own.dtype).tiny)
 
     decomposition, variances = covariance.decomposition, covariance.variances
     rows = decomposition.rows

@@ -30,7 +30,7 @@ def make_covariance() -> Callable[..., AdditiveCovariance]:
         decomposition=Decomposition.of(members),
         lengthscale=jnp.array([0.3, 0.5, 0.8, 0.4]),
         outputscale=jnp.array(1.7),
-        relevance=None,
+        strengths=None,
         rho=None,
         kappa=None,
         kernel=matern52,

@@ -20,6 +20,7 @@ from structbo.models import (
     Decomposition,
     EdgeBernoulli,
     FiniteUniform,
+    Interactions,
     Residual,
     Stationary,
     cliques,
@@ -48,6 +49,10 @@ MODELS = {
     "my structure": (AdditiveGP(structure=my_structure), {"Z", "edge_probability"}),
     "residual": (AdditiveGP(residual=Residual()), {"Z", "rho", "kappa"}),
     "relevance": (AdditiveGP(relevance=dist.HalfCauchy(1.0)), {"Z", "relevance"}),
+    "interactions": (
+        AdditiveGP(relevance=dist.HalfCauchy(1.0), interactions=Interactions()),
+        {"Z", "relevance", "heredity", "interaction_scale", "interaction"},
+    ),
     "finite lengthscales": (AdditiveGP(lengthscale=FiniteUniform([0.2, 0.5])), {"Z"}),
     "active set": (AdditiveGP(structure=active_set), {"active"}),
 }
@@ -62,9 +67,14 @@ VALUES = {
     "rho": np.array(0.3),
     "kappa": np.array(1.5),
     "relevance": np.array([0.4, 1.0, 2.0]),
+    "heredity": np.array(0.7),
+    "interaction_scale": np.array(0.3),
+    "interaction": np.array([0.5, 1.0, 2.0]),
 }
 """Values of all latent sites; drawing them from the priors would dominate compilation."""
-LIKE_ANOTHER = ("default", "residual", "relevance", "finite lengthscales", "active set")
+LIKE_ANOTHER = (
+    *("default", "residual", "relevance", "interactions", "finite lengthscales", "active set"),
+)
 """Models whose predictions by NumPyro are tested nightly only, as another row is similar."""
 
 
@@ -245,6 +255,29 @@ def test_relevance_and_residual_share_the_variance(X, y):
     np.testing.assert_allclose(variances[:3], [0.4, 1.2, 0.0], rtol=1e-12)
     np.testing.assert_allclose(residual, 0.4, rtol=1e-12)
     np.testing.assert_allclose(total, 2.0, rtol=1e-12)
+
+
+def test_pairs_have_strengths_of_their_own(X, y):
+    """Shares of main effects and pairs, in proportion to size times strength."""
+    model = AdditiveGP(edges(1.0), relevance=dist.HalfNormal(1.0), interactions=Interactions())
+    names = ("relevance", "heredity", "interaction_scale", "interaction")
+    fixed = handlers.condition(model, data={name: jnp.array(VALUES[name]) for name in names})
+
+    @jax.jit
+    def run(X, y):
+        covariance = traced(fixed, X, y)["y"]["fn"].covariance
+        return covariance.shares, covariance.decomposition.members
+
+    shares, members = run(X, y)
+    expected = {(0,): 0.4, (1,): 1.0, (2,): 2.0}
+    expected[0, 1] = 2.0 * 0.3 * (0.4 * 1.0) ** 0.7 * 0.5
+    expected[0, 2] = 2.0 * 0.3 * (0.4 * 2.0) ** 0.7 * 1.0
+    expected[1, 2] = 2.0 * 0.3 * (1.0 * 2.0) ** 0.7 * 2.0
+    found = {tuple(np.flatnonzero(row).tolist()): s for row, s in zip(members, shares, strict=True)}
+    total = sum(expected.values())
+    assert found == pytest.approx({members: w / total for members, w in expected.items()})
+    with pytest.raises(ValueError, match="give a prior of relevance too"):
+        AdditiveGP(interactions=Interactions())
 
 
 def test_structure_outside_its_bounds_has_density_zero(X, y):

@@ -22,14 +22,15 @@ NUM_COMPONENTS = 3
 """Number of components of the fixture's covariance; one more row is padding."""
 
 RESIDUAL = {"rho": jnp.array(0.3), "kappa": jnp.array(1.5)}
-RELEVANCE = {"relevance": jnp.array([0.2, 1.0, 2.0, 0.5])}
+MAIN = np.array([0.2, 1.0, 2.0, 0.5])
+STRENGTHS = {"strengths": jnp.array(np.add.outer(MAIN, MAIN) / 2.0)}
 OPTIONS = [
     pytest.param({}, id="plain", marks=pytest.mark.nightly),
     pytest.param(
-        {"kernel": squared_exponential, "categorical": (1,), **RELEVANCE, **RESIDUAL},
+        {"kernel": squared_exponential, "categorical": (1,), **STRENGTHS, **RESIDUAL},
         id="everything",
     ),
-    pytest.param({**RELEVANCE, **RESIDUAL}, id="residual and relevance", marks=pytest.mark.nightly),
+    pytest.param({**STRENGTHS, **RESIDUAL}, id="residual and relevance", marks=pytest.mark.nightly),
     pytest.param({"categorical": (1,), **RESIDUAL}, id="categorical", marks=pytest.mark.nightly),
 ]
 
@@ -101,7 +102,7 @@ def case(request, make_covariance) -> Case:
 def dense_covariance(k: AdditiveCovariance, x, other) -> list[np.ndarray]:
     """Prior covariance of every component and of the residual, written out with NumPy loops."""
     members, lengthscale = np.asarray(k.decomposition.members), np.asarray(k.lengthscale)
-    relevance = np.ones(len(lengthscale)) if k.relevance is None else np.asarray(k.relevance)
+    relevance = np.ones(len(lengthscale)) if k.strengths is None else MAIN
     rho = 0.0 if k.rho is None else float(k.rho)
     rows = [row for row in members if row.any()]
     weights = np.array([relevance[row].sum() for row in rows])  # d_c times the mean relevance

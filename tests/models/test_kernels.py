@@ -28,12 +28,14 @@ from structbo.models import (
     squared_exponential,
 )
 from structbo.models.kernels import KernelGroup
+from structbo.models.strengths import mean_strengths
 
 ALL = {**KERNELS, "example": Warped()}
 OWN = (0, 2)
 """The dimensions with the kernel; the others have Matern 5/2, the last is categorical."""
 MEMBERS = [[1, 1, 0, 0], [1, 0, 1, 1], [0, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
 NUM_COMPONENTS = 4
+RELEVANCE = (0.4, 1.0, 2.0, 0.7)
 NOISE = 0.05
 
 LIKE_ANOTHER = ("matern32", "matern52")
@@ -74,7 +76,7 @@ def case(request) -> Case:
         decomposition=Decomposition.of(jnp.array(MEMBERS, bool)),
         lengthscale=jnp.array([0.6, 0.5, 0.9, 0.8]),
         outputscale=jnp.array(1.7),
-        relevance=jnp.array([0.4, 1.0, 2.0, 0.7]),
+        strengths=mean_strengths(jnp.array(RELEVANCE)),
         rho=jnp.array(0.3),
         kappa=jnp.array(1.5),
         kernel=matern52,
@@ -99,10 +101,16 @@ def dense_correlations(k: AdditiveCovariance, x, other, stretch) -> jax.Array:
     return grams.at[dims].set(own)
 
 
+def dense_weight(k: AdditiveCovariance, members: np.ndarray) -> jax.Array:
+    """The size of a component times its strength, or the mean strength of its pairs."""
+    pairs = [(i, j) for i in members for j in members if i != j] or [(members[0], members[0])]
+    return len(members) * jnp.stack([k.strengths[pair] for pair in pairs]).mean()
+
+
 def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
     """Prior covariance of every component and, last, of the residual."""
     members = np.array(MEMBERS[:NUM_COMPONENTS], bool)
-    weights = members @ k.relevance
+    weights = jnp.stack([dense_weight(k, np.flatnonzero(row)) for row in members])
     shares = k.outputscale * (1 - k.rho) * weights / weights.sum()
     stretches = jnp.stack([jnp.ones_like(k.kappa), k.kappa])
     single, stretched = jax.vmap(partial(dense_correlations, k, x, other))(stretches)
@@ -113,15 +121,18 @@ def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
 
 
 def test_correlations_of_a_dimension(case: Case):
-    """A positive semi-definite matrix with ones on its diagonal, whatever the lengthscale."""
+    """A positive semi-definite matrix with the variances on its diagonal, often ones."""
     coordinates = np.linspace(0.0, 1.0, 3 if case.group.kernel.is_categorical else 25)
     points = np.tile(coordinates[:, None], (1, 4))
     correlations = jax.jit(jax.vmap(KernelGroup.correlations, (None, None, None, 0)))
+    variances = jax.jit(jax.vmap(KernelGroup.variances, (None, None, 0)))
     lengthscales = np.array([[0.05], [0.5], [5.0]]) * np.ones(4)
     grams = np.asarray(correlations(case.group, points, points, lengthscales))
     assert grams.shape == (3, len(OWN), len(points), len(points))
     np.testing.assert_allclose(grams, grams.swapaxes(2, 3), atol=1e-14)
-    np.testing.assert_allclose(np.diagonal(grams, axis1=2, axis2=3), 1.0, rtol=1e-12)
+    diagonal = np.diagonal(grams, axis1=2, axis2=3)
+    np.testing.assert_allclose(diagonal, variances(case.group, points, lengthscales), rtol=1e-12)
+    assert case.group.kernel.has_unit_variance == np.allclose(diagonal, 1.0, rtol=1e-12)
     assert np.linalg.eigvalsh(grams).min() > -1e-10
 
 
@@ -141,7 +152,7 @@ def test_gradients_of_a_dimension(case: Case):
 def test_covariance_is_the_dense_sum(case: Case):
     """Gram matrices, components, residual, factors, and gradients by all continuous inputs."""
     k, x = case.covariance, case.x
-    numbers = (k.lengthscale, k.outputscale, k.relevance, k.rho, k.kappa, case.group.parameters)
+    numbers = (k.lengthscale, k.outputscale, k.strengths, k.rho, k.kappa, case.group.parameters)
     cotangent = np.random.default_rng(0).normal(size=(len(case.new), len(x)))
 
     def parts(k: AdditiveCovariance, new: jax.Array) -> jax.Array:
@@ -150,9 +161,9 @@ def test_covariance_is_the_dense_sum(case: Case):
 
     def evaluated(total: Callable, parts: Callable, factors: Callable):
         def covariance(numbers) -> AdditiveCovariance:
-            lengthscale, outputscale, relevance, rho, kappa, parameters = numbers
+            lengthscale, outputscale, strengths, rho, kappa, parameters = numbers
             return AdditiveCovariance(
-                k.decomposition, lengthscale, outputscale, relevance, rho, kappa,
+                k.decomposition, lengthscale, outputscale, strengths, rho, kappa,
                 matern52, (3,), (KernelGroup(case.group.kernel, OWN, parameters),),
             )  # fmt: skip
 

@@ -242,7 +242,7 @@ def replicated(
     sites = {"lengthscale": np.array([0.4, 0.6, 0.8]), "outputscale": 1.5, "rho": 0.4, "kappa": 1.2}
     with double_precision():
         covariance = AdditiveCovariance(
-            pairs(jnp.asarray(EDGE)), **jax.tree.map(jnp.asarray, sites), relevance=None,
+            pairs(jnp.asarray(EDGE)), **jax.tree.map(jnp.asarray, sites), strengths=None,
             kernel=squared_exponential,
         )  # fmt: skip
         points = jnp.asarray(np.concatenate([X, mesh]))

@@ -100,7 +100,7 @@ def test_a_variance_that_depends_on_the_graph(
             decomposition=pairs(Z),
             lengthscale=LENGTHSCALE[:3],
             outputscale=0.3 + 0.3 * Z.sum() / 2,
-            relevance=None,
+            strengths=None,
             rho=None,
             kappa=None,
             kernel=squared_exponential,

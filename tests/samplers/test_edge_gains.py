@@ -7,7 +7,7 @@ import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 
-from structbo.models import AdditiveGP, Residual, cliques, edges, pairs
+from structbo.models import AdditiveGP, Interactions, Residual, cliques, edges, pairs
 from structbo.samplers import edge_gains as module
 from structbo.samplers.conditional import Conditional
 from structbo.samplers.edge_gains import flip_gains
@@ -23,6 +23,9 @@ VALUES = {
     "rho": jnp.array(0.1),
     "kappa": jnp.array(2.0),
     "relevance": jnp.array([1.0, 0.5, 2.0, 1.5, 0.1]),
+    "heredity": jnp.array(0.5),
+    "interaction_scale": jnp.array(0.6),
+    "interaction": jnp.linspace(0.2, 2.0, len(PAIRS[0])),
 }
 
 
@@ -30,6 +33,7 @@ CASES = {
     "default": {},
     "residual": {"residual": Residual()},
     "relevance": {"relevance": dist.HalfNormal(1.0)},
+    "interactions": {"relevance": dist.HalfNormal(1.0), "interactions": Interactions()},
     "categorical": {"categorical": (3,)},
 }
 

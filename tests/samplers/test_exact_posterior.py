@@ -12,7 +12,17 @@ from networkx.algorithms.approximation import treewidth_min_degree
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, Gibbs
 
-from structbo.models import AdditiveGP, Residual, adjacency, cliques, edges, pairs
+from structbo.models import (
+    AdditiveGP,
+    Centered,
+    Interactions,
+    Residual,
+    adjacency,
+    cliques,
+    edges,
+    matern52,
+    pairs,
+)
 from structbo.samplers import EdgeFlips, EdgeGibbs, InformedEdges, edge_gains
 
 NUM_DIMS = 4
@@ -23,10 +33,21 @@ FIXED = {
     "rho": jnp.array(0.2),
     "kappa": jnp.array(2.0),
     "relevance": jnp.array([1.0, 0.4, 2.0, 0.7]),
+    "heredity": jnp.array(0.5),
+    "interaction_scale": jnp.array(0.6),
+    "interaction": jnp.array([0.2, 1.0, 3.0, 0.5, 2.0, 0.1]),
 }
 UNEQUAL = np.array([[0, 0.3, 0.6, 0.2], [0.3, 0, 0.4, 0.5], [0.6, 0.4, 0, 0.3], [0.2, 0.5, 0.3, 0]])
 CASES = {
     "pairs": (pairs, {}),
+    "strengths": (
+        pairs,
+        {
+            "kernel": Centered(matern52),
+            "relevance": dist.HalfNormal(1.0),
+            "interactions": Interactions(),
+        },
+    ),
     "cliques": (cliques, {"residual": Residual()}),
     "bounded cliques": (partial(cliques, max_size=2), {}),
     "unequal weights": (cliques, {"relevance": dist.HalfNormal(1.0)}),
@@ -44,6 +65,7 @@ def edge_model(components, options):
     [
         pytest.param("pairs", partial(EdgeGibbs, num_moves=4), marks=pytest.mark.nightly),
         ("pairs", partial(InformedEdges, num_moves=2)),
+        ("strengths", partial(InformedEdges, num_moves=2)),
         ("cliques", partial(EdgeFlips, num_moves=3)),
         pytest.param("cliques", partial(EdgeGibbs, num_moves=3), marks=pytest.mark.nightly),
         pytest.param("cliques", partial(InformedEdges, num_moves=2), marks=pytest.mark.nightly),
@@ -57,7 +79,10 @@ def edge_model(components, options):
 def test_frequencies_of_graphs(
     case, block, effort, data, all_graphs, posterior_over, run_block, check_frequencies
 ):
-    graphs, args = all_graphs(NUM_DIMS), data(8 if case == "pairs" else 12, NUM_DIMS)
+    graphs, args = (
+        all_graphs(NUM_DIMS),
+        data(12 if "cliques" in case or case == "unequal weights" else 8, NUM_DIMS),
+    )
     model = edge_model(*CASES[case])
     posterior = posterior_over(model, args, "Z", graphs)
     assert 0.02 < posterior.max() < 0.9  # neither flat nor a point: an informative test

@@ -45,6 +45,7 @@ from structbo.models import (
     projected,
     squared_exponential,
 )
+from structbo.models.strengths import mean_strengths
 from structbo.samplers import Metropolis
 from structbo.samplers.conditional import Conditional
 
@@ -114,7 +115,9 @@ CHANGES: dict[str, Callable[[Decomposition], Decomposition]] = {
 HYPER_PARAMETERS: dict[str, Callable[[jax.Array], dict[str, jax.Array]]] = {
     "variance": lambda s: {"outputscale": 0.3 + 0.1 * s},
     "lengthscale": lambda s: {"lengthscale": jnp.array([0.3, 0.4, 0.5]) * (1.0 + 0.1 * s)},
-    "relevance": lambda s: {"relevance": jnp.array([1.0, 2.0, 0.5]).at[0].add(0.1 * s)},
+    "strengths": lambda s: {
+        "strengths": mean_strengths(jnp.array([1.0, 2.0, 0.5]).at[0].add(0.1 * s))
+    },
     "residual": lambda s: {"rho": 0.05 * s / (1.0 + s), "kappa": jnp.array(2.0)},
     "fixed residual": lambda s: {"rho": jnp.array(0.2), "kappa": jnp.array(2.0)},
 }
@@ -175,7 +178,7 @@ def own_model(structure, changes, hyper_parameters, likelihood: str):
         values = {
             "lengthscale": jnp.array([0.3, 0.4, 0.5]),
             "outputscale": jnp.array(1.0),
-            "relevance": None,
+            "strengths": None,
             "rho": None,
             "kappa": None,
         }
@@ -244,7 +247,7 @@ RECIPES = [
     Recipe("pairs", (), (), "scaled by the site"),
     Recipe("pairs", ("copied",), (), "known noise"),
     Recipe("small blocks", (), (), "known noise of the site"),
-    Recipe("small blocks", ("own table",), ("relevance",), "penalty"),
+    Recipe("small blocks", ("own table",), ("strengths",), "penalty"),
     Recipe("pairs", ("other weights",), ("fixed residual",), "inducing points"),
     Recipe("blocks", (), (), "known noise and inducing points"),
 ]

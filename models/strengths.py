@@ -1,0 +1,67 @@
+"""Priors of the strengths of components: the relative variances of main effects and pairs."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from jax import Array
+from jaxtyping import Float
+
+from structbo.models.foundation.values import Value
+
+STRENGTH_SITES = ("heredity", "interaction_scale", "interaction")
+"""Names of the sites of `Interactions`."""
+
+
+def mean_strengths(relevance: Float[Array, " D"]) -> Float[Array, "D D"]:
+    """The strength of a pair as the mean relevance of its two dimensions.
+
+    Example:
+        >>> mean_strengths(jnp.array([1.0, 3.0])).tolist()
+        [[1.0, 2.0], [2.0, 3.0]]
+    """
+    return 0.5 * (relevance[:, None] + relevance)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Interactions(Value):
+    """Priors of the relative variance of each pair, given the relevance of each dimension.
+
+    The strength of a pair is ``scale * (r_i r_j)^heredity * own_ij``, with the relevances r of its
+    dimensions. Pairs of dimensions with strong main effects therefore tend to be strong (effect
+    heredity), as far as the data agree: the exponent is learned.
+
+    The sites are ``heredity``, ``interaction_scale`` and ``interaction``, which has the factors
+    ``own`` of the D (D - 1) / 2 pairs.
+
+    Args:
+        heredity: prior of the exponent; zero makes all pairs alike, one is a product.
+        scale: prior of the strength of a pair whose dimensions have relevance one.
+        own: prior of the factor of each pair.
+
+    References:
+        Chipman 1996, "Bayesian variable selection with related predictors", for heredity.
+
+    Example:
+        >>> with numpyro.handlers.seed(rng_seed=0):
+        ...     strengths = Interactions().strengths(jnp.array([1.0, 2.0, 0.5]))
+        >>> jnp.diagonal(strengths).tolist(), strengths.shape
+        ([1.0, 2.0, 0.5], (3, 3))
+    """
+
+    heredity: dist.Distribution = dist.Uniform(0.0, 1.0)
+    scale: dist.Distribution = dist.LogNormal(-2.0, 1.0)
+    own: dist.Distribution = dist.LogNormal(0.0, 1.0)
+
+    def strengths(self, relevance: Float[Array, " D"]) -> Float[Array, "D D"]:
+        """Samples the strengths of pairs, with the main effects on the diagonal."""
+        pairs = np.triu_indices(len(relevance), 1)
+        exponent = jnp.asarray(numpyro.sample("heredity", self.heredity))
+        scale = jnp.asarray(numpyro.sample("interaction_scale", self.scale))
+        prior = self.own.expand([len(pairs[0])]).to_event(1)
+        own = jnp.asarray(numpyro.sample("interaction", prior))
+        powers = relevance**exponent
+        upper = scale * powers[pairs[0]] * powers[pairs[1]] * own
+        return jnp.diag(relevance).at[pairs].set(upper).at[pairs[::-1]].set(upper)
