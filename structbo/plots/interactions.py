@@ -59,11 +59,13 @@ def plot_interactions(
 
     The width of a line shows the probability of an edge. With importances it shows the share of the
     variance that is due to a pair, and only the strength of the color its probability: an edge may
-    be certain and hardly matter. With a truth, the color shows whether an edge is true.
+    be certain and hardly matter. Then `Posterior.interaction_probabilities` is the better
+    probability to give, because an edge may stand for main effects. With a truth, the color shows
+    whether an edge is true.
 
     Args:
         probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
-            `Posterior.edge_probabilities`, shape (D, D).
+            `Posterior.interaction_probabilities` or `Posterior.edge_probabilities`, shape (D, D).
         names: of the D parameters, needed if probabilities are an array.
         importances: of the same parameters, `Posterior.importances`.
         truth: the true edge matrix, shape (D, D).
@@ -113,7 +115,7 @@ def _widths(
     shares = importances.pairs.mean
     largest = float(shares.max(initial=0.0))
     widths = shares / largest if largest > 0.0 else shares
-    return widths, Widths("share of the variance", "{:.1%}", largest, False)
+    return widths, Widths("expected share of the variation", "{:.1%}", largest, False)
 
 
 def _draw_graph(

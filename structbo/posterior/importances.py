@@ -16,7 +16,12 @@ from structbo.models.foundation.arguments import checked_seed
 from structbo.posterior.anova import Variances, term_variances
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Quadrature, quadrature_of
-from structbo.posterior.structures import pair_labels
+from structbo.posterior.structures import (
+    Probabilities,
+    indicator_probabilities,
+    pair_labels,
+    symmetric,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +32,8 @@ NUM_NODES = 24
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.1."""
 NUM_POINTS = 256
 """Points at which terms of three parameters and more are evaluated."""
+LEAST_SHARE = 0.005
+"""Share of the variance from which a term matters."""
 
 
 class Shares(NamedTuple):
@@ -37,12 +44,16 @@ class Shares(NamedTuple):
         lower: 5 % quantile over these draws.
         upper: 95 % quantile over these draws.
         mcse: Monte Carlo standard error of the mean; NaN with fewer than four draws per chain.
+        matters: fraction of the draws whose share is at least the argument ``least_share`` of
+            `Posterior.importances`, which is the posterior probability of that event; NaN if it is
+            unknown.
     """
 
     mean: Float[np.ndarray, "*terms"]
     lower: Float[np.ndarray, "*terms"]
     upper: Float[np.ndarray, "*terms"]
     mcse: Float[np.ndarray, "*terms"]
+    matters: Float[np.ndarray, "*terms"]
 
 
 class Importances(NamedTuple):
@@ -54,7 +65,8 @@ class Importances(NamedTuple):
         total: shares of all terms that contain a parameter, shape (D,).
         pairs: shares of the interactions of two parameters beyond their main effects, symmetric
             with a zero diagonal, shape (D, D). Zero for pairs that no draw joins;
-            `together_probabilities` has the Monte Carlo error of that.
+            `Posterior.together_probabilities` has the Monte Carlo error of that, and
+            `Posterior.interaction_probabilities` the one of ``pairs.matters``.
         higher_order: share of all terms of three parameters and more, a scalar. In every draw,
             first-order, pair and higher-order shares add up to one.
     """
@@ -86,8 +98,56 @@ class Importances(NamedTuple):
         return pd.concat(tables, keys=list(kinds), names=["kind", "parameters"])
 
 
-def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) -> Importances:
+class DrawnShares(NamedTuple):
+    """Shares of the variance of a function from each draw.
+
+    Args:
+        first_order: shares of the main effects.
+        total: shares of all terms that contain a parameter.
+        pairs: shares of the interactions of two parameters, each pair once.
+        higher_order: share of all terms of three parameters and more.
+    """
+
+    first_order: Float[np.ndarray, "chains draws D"]
+    total: Float[np.ndarray, "chains draws D"]
+    pairs: Float[np.ndarray, "chains draws E"]
+    higher_order: Float[np.ndarray, "chains draws 1"]
+
+
+def posterior_importances(
+    posterior: PosteriorDraws, max_draws: int, seed: int, least_share: float = LEAST_SHARE
+) -> Importances:
     """The importances of all parameters and pairs; see `Posterior.importances`."""
+    least = _checked_share(least_share)
+    drawn = _drawn_shares(posterior, max_draws, seed)
+    first, total, pairs, higher = (summarized(shares, least) for shares in drawn)
+    return Importances(
+        posterior.names,
+        first,
+        total,
+        _symmetric(pairs, len(posterior.names)),
+        Shares(*(value[0, ...] for value in higher)),
+    )
+
+
+def posterior_interactions(
+    posterior: PosteriorDraws, max_draws: int, seed: int, least_share: float
+) -> Probabilities:
+    """Whether pairs matter; see `Posterior.interaction_probabilities`."""
+    least = _checked_share(least_share)
+    shares = _drawn_shares(posterior, max_draws, seed).pairs
+    pairs = np.triu_indices(len(posterior.names), 1)
+    return symmetric(indicator_probabilities(shares >= least), pairs, posterior.names)
+
+
+def _checked_share(share: object) -> float:
+    if isinstance(share, float | np.floating) and 0.0 < share < 1.0:
+        return float(share)
+    raise ValueError(f"least_share must be a number in (0, 1), got {share!r}.")
+
+
+def _drawn_shares(posterior: PosteriorDraws, max_draws: int, seed: int) -> DrawnShares:
+    """Shares of one function for each of at most ``max_draws`` draws."""
     from scipy.stats import qmc
 
     key = jax.random.key(checked_seed(seed))
@@ -100,19 +160,16 @@ def posterior_importances(posterior: PosteriorDraws, max_draws: int, seed: int) 
     interactions = pairs[:, *upper]
     variance = first.sum(1) + interactions.sum(1) + higher
 
-    def shares(variances: Float[np.ndarray, "S K"]) -> Shares:
+    def shares(variances: Float[np.ndarray, "S K"]) -> Float[np.ndarray, "chains draws K"]:
         # A constant function has no variance to share.
         share = variances / np.where(variance > 0.0, variance, 1.0)[:, None]
-        return summarized(
-            share.reshape(kept.num_chains, len(share) // kept.num_chains, share.shape[1])
-        )
+        return share.reshape(kept.num_chains, len(share) // kept.num_chains, share.shape[1])
 
-    return Importances(
-        posterior.names,
+    return DrawnShares(
         shares(first),
         shares(first + pairs.sum(2) + higher_with),
-        _symmetric(shares(interactions), len(posterior.names)),
-        Shares(*(value[0, ...] for value in shares(higher[:, None]))),
+        shares(interactions),
+        shares(higher[:, None]),
     )
 
 
@@ -126,8 +183,10 @@ def _drawn_variances(
     return term_variances(path, quadrature, (uniforms + shift) % 1.0)
 
 
-def summarized(draws: Float[np.ndarray, "chains draws K"]) -> Shares:
-    """Means, quantiles and Monte Carlo errors of draws."""
+def summarized(
+    draws: Float[np.ndarray, "chains draws K"], least_share: float = LEAST_SHARE
+) -> Shares:
+    """Means, quantiles and Monte Carlo errors of draws, and how many reach a share."""
     import arviz as az
 
     flat = np.concatenate(draws)
@@ -140,7 +199,7 @@ def summarized(draws: Float[np.ndarray, "chains draws K"]) -> Shares:
         if moved.any():
             ess = az.ess(az.convert_to_dataset({"share": draws[..., moved]}), method="mean")
             mcse[moved] = flat[:, moved].std(0, ddof=1) / np.sqrt(np.asarray(ess["share"]))
-    return Shares(flat.mean(0), lower, upper, mcse)
+    return Shares(flat.mean(0), lower, upper, mcse, (flat >= least_share).mean(0))
 
 
 def _symmetric(shares: Shares, num_dims: int) -> Shares:

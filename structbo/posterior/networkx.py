@@ -3,6 +3,7 @@
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from structbo.posterior.importances import Importances
 from structbo.posterior.structures import Probabilities
 
 if TYPE_CHECKING:
@@ -10,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def probability_graph(
-    names: tuple[str, ...], active: Probabilities, together: Probabilities, threshold: float
+    names: tuple[str, ...],
+    active: Probabilities,
+    together: Probabilities,
+    threshold: float,
+    importances: Importances | None = None,
 ) -> "nx.Graph":
     """The graph of `Posterior.to_networkx`.
 
@@ -21,9 +26,10 @@ def probability_graph(
         active: probabilities that a dimension is in some component, shape (D,).
         together: probabilities that two dimensions share a component, shape (D, D).
         threshold: only pairs with a higher probability are joined.
+        importances: of the same names.
 
     Raises:
-        ValueError: if the threshold is not in [0, 1].
+        ValueError: if the threshold is not in [0, 1], or importances are of other names.
 
     Example:
         >>> import numpy as np
@@ -34,6 +40,8 @@ def probability_graph(
     """
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be in [0, 1], got {threshold}.")
+    if importances is not None and importances.names != names:
+        raise ValueError(f"importances must be of the parameters {names}, got {importances.names}.")
     import networkx as nx
 
     graph = nx.Graph()
@@ -43,4 +51,17 @@ def probability_graph(
         probability, mcse = float(together.mean[a, b]), float(together.mcse[a, b])
         if probability > threshold:
             graph.add_edge(names[a], names[b], probability=probability, mcse=mcse)
+            if importances is not None:
+                graph.edges[names[a], names[b]].update(_shares(importances, a, b))
     return graph
+
+
+def _shares(importances: Importances, a: int, b: int) -> dict[str, float]:
+    pairs = importances.pairs
+    values = {
+        "share": pairs.mean,
+        "lower": pairs.lower,
+        "upper": pairs.upper,
+        "matters": pairs.matters,
+    }
+    return {name: float(value[a, b]) for name, value in values.items()}

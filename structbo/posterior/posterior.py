@@ -15,7 +15,12 @@ from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.calibration import Calibration, posterior_calibration
 from structbo.posterior.draws import PosteriorDraws, no_data
 from structbo.posterior.effects import Effect, posterior_effects
-from structbo.posterior.importances import Importances, posterior_importances
+from structbo.posterior.importances import (
+    LEAST_SHARE,
+    Importances,
+    posterior_importances,
+    posterior_interactions,
+)
 from structbo.posterior.networkx import probability_graph
 from structbo.posterior.prior import Keys, prior_draws
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
@@ -55,6 +60,10 @@ class Posterior(PosteriorDraws):
     def edge_probabilities(self) -> Probabilities:
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
+        This is the posterior of the site of edge matrices. The product of two kernels contains main
+        effects, so an edge may stand for those, and an interaction may be in the residual:
+        `interaction_probabilities` tells whether two parameters interact.
+
         Raises:
             ValueError: if the model does not have exactly one site of edge matrices, or is a
                 mixture: edges of one family follow their prior in draws of the others.
@@ -70,6 +79,38 @@ class Posterior(PosteriorDraws):
         """
         together, pairs = self.structures.pairs_together()
         return symmetric(indicator_probabilities(together), pairs, self.directions)
+
+    def interaction_probabilities(
+        self, least_share: float = LEAST_SHARE, *, max_draws: int = 64, seed: int = 0
+    ) -> Probabilities:
+        """Posterior probability that the interaction of two parameters matters, shape (D, D).
+
+        An interaction matters if its share of the variance, ``importances().pairs``, is at least
+        ``least_share``. The share is without main effects, for any model and kernel. An edge of
+        `edge_probabilities` may stand for main effects, because the product of two kernels contains
+        them: where the data do not tell the two apart, this probability is the one to read.
+
+        Args:
+            least_share: of the variance of the function, in (0, 1).
+            max_draws: how many draws to use; more are thinned evenly.
+            seed: seed of the drawn functions.
+
+        Returns:
+            Fractions of the draws of `importances` with the same arguments, symmetric with a zero
+            diagonal, and their Monte Carlo errors.
+
+        Raises:
+            ValueError: if the model has a projection, least_share is not in (0, 1), or max_draws is
+                not positive.
+
+        Example:
+            >>> from structbo.models import AdditiveGP
+            >>> draws = {"Z": 1 - np.eye(2), "lengthscale": np.ones(2), "outputscale": 1.0}
+            >>> posterior = Posterior.at(AdditiveGP(), [[0.1, 0.2]], [0.3], draws | {"noise": 1.0})
+            >>> posterior.interaction_probabilities(1e-9).mean.tolist()
+            [[0.0, 1.0], [1.0, 0.0]]
+        """
+        return posterior_interactions(self, max_draws, seed, least_share)
 
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""
@@ -223,7 +264,9 @@ class Posterior(PosteriorDraws):
         """The `effect` of every parameter, all in one pass over the draws."""
         return posterior_effects(self, [(name,) for name in self.names], num_points, max_draws)
 
-    def importances(self, *, max_draws: int = 64, seed: int = 0) -> Importances:
+    def importances(
+        self, *, max_draws: int = 64, seed: int = 0, least_share: float = LEAST_SHARE
+    ) -> Importances:
         """Shares of the variance of the function: of single parameters, of pairs, and in total.
 
         The function is the model's, on the warped scale if the search warped values. Parameters are
@@ -239,9 +282,11 @@ class Posterior(PosteriorDraws):
         Args:
             max_draws: how many draws to use; more are thinned evenly.
             seed: seed of the drawn functions.
+            least_share: share from which a term matters, in (0, 1); see `Shares`.
 
         Raises:
-            ValueError: if the model has a projection, or max_draws is not positive.
+            ValueError: if the model has a projection, max_draws is not positive, or least_share is
+                not in (0, 1).
 
         References:
             Sobol 2001, "Global sensitivity indices for nonlinear mathematical models and their
@@ -257,7 +302,7 @@ class Posterior(PosteriorDraws):
             >>> float(table.loc[["first_order", "pair"], "mean"].sum().round(6))
             1.0
         """
-        return posterior_importances(self, max_draws, seed)
+        return posterior_importances(self, max_draws, seed, least_share)
 
     def calibration(self) -> Calibration:
         """Predictions of every observation from all others, to check the model.
@@ -313,21 +358,27 @@ class Posterior(PosteriorDraws):
         """
         return arviz_groups(self, num_prior_draws, seed)
 
-    def to_networkx(self, *, threshold: float = 0.0) -> "nx.Graph":
+    def to_networkx(
+        self, *, threshold: float = 0.0, importances: Importances | None = None
+    ) -> "nx.Graph":
         """The graph of dimensions that share a component, for NetworkX.
 
         Nodes are named after the dimensions, or the directions of a projection. The attribute
         ``probability`` comes from `active_probabilities` for nodes and from
-        `together_probabilities` for edges; ``mcse`` is its Monte Carlo standard error.
+        `together_probabilities` for edges; ``mcse`` is its Monte Carlo standard error. With
+        importances, edges also have the ``share`` of the variance of their pair, the ends ``lower``
+        and ``upper`` of its 90 % interval, and the probability ``matters`` that it is not too small
+        to matter.
 
         Args:
             threshold: in [0, 1]; only pairs with a higher probability are joined.
+            importances: of the same parameters, `Posterior.importances`.
 
         Returns:
             An undirected graph with attributes of type float.
 
         Raises:
-            ValueError: if the threshold is not in [0, 1].
+            ValueError: if the threshold is not in [0, 1], or importances are of other parameters.
 
         Example:
             >>> import networkx as nx
@@ -339,7 +390,11 @@ class Posterior(PosteriorDraws):
             (1.0, True)
         """
         return probability_graph(
-            self.directions, self.active_probabilities(), self.together_probabilities(), threshold
+            self.directions,
+            self.active_probabilities(),
+            self.together_probabilities(),
+            threshold,
+            importances,
         )
 
 

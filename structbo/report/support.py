@@ -62,7 +62,8 @@ class Support:
         """Shares of the variation if any parameter may cause what is unexplained.
 
         The function is the sum of a predicted part, whose shares the posterior knows, and an
-        unexplained part, whose shares may be anything from 0 to 1.
+        unexplained part, whose shares may be anything from 0 to 1. So the probability that a share
+        matters is unknown.
         """
         kinds = importances._asdict()
         names = kinds.pop("names")
@@ -71,7 +72,8 @@ class Support:
     def _widened(self, shares: Shares) -> Shares:
         known = 1.0 - self.unexplained
         upper = known * shares.upper + self.unexplained
-        values = known * shares.mean, known * shares.lower, upper, shares.mcse
+        matters = np.full_like(shares.matters, np.nan)
+        values = known * shares.mean, known * shares.lower, upper, shares.mcse, matters
         return Shares(*map(np.asarray, values))
 
 

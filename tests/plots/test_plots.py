@@ -130,7 +130,7 @@ def test_short_names_stay_different(names: list[str], expected: list[str] | None
 
 
 def shares(mean: np.ndarray) -> Shares:
-    return Shares(*(np.asarray(factor * mean) for factor in (1.0, 0.5, 1.5, 0.1)))
+    return Shares(*(np.asarray(factor * mean) for factor in (1.0, 0.5, 1.5, 0.1, 1.0)))
 
 
 def importances(names: list[str], pairs: np.ndarray) -> Importances:
@@ -150,7 +150,7 @@ def test_widths_are_importances():
     strong, weak = lines.get_alpha()
     assert strong > weak
     legend = ax.get_legend()
-    assert legend is not None and "share of the variance" in legend.get_title().get_text()
+    assert legend is not None and "share of the variation" in legend.get_title().get_text()
     for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True):
         share = float(text.get_text().removesuffix("%")) / 100
         assert line.get_linewidth() == pytest.approx(FULL_WIDTH * share / 0.04)

@@ -161,7 +161,7 @@ def test_shares_are_shares(found: Importances):
 
 def test_the_table_has_all_shares(uncertain: Posterior, found: Importances):
     table = found.to_frame()
-    assert list(table.columns) == ["mean", "lower", "upper", "mcse"]
+    assert list(table.columns) == ["mean", "lower", "upper", "mcse", "matters"]
     assert list(table.loc["total"].index) == list(NAMES)
     assert list(table.loc["pair"].index) == ["a,b", "a,c", "b,c"]
     assert table.loc[("pair", "a,c"), "upper"] == found.pairs.upper[0, 2] == found.pairs.upper[2, 0]
@@ -193,6 +193,45 @@ def test_quantiles_and_errors_are_those_of_the_draws():
     np.testing.assert_allclose(summarized(noise).mcse * np.sqrt(8000), [1.0, 3.0], rtol=0.15)
 
 
+def test_the_fraction_of_draws_with_at_least_the_least_share():
+    draws = np.array([[0.0, 0.004, 0.005, 0.3], [0.001, 0.0051, 0.2, 0.0]])[..., None]
+    assert summarized(draws).matters == 4 / 8
+    assert summarized(draws, 0.3).matters == 1 / 8
+    assert summarized(draws, 0.004).matters == 5 / 8
+
+
+def test_an_interaction_is_as_probable_as_the_draws_in_which_it_matters():
+    """The only pair has 24.37 % of Ishigami's variance in draws with its edge, else nothing."""
+    joined = np.array([[1, 1, 1, 0, 1, 1, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0, 1, 1, 1, 1]])
+    posterior = posterior_of(ishigami, PAIRS, joined[..., None, None] * EDGE, 256, 0.2)
+    for least, expected in ((0.005, joined.mean()), (0.22, joined.mean()), (0.26, 0.0)):
+        mean, _ = found = posterior.interaction_probabilities(least)
+        np.testing.assert_array_equal(mean, expected * EDGE)
+        importances = posterior.importances(least_share=least)
+        np.testing.assert_array_equal(importances.pairs.matters, mean)
+        assert found.names == NAMES
+    of_edges = posterior.edge_probabilities()
+    found = posterior.interaction_probabilities()
+    np.testing.assert_array_equal(found.mcse, found.mcse.T)
+    np.testing.assert_allclose(found.mcse[0, 2], of_edges.mcse[0, 2])
+    assert found.mcse[0, 1] > 0.0 == found.mcse[0, 0]
+
+
+def test_an_edge_of_an_additive_function_is_no_interaction():
+    """Every draw joins the pair, whose product of kernels explains two main effects."""
+    posterior = posterior_of(lambda X: np.sin(4.0 * X[:, 0]) + X[:, 2], PAIRS, EDGE, 256, 0.5)
+    assert posterior.edge_probabilities().mean[0, 2] == 1.0
+    assert not posterior.interaction_probabilities().mean.any()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, np.nan, "0.1", None, True])
+def test_a_least_share_is_a_share(uncertain: Posterior, share: Any):
+    with pytest.raises(ValueError, match=r"least_share must be a number in \(0, 1\), got"):
+        uncertain.importances(least_share=share)
+    with pytest.raises(ValueError, match=r"least_share must be a number in \(0, 1\), got"):
+        uncertain.interaction_probabilities(share)
+
+
 def test_models_whose_averages_are_unknown():
     line = AdditiveGP(
         lambda num_dims: projected(
@@ -200,6 +239,8 @@ def test_models_whose_averages_are_unknown():
         )
     )
     posterior = posterior_of(ishigami, PAIRS, EDGE, 4, 0.5)
+    with pytest.raises(ValueError, match="importances need a model without a projection"):
+        Posterior(line, posterior.X, posterior.y, posterior.draws).interaction_probabilities()
     with pytest.raises(ValueError, match="importances need a model without a projection"):
         Posterior(line, posterior.X, posterior.y, posterior.draws).importances()
     category = AdditiveGP(edges(0.5), categorical=(1,))

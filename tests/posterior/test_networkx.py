@@ -64,6 +64,21 @@ def test_threshold_is_a_probability(blocks: Posterior, threshold: float):
         blocks.to_networkx(threshold=threshold)
 
 
+def test_edges_have_the_shares_of_their_pairs(blocks: Posterior):
+    importances = blocks.importances()
+    graph = blocks.to_networkx(importances=importances)
+    mean, lower, upper, _, matters = importances.pairs
+    known = {"share": mean, "lower": lower, "upper": upper, "matters": matters}
+    for a, b in ((0, 1), (2, 3)):
+        edge = graph.edges[NAMES[a], NAMES[b]]
+        for name, value in known.items():
+            assert edge[name] == value[a, b] and type(edge[name]) is float
+        assert edge["share"] > 0.0 and edge["matters"] <= edge["probability"]
+    others = importances._replace(names=NAMES[::-1])
+    with pytest.raises(ValueError, match="importances must be of the parameters"):
+        blocks.to_networkx(importances=others)
+
+
 def test_graphml_keeps_everything(blocks: Posterior, tmp_path: Path):
     graph = blocks.to_networkx()
     nx.write_graphml(graph, tmp_path / "posterior.graphml")

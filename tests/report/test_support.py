@@ -30,14 +30,14 @@ def clustered(far_error: float) -> Calibration:
 def shares(mean: list[float], half: float) -> Shares:
     center = np.array(mean)
     lower, upper = np.maximum(center - half, 0.0), np.minimum(center + half, 1.0)
-    return Shares(center, lower, upper, np.zeros_like(center))
+    return Shares(center, lower, upper, *np.zeros((2, *center.shape)))
 
 
 def importances(total: Shares) -> Importances:
     names = tuple("abcdefgh"[: len(total.mean)])
     zero = Shares(*(np.zeros_like(total.mean) for _ in total))
     square = Shares(*(np.zeros((len(names),) * 2) for _ in total))
-    return Importances(names, zero, total, square, Shares(*np.zeros((4, 1))))
+    return Importances(names, zero, total, square, Shares(*np.zeros((5, 1))))
 
 
 def test_runs_beside_others_are_no_test_of_predictions_elsewhere():
@@ -71,6 +71,13 @@ def test_widened_intervals_contain_the_share_whatever_is_unexplained():
         support = Support(np.ones(9, bool), unexplained)
         found = support.widened(importances(shares(known.tolist(), 0.0))).total
         assert (found.lower <= truth + 1e-12).all() and (truth <= found.upper + 1e-12).all()
+
+
+def test_whether_a_share_matters_is_unknown_once_its_interval_is_widened():
+    """A share of at least 0.5 % in all draws may be smaller in the whole function."""
+    certain = shares([0.2, 0.005], 0.0)._replace(matters=np.ones(2))
+    found = Support(np.ones(9, bool), 0.1).widened(importances(certain))
+    assert all(np.isnan(kind.matters).all() for kind in found[1:])
 
 
 def test_only_intervals_that_separate_are_ranked():
