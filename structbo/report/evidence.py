@@ -11,7 +11,7 @@ import numpy as np
 from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
-from structbo.posterior import Calibration, Importances, Posterior, Probabilities, Units
+from structbo.posterior import Calibration, Importances, Posterior, Units
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
@@ -124,16 +124,6 @@ class Evidence:
         if self.posterior.is_projected:
             return None
         return self.support.widened(self.posterior.importances())
-
-    @cached_property
-    def together(self) -> Probabilities:
-        """Which parameters share a component, after the data."""
-        return self.posterior.together_probabilities()
-
-    @cached_property
-    def together_before(self) -> Probabilities:
-        """Which parameters share a component, before the data."""
-        return self.posterior.prior().together_probabilities()
 
     @cached_property
     def calibration(self) -> Calibration:

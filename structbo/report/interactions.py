@@ -1,135 +1,208 @@
 """Which pairs of parameters interact."""
 
 import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from structbo.plots import plot_interactions
+from structbo.posterior import Importances, Shares
+from structbo.posterior.importances import LEAST_SHARE
 from structbo.report.digits import percent
 from structbo.report.evidence import Evidence
 from structbo.report.html import Html, details, joined, table, tag
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
+from structbo.report.support import MAX_UNEXPLAINED
 
-CLEAR = 3.0
-"""Monte Carlo errors by which a probability must differ from the prior to count as raised."""
-FOUND = 0.9
-"""Probability from which an interaction counts as found."""
+FOUND, UNDECIDED, NONE = "found", "undecided", "none"
 MAX_ROWS = 15
 MAX_ALL = 200
 """Rows of the table of all pairs, so that many parameters do not make a large page."""
-HEADER = ("pair", "probability", "before the data")
+HEADER = ("pair", "share of the variation (90 % interval)", "verdict")
 MIN_PAIRS = 3
 """Pairs from which a graph shows more than the table."""
 
-Pair = tuple[int, int]
+
+class Pair(NamedTuple):
+    """Two parameters and the 90 % interval of the share of their interaction.
+
+    Args:
+        dims: their indices.
+        names: their names.
+        lower: lower end of the interval, in [0, 1].
+        upper: its upper end.
+    """
+
+    dims: tuple[int, int]
+    names: tuple[str, str]
+    lower: float
+    upper: float
+
+    @property
+    def verdict(self) -> str:
+        """Whether the interval is on one side of the least share that matters.
+
+        Example:
+            >>> ends = (0.005, 0.1), (0.0049, 0.005), (0.0, 0.0049)
+            >>> [Pair((0, 1), ("a", "b"), lower, upper).verdict for lower, upper in ends]
+            ['found', 'undecided', 'none']
+        """
+        if self.lower >= LEAST_SHARE:
+            return FOUND
+        return NONE if self.upper < LEAST_SHARE else UNDECIDED
+
+    @property
+    def share(self) -> str:
+        """The interval in percent, rounded down: a rounded end has the verdict of the exact one.
+
+        Example:
+            >>> Pair((0, 1), ("a", "b"), 0.0049, 0.1).share
+            '0.4 to 10.0\\xa0%'
+        """
+        ends = (f"{_tenths(end) / 10.0:.1f}" for end in (self.lower, self.upper))
+        return f"{' to '.join(ends)}\N{NO-BREAK SPACE}%"
+
+    @property
+    def cells(self) -> list[str]:
+        """A row of a table."""
+        return [" and ".join(self.names), self.share, self.verdict]
 
 
-def raised_pairs(evidence: Evidence) -> list[Pair]:
-    """Pairs that the data made clearly more probable, the most probable first."""
-    after, before = evidence.together, evidence.together_before
-    raised = after.mean - before.mean > CLEAR * np.hypot(after.mcse, before.mcse)
-    return _most_probable_first(evidence, raised)
+def likeliest_first(importances: Importances) -> list[Pair]:
+    """All pairs, first the ones whose shares have the largest lower ends, to a tenth of a percent.
+
+    Pairs with equal lower ends are in the order of their upper ends.
+    """
+    names, (_, lower, upper, *_) = importances.names, importances.pairs
+    pairs = [
+        Pair((a, b), (names[a], names[b]), float(lower[a, b]), float(upper[a, b]))
+        for a in range(len(names))
+        for b in range(a + 1, len(names))
+    ]
+    return sorted(pairs, key=lambda pair: (-_tenths(pair.lower), -pair.upper))
 
 
-def _most_probable_first(evidence: Evidence, chosen: np.ndarray) -> list[Pair]:
-    """The pairs of a symmetric matrix of truth values, each once."""
-    pairs = [(int(a), int(b)) for a, b in zip(*np.nonzero(np.triu(chosen, 1)), strict=True)]
-    return sorted(pairs, key=lambda pair: -float(evidence.together.mean[pair]))
-
-
-def interaction_section(evidence: Evidence) -> Section:
-    """The pairs that the data speak for, their probabilities before and after the data."""
+def interaction_section(evidence: Evidence, importances: Importances) -> Section:
+    """The shares of pairs, with intervals, and whether these tell that the pairs interact."""
     title = "Which parameters interact?"
-    pairs = raised_pairs(evidence)
-    finding = _finding(evidence, pairs)
-    meaning = (
-        "Two parameters interact if the effect of one depends on the value of the other. "
-        f"An interaction counts as found from a probability of {percent(FOUND)}; below that it is "
-        "undecided."
+    meaning = "Two parameters interact if the effect of one depends on the value of the other."
+    if evidence.support.unexplained > MAX_UNEXPLAINED:
+        finding = "These runs do not tell which parameters interact over the whole search space."
+        remark = (
+            f"{meaning} Any pair may cause the variation that the runs leave unexplained, up to "
+            f"{percent(evidence.support.unexplained)} of the variation of {evidence.value_name}."
+        )
+        return Section(title, finding, tag("p", remark, class_="remark"))
+    pairs = likeliest_first(importances)
+    finding = _finding(pairs)
+    possible = [pair for pair in pairs if pair.verdict != NONE]
+    shown = possible[:MAX_ROWS]
+    remark = f"{meaning} {_rules(evidence)} {_counts(pairs)}" + (
+        f" The table has the first {MAX_ROWS} of those found or undecided."
+        if len(possible) > MAX_ROWS
+        else ""
     )
-    if not pairs:
-        body = [tag("p", meaning, class_="remark"), _all_pairs(evidence)]
-        return Section(title, finding, joined(body))
-    after = evidence.together
-    shown = pairs[:MAX_ROWS]
-    error = _error(evidence, shown)
-    likeliest = float(after.mean[shown[0]])
-    reach = [percent(min(1.0, max(0.0, likeliest + side * error / 100.0))) for side in (-1, 1)]
-    remark = (
-        f"{meaning} The probability before the data is an assumption of the model about a pair. By "
-        "default it is the same for all pairs, and depends on the number of parameters. "
-        f"The data raised it for {len(pairs)} of {math.comb(len(evidence.names), 2)} pairs"
-        f"{f', the first {MAX_ROWS} of which are shown' if len(pairs) > MAX_ROWS else ''}. "
-        "Random draws compute the probabilities to within "
-        f"{error} percentage points: {percent(likeliest)} may be {reach[0]} to {reach[1]}."
-    )
-    rows = [
-        [*_cells(evidence, pair), "found" if after.mean[pair] >= FOUND else "undecided"]
-        for pair in shown
-    ]
-    parts = [table("Pairs that the data made more probable", [*HEADER, "verdict"], rows)]
-    if len(shown) >= MIN_PAIRS:
-        raised = np.zeros_like(after.mean)
-        raised[tuple(np.transpose(shown))] = after.mean[tuple(np.transpose(shown))]
-        joined_dims = np.unique(shown)
-        names = [evidence.names[dim] for dim in joined_dims]
-        graph = (raised + raised.T)[np.ix_(joined_dims, joined_dims)]
-        axes = blank_axes(4.8)
-        plot_interactions(graph, names, max_names=len(names), ax=axes)
-        axes[0].set_title("")
-        description = f"The graph of the pairs in the table. {finding}"
-        caption = "The pairs in the table as lines; wider ones are more probable."
-        parts.insert(0, picture(axes[0], description, caption))
-    body = [
-        tag("p", remark, class_="remark"),
-        tag("div", *parts, class_="pictures"),
-        _all_pairs(evidence),
-    ]
-    return Section(title, finding, joined(body))
+    parts = [tag("p", remark, class_="remark")]
+    if shown:
+        rows = [pair.cells for pair in shown]
+        shares = [table("Pairs that interact or may interact", HEADER, rows)]
+        if len(shown) >= MIN_PAIRS:
+            shares.insert(0, _graph(importances, shown, finding))
+        parts.append(tag("div", *shares, class_="pictures"))
+    return Section(title, finding, joined([*parts, _all_pairs(pairs)]))
 
 
-def _all_pairs(evidence: Evidence) -> Html:
-    """A folded table of all pairs; with very many parameters, of the most probable ones."""
-    mean = evidence.together.mean
-    pairs = _most_probable_first(evidence, np.ones_like(mean, bool))
+def _rules(evidence: Evidence) -> str:
+    """The meaning of shares, intervals and verdicts."""
+    unexplained = evidence.support.unexplained
+    reach = " So no pair can be ruled out." if unexplained >= LEAST_SHARE else ""
+    return (
+        f"The share of a pair is the part of the variation of {evidence.value_name} over the "
+        "search space that the interaction causes, beyond what each parameter causes alone. "
+        f"Intervals count that predictions may leave {percent(unexplained)} of the variation "
+        f"unexplained, and that any pair may cause it.{reach} An interaction is "
+        f"\N{LEFT DOUBLE QUOTATION MARK}{FOUND}\N{RIGHT DOUBLE QUOTATION MARK} if the lower end of "
+        f"the interval is at least {_least()}. The verdict is \N{LEFT DOUBLE QUOTATION MARK}{NONE}"
+        f"\N{RIGHT DOUBLE QUOTATION MARK} if the upper end is below {_least()}, and "
+        f"\N{LEFT DOUBLE QUOTATION MARK}{UNDECIDED}\N{RIGHT DOUBLE QUOTATION MARK} otherwise."
+    )
+
+
+def _counts(pairs: Sequence[Pair]) -> str:
+    """How many pairs have which verdict."""
+    count = Counter(pair.verdict for pair in pairs)
+    words = [f"{count[verdict]} {verdict}" for verdict in (FOUND, UNDECIDED, NONE)]
+    return f"Verdicts of all {len(pairs)} pairs: {', '.join(words)}."
+
+
+def _graph(importances: Importances, shown: Sequence[Pair], finding: str) -> Html:
+    """The pairs in the table as lines, and nothing else."""
+    is_shown = np.zeros_like(importances.pairs.mean)
+    is_found = np.zeros_like(is_shown)
+    for pair in shown:
+        for place in (pair.dims, pair.dims[::-1]):
+            is_shown[place], is_found[place] = 1.0, float(pair.verdict == FOUND)
+    dims = np.unique([pair.dims for pair in shown])
+    square = np.ix_(dims, dims)
+    names = tuple(importances.names[dim] for dim in dims)
+    drawn = importances._replace(
+        names=names, pairs=Shares(*((is_shown * value)[square] for value in importances.pairs))
+    )
+    axes = blank_axes(4.8)
+    plot_interactions(is_found[square], names, importances=drawn, max_names=len(names), ax=axes)
+    axes[0].set_title("")
+    return picture(
+        axes[0],
+        f"The graph of the pairs in the table. {finding}",
+        "The pairs in the table as lines. Wider lines have a larger expected share, and pale ones "
+        "are undecided.",
+    )
+
+
+def _all_pairs(pairs: Sequence[Pair]) -> Html:
+    """A folded table of all pairs; with very many parameters, of the likeliest ones."""
     shown, others = pairs[:MAX_ALL], pairs[MAX_ALL:]
-    title = "All pairs"
+    if not others:
+        return details("All pairs", table("All pairs", HEADER, [pair.cells for pair in shown]))
+    title = f"The {len(shown)} likeliest of {len(pairs)} pairs"
+    bound = math.ceil(1000.0 * max(pair.upper for pair in others)) / 1000.0
     remark = (
-        "Random draws compute these probabilities to within "
-        f"{_error(evidence, shown)} percentage points."
+        "The upper end of the interval of every other pair is at most "
+        f"{100.0 * bound:.1f}\N{NO-BREAK SPACE}%."
     )
-    if others:
-        title = f"The {len(shown)} most probable of {len(pairs)} pairs"
-        bound = math.ceil(100.0 * mean[others[0]]) / 100.0
-        remark += f" The probability of every other pair is at most {percent(bound)}."
-    rows = [_cells(evidence, pair) for pair in shown]
+    rows = [pair.cells for pair in shown]
     return details(title, tag("p", remark, class_="remark"), table(title, HEADER, rows))
 
 
-def _cells(evidence: Evidence, pair: Pair) -> list[str]:
-    a, b = pair
-    after, before = evidence.together.mean[pair], evidence.together_before.mean[pair]
-    return [f"{evidence.names[a]} and {evidence.names[b]}", percent(after), percent(before)]
+def _finding(pairs: Sequence[Pair]) -> str:
+    found = [pair for pair in pairs if pair.verdict == FOUND]
+    if found:
+        words = [f"{' with '.join(pair.names)} ({pair.share} of the variation)" for pair in found]
+        more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+        return f"The data show interactions: {'; '.join(words[:3])}{more}."
+    undecided = sum(pair.verdict == UNDECIDED for pair in pairs)
+    if not undecided:
+        return f"The runs rule out all pairs: each causes less than {_least()} of the variation."
+    known = (
+        f"The runs rule out {len(pairs) - undecided} of {len(pairs)} pairs and leave {undecided} "
+        "undecided."
+        if undecided < len(pairs)
+        else "The runs cannot decide about any pair yet."
+    )
+    likeliest = pairs[0]
+    return (
+        f"{known} The likeliest is {' and '.join(likeliest.names)}, with {likeliest.share} of the "
+        "variation."
+    )
 
 
-def _error(evidence: Evidence, pairs: list[Pair]) -> int:
-    """Twice the largest Monte Carlo error, in percentage points."""
-    return math.ceil(200.0 * max(float(evidence.together.mcse[pair]) for pair in pairs))
+def _tenths(share: float) -> int:
+    """A share in tenths of a percent, rounded down."""
+    return math.floor(1000.0 * share)
 
 
-def _finding(evidence: Evidence, pairs: list[Pair]) -> str:
-    names, after, before = evidence.names, evidence.together.mean, evidence.together_before.mean
-    if not pairs:
-        return "The data do not point to any interaction."
-    found = [pair for pair in pairs if after[pair] >= FOUND]
-    if not found:
-        a, b = pairs[0]
-        return (
-            f"The runs cannot decide about any pair yet. The likeliest pair is {names[a]} and "
-            f"{names[b]}, with a probability of {percent(after[a, b])} ({percent(before[a, b])} "
-            "before the data)."
-        )
-    words = [f"{names[a]} with {names[b]} ({percent(after[a, b])})" for a, b in found[:3]]
-    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-    return f"The data show interactions: {'; '.join(words)}{more}."
+def _least() -> str:
+    return f"{100.0 * LEAST_SHARE:g}\N{NO-BREAK SPACE}%"

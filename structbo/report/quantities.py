@@ -17,8 +17,10 @@ OF_CHOICES: Mapping[str, str] = {
     "lengthscale": "how alike the choices of {name} are",
 }
 """The same for a parameter whose values are choices without an order."""
-OF_PAIRS: Mapping[str, str] = dict.fromkeys(("Z", "together"), "whether {a} and {b} interact")
-"""Sites with one number for every pair of parameters."""
+OF_PAIRS: Mapping[str, str] = dict.fromkeys(
+    ("Z", "together"), "whether the model joins {a} and {b}"
+)
+"""Sites with one number for every pair of parameters; a joined pair may still not interact."""
 SINGLE: Mapping[str, str] = {
     "noise": "size of the measurement noise",
     "outputscale": "how widely {value} varies",

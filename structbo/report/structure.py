@@ -12,7 +12,7 @@ from structbo.report.changes import changes_table, clear_changes
 from structbo.report.digits import column_texts, parameter_texts, percent
 from structbo.report.evidence import Evidence, some
 from structbo.report.html import Html, joined, table, tag
-from structbo.report.interactions import interaction_section, raised_pairs
+from structbo.report.interactions import NONE, interaction_section, likeliest_first
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, drawn, picture
 from structbo.report.support import MAX_UNEXPLAINED, most_frequent, outranked
@@ -35,8 +35,8 @@ def learned_sections(evidence: Evidence) -> list[Section]:
         return [Section("Which parameters matter?", text, Html())]
     found = [_importances(evidence, importances)]
     if len(evidence.names) > 1:
-        found.append(interaction_section(evidence))
-    return [*found, _effects(evidence)]
+        found.append(interaction_section(evidence, importances))
+    return [*found, _effects(evidence, importances)]
 
 
 def _importances(evidence: Evidence, importances: Importances) -> Section:
@@ -106,7 +106,7 @@ def _ranking(importances: Importances, value_name: str) -> str:
     return "The runs do not yet tell which parameter matters most."
 
 
-def _effects(evidence: Evidence) -> Section:
+def _effects(evidence: Evidence, importances: Importances) -> Section:
     name, best = evidence.value_name, evidence.best
     slices = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
     effects = by_strength(slices)
@@ -138,8 +138,8 @@ def _effects(evidence: Evidence) -> Section:
         tag("div", *curves, class_="pictures"),
         changes_table(evidence, effects[:MAX_ROWS]),
     ]
-    if pairs := raised_pairs(evidence):
-        parts.append(_surface(evidence, [evidence.names[d] for d in pairs[0]]))
+    likeliest = likeliest_first(importances)[:1]
+    parts += [_surface(evidence, pair.names) for pair in likeliest if pair.verdict != NONE]
     finding = clear_changes(evidence, effects)
     return Section(CHANGES, finding, joined(parts))
 

@@ -148,22 +148,22 @@ def _pictures(evidence: Evidence) -> Html:
             axes[0],
             f"Traces of {posterior.num_chains} chains, one line each.",
             "Traces, a line for every chain: the lines should lie on top of each other. Above is "
-            "how well a draw fits the runs (its log density). Below is in how many pairs its "
-            "interactions differ from the most frequent ones.",
+            "how well a draw fits the runs (its log density). Below is in how many pairs a draw "
+            "differs from the most frequent draw; the model joins the parameters of some pairs.",
         )
     ]
     if posterior.num_chains > 1 and len(posterior.directions) > 1:
         (agreement,) = blank_axes(4.6)
         plot_agreement(posterior, ax=agreement)
-        label = "probability of an interaction"
+        label = "probability of a joined pair"
         agreement.set(title="", xlabel=f"{label}, chain 0", ylabel=f"{label}, other chains")
         pictures.append(
             picture(
                 agreement,
                 "Probabilities of pairs by the first and other chains.",
-                "Agreement: a point is a pair, with its probability by the first chain and by "
-                "another one. The points should lie on the line, within their bars. The circle "
-                "marks the pair about which the chains disagree most.",
+                "Agreement: a point is a pair, with the probability that the model joins it, by "
+                "the first chain and by another one. The points should lie on the line, within "
+                "their bars. The circle marks the pair about which the chains disagree most.",
             )
         )
     return tag("div", *pictures, class_="pictures")

@@ -17,6 +17,7 @@ from structbo.report.evidence import Evidence
 from structbo.report.pictures import picture_style
 from structbo.report.progress import best_so_far, next_steps, settings
 from structbo.report.structure import learned_sections
+from structbo.report.support import Support
 from structbo.report.trust import convergence
 
 
@@ -110,17 +111,38 @@ def test_numbers_are_those_of_the_search(page: Reader, search: Optimizer):
     assert f"{inside} of 25 values lie in the 90" in page.text
 
 
-def test_interactions_are_those_that_the_data_made_more_probable(page: Reader):
-    """One pair is certain, against 0.25 before; the others stay where they were."""
-    certain = f"{NAMES[0]} with {NAMES[1]} (100\N{NO-BREAK SPACE}%)"
-    assert f"The data show interactions: {certain}." in page.text
-    assert "The data raised it for 1 of 6 pairs" in page.text
+def test_interactions_are_the_pairs_whose_shares_are_surely_large_enough(search: Optimizer):
+    """The first pair has an edge in all draws; others have one in a quarter, and are undecided."""
+    evidence = Evidence(search, 0)
+    vars(evidence)["support"] = Support(np.ones(25, bool), 0.0)
+    shares = search.posterior.importances().pairs
+    is_found = np.triu(shares.lower >= 0.005)
+    assert np.argwhere(is_found).tolist() == [[0, 1]]
+    with picture_style():
+        _, section, effects = learned_sections(evidence)
+    low, high = np.floor(1000.0 * np.array([shares.lower[0, 1], shares.upper[0, 1]])) / 10.0
+    share = f"{low:.1f} to {high:.1f}\N{NO-BREAK SPACE}%"
+    assert section.finding == (
+        f"The data show interactions: {NAMES[0]} with {NAMES[1]} ({share} of the variation)."
+    )
+    ends = zip(
+        shares.lower[np.triu_indices(4, 1)], shares.upper[np.triu_indices(4, 1)], strict=True
+    )
+    undecided = sum(lower < 0.005 <= upper for lower, upper in ends)
+    assert f"1 found, {undecided} undecided, {5 - undecided} none." in section.body
+    text = Reader(effects.body).text
+    assert f"Two parameters change here together, {NAMES[0]} and {NAMES[1]}; all others" in text
+
+
+def test_edges_before_and_after_the_data_are_no_interactions(page: Reader):
+    assert "before the data" not in page.text
+    assert "These runs do not tell which parameters interact" in page.text
 
 
 def test_chains_that_disagree_are_not_to_be_trusted():
     with given_search(disagree=True) as optimizer, picture_style():
         section = convergence(Evidence(optimizer, 0))
-    pair = f"whether {NAMES[2]} and {NAMES[3]} interact"
+    pair = f"whether the model joins {NAMES[2]} and {NAMES[3]}"
     assert section.finding.startswith(f"No: the computations disagree about {pair}")
 
 

@@ -12,11 +12,12 @@ import pytest
 from searches import NAMES, given_search
 
 from structbo import Optimizer, Space, write_report
-from structbo.posterior import Importances, Probabilities, Shares
+from structbo.posterior import Importances, Shares
 from structbo.report.digits import column_texts
 from structbo.report.evidence import Evidence
 from structbo.report.html import table
 from structbo.report.interactions import interaction_section
+from structbo.report.page import Section
 from structbo.report.pictures import picture_style
 from structbo.report.structure import learned_sections
 from structbo.report.support import Support
@@ -126,12 +127,6 @@ def test_digits(values: list[float], texts: list[str]):
     assert column_texts(values) == texts
 
 
-def probabilities(pair: float, others: float) -> Probabilities:
-    mean = others * (1.0 - np.eye(4))
-    mean[0, 1] = mean[1, 0] = pair
-    return Probabilities(mean, np.full((4, 4), 0.01), NAMES)
-
-
 def evidence_of(search: Optimizer, **known: Any) -> Evidence:
     """Evidence of which some parts are given."""
     evidence = Evidence(search, 0, value_name=VALUE_NAME)
@@ -139,91 +134,168 @@ def evidence_of(search: Optimizer, **known: Any) -> Evidence:
     return evidence
 
 
-def test_a_probability_below_the_threshold_is_undecided(search: Optimizer):
-    after, before = probabilities(0.38, 0.15), probabilities(0.17, 0.17)
-    section = interaction_section(evidence_of(search, together=after, together_before=before))
-    assert section.finding.startswith("The runs cannot decide about any pair yet. The likeliest")
-    assert "38\N{NO-BREAK SPACE}% (17\N{NO-BREAK SPACE}% before the data)" in section.finding
-    reach = "38 % may be 36 % to 40 %".replace(" %", "\N{NO-BREAK SPACE}%")
-    assert f"to within 2 percentage points: {reach}" in section.body
-    (header, row), (_, *all_rows) = Tables(section.body).tables
-    assert header == ["pair", "probability", "before the data", "verdict"]
-    assert row[3] == "undecided" and all_rows[0] == row[:3] and len(all_rows) == 6
+def symmetric(upper: np.ndarray) -> np.ndarray:
+    return np.triu(upper, 1) + np.triu(upper, 1).T
+
+
+def with_pairs(lower: np.ndarray, upper: np.ndarray) -> Importances:
+    """Importances in which only the shares of pairs differ from zero."""
+    num_dims = len(lower)
+    ends = symmetric(lower), symmetric(upper)
+    zeros = np.zeros((2, num_dims, num_dims))
+    names = NAMES if num_dims == len(NAMES) else tuple(f"x{d}" for d in range(num_dims))
+    one = Shares(*np.zeros((5, num_dims)))
+    return Importances(
+        names, one, one, Shares(sum(ends) / 2.0, *ends, *zeros), Shares(*np.zeros((5, 1)))
+    )
+
+
+def section_of(importances: Importances, unexplained: float = 0.0) -> Section:
+    """The section on interactions for these shares, not widened any further."""
+    search = Optimizer(Space({name: (0.0, 1.0) for name in importances.names}))
+    evidence = evidence_of(search, support=Support(np.ones(25, bool), unexplained))
     with picture_style():
-        found = interaction_section(
-            evidence_of(search, together=probabilities(0.9, 0.15), together_before=before)
-        )
-    assert found.finding.startswith("The data show interactions: ")
-    nothing = interaction_section(evidence_of(search, together=before, together_before=before))
-    assert nothing.finding == "The data do not point to any interaction."
+        return interaction_section(evidence, importances)
 
 
-def many_probabilities(num_dims: int, seed: int) -> Probabilities:
-    upper = np.triu(np.random.default_rng(seed).uniform(0.0, 0.6, (num_dims, num_dims)), 1)
-    return Probabilities(upper + upper.T, np.full_like(upper, 0.012))
+def percents(text: str) -> str:
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+HEADER = ["pair", "share of the variation (90 % interval)", "verdict"]
+ENDS = {
+    (0, 1): (0.005, 0.3),
+    (0, 2): (0.00499, 0.3),
+    (0, 3): (0.0, 0.005),
+    (1, 2): (0.0, 0.00499),
+    (1, 3): (0.04, 0.0611),
+    (2, 3): (0.0, 0.0),
+}
+
+
+def four_pairs(*without: tuple[int, int]) -> Importances:
+    """The shares in `ENDS`; some pairs have none."""
+    lower, upper = np.zeros((2, 4, 4))
+    for pair, ends in ENDS.items():
+        if pair not in without:
+            lower[pair], upper[pair] = ends
+    return with_pairs(lower, upper)
+
+
+def test_a_verdict_needs_an_interval_on_one_side_of_half_a_percent():
+    section = section_of(four_pairs())
+    (header, *rows), (same, *every) = Tables(section.body).tables
+    assert header == same == HEADER
+    pair = "{} and {}".format
+    assert rows == every[:4]
+    assert every == [
+        [pair(NAMES[1], NAMES[3]), percents("4.0 to 6.1 %"), "found"],
+        [pair(NAMES[0], NAMES[1]), percents("0.5 to 30.0 %"), "found"],
+        [pair(NAMES[0], NAMES[2]), percents("0.4 to 30.0 %"), "undecided"],
+        [pair(NAMES[0], NAMES[3]), percents("0.0 to 0.5 %"), "undecided"],
+        [pair(NAMES[1], NAMES[2]), percents("0.0 to 0.4 %"), "none"],
+        [pair(NAMES[2], NAMES[3]), percents("0.0 to 0.0 %"), "none"],
+    ]
+    assert "Verdicts of all 6 pairs: 2 found, 2 undecided, 2 none." in section.body
+    assert section.finding == percents(
+        f"The data show interactions: {NAMES[1]} with {NAMES[3]} (4.0 to 6.1 % of the variation); "
+        f"{NAMES[0]} with {NAMES[1]} (0.5 to 30.0 % of the variation)."
+    )
+
+
+def test_without_a_found_pair_the_report_says_what_is_known():
+    some = section_of(four_pairs((0, 1), (1, 3)))
+    assert some.finding == percents(
+        "The runs rule out 4 of 6 pairs and leave 2 undecided. The likeliest is "
+        f"{NAMES[0]} and {NAMES[2]}, with 0.4 to 30.0 % of the variation."
+    )
+    nothing = section_of(with_pairs(*np.zeros((2, 4, 4))))
+    assert nothing.finding == percents(
+        "The runs rule out all pairs: each causes less than 0.5 % of the variation."
+    )
+    (_, *rows), *more = Tables(nothing.body).tables
+    assert {row[2] for row in rows} == {"none"} and len(rows) == 6 and not more
+    unknown = section_of(with_pairs(np.zeros((4, 4)), np.full((4, 4), 0.2)))
+    assert unknown.finding.startswith("The runs cannot decide about any pair yet. The likeliest is")
+
+
+def test_what_is_unexplained_may_be_due_to_any_pair():
+    """Intervals of 0.6 to 30 % and of zero decide, until 1 to 20 % of the variation is unknown."""
+    lower, upper = np.zeros((2, 4, 4))
+    lower[0, 1], upper[0, 1] = 0.006, 0.3
+    verdicts = []
+    for unexplained in (0.0, 0.01, 0.2):
+        support = Support(np.ones(25, bool), unexplained)
+        section = section_of(support.widened(with_pairs(lower, upper)), unexplained)
+        assert ("So no pair can be ruled out." in section.body) == (unexplained > 0.0)
+        verdicts.append([row[2] for row in Tables(section.body).tables[-1][1:]])
+    assert verdicts == [
+        ["found", *["none"] * 5],
+        ["found", *["undecided"] * 5],
+        ["undecided"] * 6,
+    ]
+    assert percents("predictions may leave 20 % of the variation unexplained") in section.body
+
+
+def test_nothing_is_said_of_pairs_where_predictions_do_not_reach():
+    section = section_of(four_pairs(), 0.71)
+    assert section.finding.startswith("These runs do not tell which parameters interact")
+    assert percents("71 % of the variation") in section.body
+    assert not Tables(section.body).tables and "<img" not in section.body
+
+
+def many_pairs(num_dims: int, most: float, seed: int = 1) -> Importances:
+    lower = np.random.default_rng(seed).uniform(0.0, most, (num_dims, num_dims))
+    return with_pairs(lower, 1.5 * lower)
 
 
 @pytest.mark.parametrize("num_dims", [2, 5, 40])
-@pytest.mark.parametrize("is_raised", [False, True])
-def test_every_pair_is_in_a_folded_table_unless_there_are_very_many(num_dims: int, is_raised: bool):
-    after = many_probabilities(num_dims, seed=1)
-    before = replace(after, mean=after.mean - 0.1 if is_raised else after.mean + 0.1)
-    search = Optimizer(Space.box([(0.0, 1.0)] * num_dims))
-    with picture_style():
-        body = interaction_section(evidence_of(search, together=after, together_before=before)).body
+@pytest.mark.parametrize("most", [0.003, 0.1])
+def test_every_pair_is_in_a_folded_table_unless_there_are_very_many(num_dims: int, most: float):
+    importances = many_pairs(num_dims, most)
+    lower = importances.pairs.lower
+    body = section_of(importances).body
     (folded,) = re.findall(r"<details>.*</details>", body)
     ((header, *rows),) = Tables(folded).tables
     pairs = [(a, b) for a in range(num_dims) for b in range(a + 1, num_dims)]
-    pairs.sort(key=lambda pair: after.mean[pair], reverse=True)
-    assert header == ["pair", "probability", "before the data"]
-    assert rows == [
-        [
-            f"x{a} and x{b}",
-            *(f"{100 * p.mean[a, b]:.0f}\N{NO-BREAK SPACE}%" for p in (after, before)),
-        ]
-        for a, b in pairs[:200]
-    ]
-    assert "to within 3 percentage points." in folded
-    said = re.search(r"of every other pair is at most (\d+)\W%", folded)
+    pairs.sort(key=lambda pair: (np.floor(1000.0 * lower[pair]), lower[pair]), reverse=True)
+    assert header == HEADER
+    assert [row[0] for row in rows] == [f"x{a} and x{b}" for a, b in pairs[:200]]
+    said = re.search(r"of every other pair is at most ([\d.]+)\W%", folded)
     assert (said is None) == (len(pairs) <= 200)
     if said:
-        assert "The 200 most probable of 780 pairs" in folded
-        assert 0.0 <= int(said[1]) / 100.0 - after.mean[pairs[200]] < 0.01
+        assert "The 200 likeliest of 780 pairs" in folded
+        assert (
+            0.0 <= float(said[1]) / 100.0 - 1.5 * max(map(lower.__getitem__, pairs[200:])) <= 1e-3
+        )
 
 
 def test_the_graph_has_all_pairs_of_the_table(monkeypatch: pytest.MonkeyPatch):
-    after = many_probabilities(40, seed=1)
-    evidence = evidence_of(
-        Optimizer(Space.box([(0.0, 1.0)] * 40)),
-        together=after,
-        together_before=replace(after, mean=after.mean - 0.1),
-    )
-    drawn: dict[tuple[str, str], float] = {}
+    importances = many_pairs(40, 0.006)
+    drawn: dict[str, tuple[float, float]] = {}
 
-    def plot(probabilities: Any, names: Any, *, max_names: int, ax: Any) -> None:
-        assert len(names) <= max_names
-        for a, b in np.argwhere(np.triu(probabilities)):
-            drawn[names[a], names[b]] = probabilities[a, b]
+    def plot(found: Any, names: Any, *, importances: Importances, max_names: int, ax: Any) -> None:
+        assert importances.names == names and len(names) <= max_names
+        for a, b in np.argwhere(np.triu(importances.pairs.mean)):
+            drawn[f"{names[a]} and {names[b]}"] = importances.pairs.mean[a, b], found[a, b]
 
     monkeypatch.setattr("structbo.report.interactions.plot_interactions", plot)
-    with picture_style():
-        (_, *rows), _ = Tables(interaction_section(evidence).body).tables
-    assert sorted(f"{a} and {b}" for a, b in drawn) == sorted(row[0] for row in rows)
-    assert sorted(drawn.values())[-1] == after.mean.max()
+    (_, *rows), _ = Tables(section_of(importances).body).tables
+    assert sorted(drawn) == sorted(row[0] for row in rows) and len(rows) == 15
+    for pair, _, verdict in rows:
+        assert drawn[pair][1] == float(verdict == "found")
+    assert max(drawn.values())[0] == importances.pairs.mean.max()
 
 
 def test_the_table_of_all_pairs_does_not_grow_with_the_parameters():
-    before = many_probabilities(300, seed=0)
-    search = Optimizer(Space.box([(0.0, 1.0)] * 300))
-    section = interaction_section(evidence_of(search, together=before, together_before=before))
+    section = section_of(many_pairs(300, 0.003))
     assert len(section.body) < 60_000
 
 
 def given_importances(lower: list[float], upper: list[float]) -> Importances:
     ends = np.array(lower), np.array(upper)
-    total = Shares(sum(ends) / 2.0, *ends, np.zeros(4))
-    pairs = Shares(*np.zeros((4, 4, 4)))
-    return Importances(NAMES, total, total, pairs, Shares(*np.zeros((4, 1))))
+    total = Shares(sum(ends) / 2.0, *ends, *np.zeros((2, 4)))
+    return with_pairs(*np.zeros((2, 4, 4)))._replace(first_order=total, total=total)
 
 
 @pytest.mark.parametrize(
