@@ -60,9 +60,9 @@ class Posterior(PosteriorDraws):
     def edge_probabilities(self) -> Probabilities:
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
-        This is the posterior of the site of edge matrices. The product of two kernels contains main
-        effects, so an edge may stand for those, and an interaction may be in the residual:
-        `interaction_probabilities` tells whether two parameters interact.
+        This is the posterior of the site of edge matrices. The product of two kernels that are not
+        `Centered` contains main effects, so an edge may stand for those, and an interaction may be
+        in the residual: `interaction_probabilities` tells whether two parameters interact.
 
         Raises:
             ValueError: if the model does not have exactly one site of edge matrices, or is a
@@ -87,8 +87,9 @@ class Posterior(PosteriorDraws):
 
         An interaction matters if its share of the variance, ``importances().pairs``, is at least
         ``least_share``. The share is without main effects, for any model and kernel. An edge of
-        `edge_probabilities` may stand for main effects, because the product of two kernels contains
-        them: where the data do not tell the two apart, this probability is the one to read.
+        `edge_probabilities` may stand for main effects, which the product of two kernels contains
+        unless they are `Centered`: where the data do not tell the two apart, this probability is
+        the one to read.
 
         Args:
             least_share: of the variance of the function, in (0, 1).
