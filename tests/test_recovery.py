@@ -151,9 +151,10 @@ def test_average_precision(is_true: list[int], scores: list[float], expected: fl
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-def test_intervals_hold_their_ends():
-    true, lower = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0, 0.2, 0.1, 0.1])
+def test_intervals_hold_their_ends_and_a_tenth_of_a_percent_more():
+    true, lower = np.array([0.0, 0.1, 0.2, 0.3]), np.array([0.0009, 0.2, 0.1, 0.1])
     assert covered(true, lower, lower + 0.1) == 0.5
+    assert covered(true, lower + 0.001, lower + 0.099) == 0.25
     assert np.isnan(covered(true, np.full(4, NAN), lower))
 
 
@@ -190,7 +191,11 @@ RUN = {
 def test_scores_of_a_run():
     expected = {
         "called": 2.0,
-        "called true": 1.0,
+        "called right": 1.0,
+        "found": 2.0,
+        "found right": 1.0,
+        "none": 0.0,
+        "none right": 0.0,
         "AP prob. 2.0%": 1.0,
         "AP share 2.0%": 1.0,
         "AP prob. 0.5%": (1.0 + 2.0 / 3.0) / 2.0,

@@ -10,10 +10,12 @@ errors, in the last rows over all problems:
 
 - AP: average precision of pairs whose share is above a threshold, ranked by the probability of the
   edge or by the estimated share
-- called: edges with a probability of at least 90 %, and the fraction of them above 0.5 %
+- called: how many edges with a probability of at least 90 % are true, above 0.5 %
+- found, none: how many calls by the 90 % interval of the share, above or below 0.5 %, are right
 - strongest: whether the pair with the largest estimate has the largest share
 - error: mean absolute error of shares; higher is all that main effects and pairs leave
-- cover: fraction of 90 % intervals that hold the truth; edges are the pairs above 0.5 %
+- cover: fraction of 90 % intervals that hold the truth to within 0.1 %; edges are the pairs above
+  0.5 %
 - correlation, log density: of observations at unseen points, in units of the true deviation
 """
 

@@ -6,6 +6,9 @@ import numpy as np
 
 LARGE, SMALL = 0.02, 0.005
 """Shares above which a pair is an edge of the true graph."""
+TOLERANCE = 0.001
+"""Distance from an interval within which a share counts as covered: intervals of positive numbers
+never hold the share of an inert parameter, which is zero."""
 CALLED = 0.9
 """Probability from which an edge is called."""
 BINS = np.linspace(0.0, 1.0, 11)
@@ -31,10 +34,10 @@ def average_precision(is_true: np.ndarray, scores: np.ndarray) -> float:
 
 
 def covered(true: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> float:
-    """Fraction of intervals, ends included, that hold the truth; NaN without intervals."""
+    """Fraction of intervals that hold the truth, up to `TOLERANCE`; NaN without intervals."""
     if not len(true) or np.isnan(lower).any():
         return float("nan")
-    return float(((lower <= true) & (true <= upper)).mean())
+    return float(((lower - TOLERANCE <= true) & (true <= upper + TOLERANCE)).mean())
 
 
 def log_density(values: np.ndarray, mean: np.ndarray, variance: np.ndarray) -> float:
@@ -77,7 +80,6 @@ def scores_of(run: dict[str, Any]) -> dict[str, float]:
     """
     main, pairs = _arrays(run["main"]), _arrays(run["pairs"])
     true, share, probability = pairs["true"], pairs["share"], pairs["probability"]
-    called, is_known = probability >= CALLED, not np.isnan(probability).any()
     scores = {
         f"{name} {threshold:.1%}": average_precision(true > threshold, by)
         for threshold in (LARGE, SMALL)
@@ -85,19 +87,29 @@ def scores_of(run: dict[str, Any]) -> dict[str, float]:
     }
     strongest = true.argmax()
     has_pairs = true[strongest] > 0.0 and not np.isnan(share).any()
-    real = true > SMALL
+    real, lower, upper = true > SMALL, pairs["lower"], pairs["upper"]
     return scores | {
-        "called": float(called.sum()) if is_known else np.nan,
-        "called true": float(called[real].sum()) if is_known else np.nan,
+        **_calls("called", probability, probability >= CALLED, real),
+        **_calls("found", lower, lower >= SMALL, real),
+        **_calls("none", upper, upper < SMALL, ~real),
         "strongest": float(share.argmax() == strongest) if has_pairs else np.nan,
         "error pairs": float(np.abs(share - true).mean()),
         "error main": float(np.abs(main["share"] - main["true"]).mean()),
         "error higher": float(abs(np.sum(main["share"] - main["true"]) + np.sum(share - true))),
-        "cover pairs": covered(true, pairs["lower"], pairs["upper"]),
-        "cover edges": covered(true[real], pairs["lower"][real], pairs["upper"][real]),
+        "cover pairs": covered(true, lower, upper),
+        "cover edges": covered(true[real], lower[real], upper[real]),
         "cover main": covered(main["true"], main["lower"], main["upper"]),
         **{name: float(np.array(run[name], float)) for name in NUMBERS},
     }
+
+
+def _calls(
+    name: str, numbers: np.ndarray, is_called: np.ndarray, is_right: np.ndarray
+) -> dict[str, float]:
+    """How many pairs are called, and how many of the calls are right; NaN without the numbers."""
+    unknown = np.isnan(numbers).any()
+    counts = {name: is_called.sum(), f"{name} right": (is_called & is_right).sum()}
+    return {key: float("nan") if unknown else float(count) for key, count in counts.items()}
 
 
 def _arrays(part: dict[str, Any]) -> dict[str, np.ndarray]:

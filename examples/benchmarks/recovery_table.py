@@ -40,9 +40,11 @@ def cells(scores: dict[str, list[np.ndarray]]) -> dict[str, str]:
     """The cells of a row of the table, by column."""
     if not scores:
         return {}
-    true, called = (np.concatenate(scores.pop(name)) for name in ("called true", "called"))
-    known = f"{true.sum():.0f} of {called.sum():.0f}"
-    found = {"called": "" if np.isnan(called).all() else known}
+    found = {}
+    for name in ("called", "found", "none"):
+        right, count = (np.concatenate(scores.pop(key)) for key in (f"{name} right", name))
+        known = f"{np.nansum(right):.0f} of {np.nansum(count):.0f}"
+        found[name] = "" if np.isnan(count).all() else known
     for name, values in scores.items():
         mean, error = mean_and_error(values)
         decimals = DECIMALS.get(name, 2)
