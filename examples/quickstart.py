@@ -36,13 +36,15 @@ def main() -> None:
         f"and {minutes:.1f} minutes."
     )
 
-    print("Sampling the posterior over interaction graphs ...")
-    probabilities = result.posterior.edge_probabilities()
-    print("Most probable interactions (posterior probability, Monte Carlo error):")
-    print(probabilities.to_frame().head().round(2))
+    print("Sampling the posterior over interactions ...")
+    importances = result.posterior.importances()
+    print("Largest interactions (share of the variance, and its 90 % interval):")
+    pairs = importances.to_frame().loc["pair"].nlargest(5, "mean")
+    print(pairs[["mean", "lower", "upper"]].round(3))
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.5))
-    sb.plot_interactions(probabilities, [name[-2:] for name in NAMES], ax=left)
+    short = [name[-2:] for name in NAMES]
+    sb.plot_interactions(result, short, importances=importances, ax=left)
     left.set_title("Which stages interact (learned)")
     sb.plot_convergence(result, ax=right)
     right.axhline(shipped, color="0.4", linestyle="--", label="shipped thresholds")

@@ -73,7 +73,11 @@ NIGHTLY = {
     "interactions.py": Short("--n-trials 24 --picture OUT/picture.png"),
     "own_model.py": Short("--num-rows 12 --num-samples 20"),
     "quickstart.py": Short("--n-trials 4 --picture OUT/picture.png", needs=("cv2", "skimage")),
-    "reaction.py": Short("--n-runs 12 --picture OUT/picture.png", needs=("pandas",)),
+    "reaction.py": Short(
+        "--n-runs 12 --picture OUT/picture.png",
+        {"TABLE": f"Path('{EXAMPLES}/data/arylation.csv')"},
+        needs=("pandas",),
+    ),
     "unmixed_chain.py": Short("--num-samples 20 --output OUT/picture.png"),
     "which_structure.py": Short("--n 12 --num-samples 5"),
     "benchmarks/accelerator.py": Short(

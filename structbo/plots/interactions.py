@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from structbo.models.foundation.arrays import FloatArray
 from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, shortened
 from structbo.plots.pairs import edge_matrix, hidden, pairs_of, strongest
-from structbo.plots.sources import Learned
+from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Importances, Probabilities
 
 if TYPE_CHECKING:
@@ -57,17 +57,16 @@ def plot_interactions(
 ) -> "tuple[Axes, ...]":
     """Draws the learned interaction graph, beside the true one if it is known.
 
-    The width of a line shows the probability of an edge. With importances it shows the share of the
-    variance that is due to a pair, and only the strength of the color its probability: an edge may
-    be certain and hardly matter. Then `Posterior.interaction_probabilities` is the better
-    probability to give, because an edge may stand for main effects. With a truth, the color shows
-    whether an edge is true.
+    The width of a line shows the share of the variance that is due to a pair, and the strength of
+    its color the probability that this share matters. With probabilities alone, both show these.
+    With a truth, the color shows whether an edge is true.
 
     Args:
         probabilities: a posterior, an optimizer or a result; or a symmetric matrix, for example
-            `Posterior.interaction_probabilities` or `Posterior.edge_probabilities`, shape (D, D).
+            `Posterior.edge_probabilities`, shape (D, D).
         names: of the D parameters, needed if probabilities are an array.
-        importances: of the same parameters, `Posterior.importances`.
+        importances: of the same parameters; by default `Posterior.importances`, unless
+            probabilities are given or the model has a projection.
         truth: the true edge matrix, shape (D, D).
         max_names: maximum number of parameters; the ones with the widest lines or true edges stay.
         ax: where to draw: one Axes, or two with a truth. Default: a new figure.
@@ -80,6 +79,14 @@ def plot_interactions(
             [0, 1], or max_names is not positive.
         ImportError: if Matplotlib is missing.
     """
+    if isinstance(probabilities, Learned):
+        posterior = as_posterior(probabilities)
+        if importances is None and not posterior.is_projected:
+            importances = posterior.importances()
+        if importances is not None:
+            names = importances.names if names is None else tuple(names)
+            probabilities = importances.pairs.matters
+            importances = importances._replace(names=names)
     learned, names = pairs_of(probabilities, names)
     known = None if truth is None else edge_matrix("truth", truth, len(names)) > 0.5
     widths, legend = _widths(learned, names, importances)

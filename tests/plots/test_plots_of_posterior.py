@@ -6,6 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import LineCollection
 
 from structbo import Categorical, Integer, LinearConstraint, Optimizer, Result, Space, plots
 from structbo.data import Transform
@@ -223,12 +224,16 @@ def test_a_result_and_an_optimizer_stand_for_their_posterior(
 ):
     optimizer = Optimizer({name: (0.0, 1.0) for name in NAMES})
     monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
-    together = posterior.together_probabilities()
+    together, shares = posterior.together_probabilities(), posterior.importances().pairs
     for source in (posterior, optimizer, Result(optimizer)):
         image = plots.plot_together(source).get_images()[0].get_array()
         np.testing.assert_allclose(np.triu(image, 1), np.triu(together.mean, 1))
         (graph,) = plots.plot_interactions(source)
         assert [text.get_text() for text in graph.texts] == list(NAMES)
+        (lines,) = (c for c in graph.collections if isinstance(c, LineCollection))
+        widths = np.sort(shares.mean[np.triu_indices(3, 1)])
+        expected = 6.0 * widths[widths > 0.0] / widths[-1]
+        np.testing.assert_allclose(lines.get_linewidths(), expected, rtol=1e-6)
         assert plots.plot_agreement(source).get_title().endswith("b,c")
         assert len(plots.plot_trace(source)[0].lines) == CHAINS
         (effect,) = plots.plot_effects(source, num_effects=1, max_draws=4)
