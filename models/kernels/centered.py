@@ -15,6 +15,18 @@ NUM_AVERAGED = 32
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
 
 
+def legendre(number: int) -> tuple[Float[np.ndarray, " {number}"], Float[np.ndarray, " {number}"]]:
+    """Nodes and weights of Gauss-Legendre quadrature for averages over the unit interval.
+
+    Example:
+        >>> nodes, weights = legendre(2)
+        >>> round(float(weights @ nodes**2), 6)
+        0.333333
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(number)
+    return 0.5 + nodes / 2, weights / 2
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Centered(Kernel):
     """The kernel of ``f - average of f``, for functions f of another kernel; its variance varies.
@@ -107,6 +119,6 @@ class Centered(Kernel):
         elif self.is_categorical:
             levels = self.nodes(lengthscale, parameters)
         else:
-            nodes, weights = np.polynomial.legendre.leggauss(NUM_AVERAGED)
-            return jnp.asarray(0.5 + 0.5 * nodes), jnp.asarray(0.5 * weights)
+            nodes, weights = legendre(NUM_AVERAGED)
+            return jnp.asarray(nodes), jnp.asarray(weights)
         return levels, jnp.full(len(levels), 1.0 / len(levels))

@@ -115,10 +115,7 @@ def _widths(
     """The widths of lines, relative to the full width, shape (D, D), and what they show."""
     if importances is None:
         return learned, Widths("posterior probability", "{:g}", 1.0, True)
-    if importances.names != tuple(names):
-        raise ValueError(
-            f"importances must be of the parameters {tuple(names)}, got {importances.names}."
-        )
+    importances.check_names(names)
     shares = importances.pairs.mean
     largest = float(shares.max(initial=0.0))
     widths = shares / largest if largest > 0.0 else shares

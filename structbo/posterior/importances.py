@@ -4,6 +4,7 @@ The variance is over the unit cube with uniform and independent parameters. The 
 indices: first order, second order and total.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
@@ -76,6 +77,17 @@ class Importances(NamedTuple):
     total: Shares
     pairs: Shares
     higher_order: Shares
+
+    def check_names(self, names: Sequence[str]) -> None:
+        """Checks that the importances are of these parameters, in this order.
+
+        Raises:
+            ValueError: if they are not.
+        """
+        if self.names != tuple(names):
+            raise ValueError(
+                f"importances must be of the parameters {tuple(names)}, got {self.names}."
+            )
 
     def to_frame(self) -> "pd.DataFrame":
         """A table with the columns of `Shares` and a row for every parameter and every pair.

@@ -40,8 +40,8 @@ def probability_graph(
     """
     if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be in [0, 1], got {threshold}.")
-    if importances is not None and importances.names != names:
-        raise ValueError(f"importances must be of the parameters {names}, got {importances.names}.")
+    if importances is not None:
+        importances.check_names(names)
     import networkx as nx
 
     graph = nx.Graph()

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from structbo.models.foundation.arrays import AnyArray
+from structbo.models.kernels.centered import legendre
 from structbo.posterior.draws import PosteriorDraws
 from structbo.space import Scale
 from structbo.space.parameters import nearest_level
@@ -37,9 +38,8 @@ class Quadrature(NamedTuple):
             num_nodes: number of Gauss-Legendre nodes.
         """
         sizes = [len(values) for values in levels if values is not None]
-        legendre = np.polynomial.legendre.leggauss(max([num_nodes, *sizes]))
-        nodes, weights = (np.tile(v[:, None] / 2, (1, len(levels))) for v in legendre)
-        nodes += 0.5
+        rule = legendre(max([num_nodes, *sizes]))
+        nodes, weights = (np.tile(v[:, None], (1, len(levels))) for v in rule)
         for d, values in enumerate(levels):
             if values is not None:
                 nodes[:, d], weights[:, d] = values[0], 0.0
