@@ -9,7 +9,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Int
 
-from structbo.models.decomposition import Decomposition
+from structbo.models.decomposition import Decomposition, true_first
 from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.gram import (
     ComponentTable,
@@ -125,7 +125,7 @@ class AdditiveCovariance:
         """One-dimensional variances on grids of the s members of a component."""
         if self.has_unit_variance:
             return jnp.ones_like(coordinates)
-        members = jnp.argsort(~self.decomposition.members[component], stable=True)
+        members = true_first(self.decomposition.members[component])
 
         def on_grid(dim: Int[Array, ""], grid: Float[Array, " G"]) -> Float[Array, " G"]:
             points = jnp.broadcast_to(grid[:, None], (len(grid), self.num_dims))

@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from structbo.acquisition.additive_criterion import AdditiveCriterion, sums_of_products
 from structbo.acquisition.criterion import Acquisition, count_draws
 from structbo.maximizers.search_state import Search
+from structbo.models.decomposition import true_first
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.gp import ConditionedGP, SamplePath
 
@@ -50,7 +51,7 @@ class Thompson(AdditiveCriterion):
         factors: Float[Array, "s G n"],
     ) -> Float[Array, " G**s"]:
         covariance = draw.posterior.covariance
-        members = jnp.argsort(~covariance.decomposition.members[row], stable=True)
+        members = true_first(covariance.decomposition.members[row])
         waves = draw.waves(members[: len(coordinates)], coordinates)
         amplitudes = draw.weights[row] * jnp.exp(1j * draw.phases[row])
         prior = sums_of_products(waves, amplitudes).real
