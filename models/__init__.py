@@ -1,6 +1,6 @@
 """Models of functions: kernels, structure priors and Gaussian processes."""
 
-from structbo.models.additive_gp import AdditiveGP, Residual
+from structbo.models.additive_gp import AdditiveGP
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.gp import ConditionedGP, SamplePath
@@ -8,6 +8,7 @@ from structbo.models.graphs import elimination_width
 from structbo.models.kernels import (
     KERNELS,
     Centered,
+    Exchangeable,
     Kernel,
     LevelCorrelations,
     Periodic,
@@ -25,6 +26,12 @@ from structbo.models.priors import (
     component_lengthscale,
     dimension_scaled,
     independent_lengthscale,
+)
+from structbo.models.residual import (
+    OtherOrders,
+    OtherOrdersResidual,
+    ProductResidual,
+    Residual,
 )
 from structbo.models.strengths import Interactions
 from structbo.models.structures import (
@@ -80,6 +87,7 @@ __all__ = [
     "Decomposition",
     "DirichletMultinomialPartition",
     "EdgeBernoulli",
+    "Exchangeable",
     "FamilyCategorical",
     "FiniteSet",
     "FiniteUniform",
@@ -90,9 +98,12 @@ __all__ = [
     "MarginalGP",
     "Model",
     "NearIdentity",
+    "OtherOrders",
+    "OtherOrdersResidual",
     "OuterBox",
     "Partition",
     "Periodic",
+    "ProductResidual",
     "Residual",
     "SamplePath",
     "SpanningTree",

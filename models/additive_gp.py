@@ -27,6 +27,13 @@ from structbo.models.kernels import (
 )
 from structbo.models.likelihood import MarginalGP
 from structbo.models.priors import AlikeLogNormal, LogNormalAbove, component_lengthscale
+from structbo.models.residual import (
+    FIRST_RHO,
+    OtherOrders,
+    OtherOrdersResidual,
+    ProductResidual,
+    Residual,
+)
 from structbo.models.strengths import STRENGTH_SITES, Interactions, mean_strengths
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
@@ -34,16 +41,10 @@ from structbo.models.structures.edge_matrix import edges
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 
 OWN_SITES = (
-    *("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "y"),
+    *("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "reach", "y"),
     *STRENGTH_SITES,
 )
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
-FIRST_RHO = 0.02
-"""Value at which `Hamiltonian` fixes the residual's share in early warm-up.
-
-A residual with a large variance explains any data, and a chain that starts there can take hundreds
-of sweeps to find the components.
-"""
 LEAST_NOISE = 1e-10
 """Minimum noise variance, relative to the variance of the observations.
 
@@ -52,31 +53,10 @@ steps are tiny.
 """
 
 
-# Both are created at first use, because they start JAX's backend.
-@cache
-def _at_least_one() -> dist.Distribution:
-    return dist.Pareto(1.0, 1.0)
-
-
+# Created at first use, because it starts JAX's backend.
 @cache
 def _above_least_noise() -> dist.Distribution:
     return LogNormalAbove(-5.0, 1.5, LEAST_NOISE)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Residual(Value):
-    """Priors of an additional component over all dimensions, for variation beyond the structure.
-
-    It should be smoother than the structured components. In many dimensions a product of kernels
-    with short lengthscales is almost white noise, which would hide the components.
-
-    Args:
-        rho: prior of the residual's share of the variance, in [0, 1].
-        kappa: prior of the ratio of its lengthscales to the shared ones, by default Pareto(1, 1).
-    """
-
-    rho: dist.Distribution = dist.Uniform(0.0, 1.0)
-    kappa: dist.Distribution = field(default_factory=_at_least_one)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,7 +121,7 @@ class AdditiveGP(Value):
     noise: dist.Distribution = field(default_factory=_above_least_noise)
     relevance: dist.Distribution | None = None
     interactions: Interactions | None = None
-    residual: Residual | None = None
+    residual: Residual | OtherOrders | None = None
     categorical: tuple[int, ...] = ()
     num_inducing: int | None = None
 
@@ -207,6 +187,7 @@ class AdditiveGP(Value):
         prior = self.lengthscale
         if not isinstance(prior, dist.Distribution):
             prior = prior(num_dims)
+        strengths, heirs = self._strengths(num_dims)
         covariance = AdditiveCovariance(
             decomposition=decomposition,
             lengthscale=_drawn(
@@ -215,13 +196,8 @@ class AdditiveGP(Value):
                 infer={"may_be_alike": isinstance(prior, AlikeLogNormal)},
             ),
             outputscale=_drawn("outputscale", self.outputscale),
-            strengths=self._strengths(num_dims),
-            rho=None
-            if self.residual is None
-            else _drawn("rho", self.residual.rho, infer={"held_at": FIRST_RHO}),
-            kappa=None
-            if self.residual is None
-            else _drawn("kappa", self.residual.kappa, infer={"multiplies": "lengthscale"}),
+            strengths=strengths,
+            residual=self._residual(num_dims, heirs),
             kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
             categorical=categorical,
             kernel_groups=tuple(
@@ -236,13 +212,32 @@ class AdditiveGP(Value):
         likelihood = MarginalGP(covariance, X, noise, rows, known, self.num_inducing)
         return numpyro.sample("y", likelihood, obs=observed)
 
-    def _strengths(self, num_dims: int) -> Float[Array, "D D"] | None:
+    def _strengths(
+        self, num_dims: int
+    ) -> tuple[Float[Array, "D D"] | None, Float[Array, " D"] | None]:
+        """The strengths of pairs, and relevances of dimensions in terms of higher order."""
         if self.relevance is None:
-            return None
+            return None, None
         relevance = _drawn("relevance", _each(self.relevance, num_dims))
         if self.interactions is None:
-            return mean_strengths(relevance)
+            return mean_strengths(relevance), relevance
         return self.interactions.strengths(relevance)
+
+    def _residual(
+        self, num_dims: int, relevance: Float[Array, " D"] | None
+    ) -> ProductResidual | OtherOrdersResidual | None:
+        prior = self.residual
+        if prior is None:
+            return None
+        share = _drawn("rho", prior.rho, infer={"held_at": FIRST_RHO})
+        if isinstance(prior, Residual):
+            kappa = _drawn("kappa", prior.kappa, infer={"multiplies": "lengthscale"})
+            return ProductResidual(share, kappa)
+        reach = _drawn("reach", prior.reach)
+        relevance = jnp.ones(num_dims) if relevance is None else relevance
+        return OtherOrdersResidual(
+            share, reach * relevance / relevance.mean(), jnp.array(prior.constant, float)
+        )
 
     def _dims_by_kernel(
         self, num_dims: int

@@ -15,11 +15,13 @@ from structbo.models.gram import (
     ComponentTable,
     OwnFactors,
     additive_gram,
+    all_factors,
     by_tiles,
     component_product,
     product_gram,
 )
-from structbo.models.kernels import Distances, KernelGroup, Stationary, correlation_factors
+from structbo.models.kernels import Distances, KernelGroup, Stationary
+from structbo.models.residual import AnyResidual, OtherOrdersResidual, ProductResidual
 
 
 @partial(
@@ -29,8 +31,7 @@ from structbo.models.kernels import Distances, KernelGroup, Stationary, correlat
         "lengthscale",
         "outputscale",
         "strengths",
-        "rho",
-        "kappa",
+        "residual",
         "kernel_groups",
     ],
     meta_fields=["kernel", "categorical"],
@@ -42,10 +43,9 @@ class AdditiveCovariance:
     Points have D coordinates, and components have P dimensions: projections of the points, if the
     decomposition has a projection, otherwise the coordinates.
 
-    The variance at a point is ``outputscale``, on average over points if a kernel is `Centered`. A
-    share ``rho`` of it belongs to the residual, one component over all dimensions whose
-    lengthscales are ``kappa`` times the shared ones; the rest is divided among the components in
-    proportion to their weights.
+    The variance at a point, without a constant, is ``outputscale``; on average over points if a
+    kernel is `Centered`. A share of it belongs to the residual, and the rest is divided among the
+    components in proportion to their weights.
 
     Args:
         decomposition: the components, and the projection that they act on, if any.
@@ -54,8 +54,7 @@ class AdditiveCovariance:
         strengths: relative variances of main effects, on the diagonal, and of pairs. A component's
             weight is multiplied by the strength of its one member or pair, or by the mean over its
             pairs; a constant's by one. None means ones.
-        rho: the residual's share of the variance, in [0, 1]; None for no residual.
-        kappa: the residual's lengthscale stretch; None for no residual.
+        residual: variation that the components do not explain, or None.
         kernel: the one-dimensional correlation function of all dimensions outside of kernel groups.
         categorical: indices of the categorical dimensions.
         kernel_groups: dimensions with other kernels; not with a projection.
@@ -65,8 +64,7 @@ class AdditiveCovariance:
     lengthscale: Float[Array, " P"]
     outputscale: Float[Array, ""]
     strengths: Float[Array, "P P"] | None
-    rho: Float[Array, ""] | None
-    kappa: Float[Array, ""] | None
+    residual: AnyResidual | None
     kernel: Stationary
     categorical: tuple[int, ...] = ()
     kernel_groups: tuple[KernelGroup, ...] = ()
@@ -89,7 +87,9 @@ class AdditiveCovariance:
     @property
     def shared_variance(self) -> Float[Array, ""]:
         """Variance of all components together, without the residual's share."""
-        return self.outputscale if self.rho is None else self.outputscale * (1.0 - self.rho)
+        if self.residual is None:
+            return self.outputscale
+        return self.outputscale * (1.0 - self.residual.share)
 
     @property
     def shares(self) -> Float[Array, " C"]:
@@ -158,12 +158,13 @@ class AdditiveCovariance:
 
     def residual_variance(self, x: Float[Array, "n D"]) -> OneOrEach:
         """Prior variances of the residual at points, or the one of all points."""
-        if self.rho is None or self.kappa is None:
+        residual = self.residual
+        if residual is None:
             return jnp.array(0.0)
-        variance = self.outputscale * self.rho
         if self.has_unit_variance:
-            return variance
-        return variance * self.variance_factors(x, self.kappa).prod(0)
+            return self.outputscale * residual.share
+        factors = self.variance_factors(x, residual.stretch)
+        return self.outputscale * (residual.of_factors(factors) + residual.constant)
 
     def project(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
         """Arguments of the components at points of the cube."""
@@ -203,12 +204,14 @@ class AdditiveCovariance:
         stretch: Float[Array, ""] | float = 1.0,
     ) -> Float[Array, "P n m"]:
         """One-dimensional correlations at ``stretch`` times the lengthscales."""
-        z, other = self._projected(x, other)
-        lengthscale = stretch * self.lengthscale
-        shared = self.shared_lengthscale(lengthscale)
-        factors: Array = correlation_factors(self.kernel, self.categorical, z, other, shared)
+        return self._factors(*self._projected(x, other), stretch * self.lengthscale)
+
+    def _factors(
+        self, z: Float[Array, "n P"], other: Float[Array, "m P"], lengthscale: Float[Array, " P"]
+    ) -> Float[Array, "P n m"]:
+        points = (z, other, self.shared_lengthscale(lengthscale))
         own = self._own_factors(z, other, lengthscale)
-        return factors if own is None else own.into(factors)
+        return all_factors(self.kernel, self.categorical, points, own)
 
     def factor(
         self, dim: Int[Array, ""], x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -225,10 +228,18 @@ class AdditiveCovariance:
     def _residual(
         self, z: Float[Array, "n P"], other: Float[Array, "m P"]
     ) -> Float[Array, "n m"] | None:
-        if self.rho is None or self.kappa is None:
+        residual = self.residual
+        if residual is None:
             return None
-        product = self._product(z, other, self.kappa * self.lengthscale)
-        return self.outputscale * self.rho * product
+        if isinstance(residual, ProductResidual):
+            product = self._product(z, other, residual.stretch * self.lengthscale)
+            return self.outputscale * residual.share * product
+        return self._other_orders(residual, self._factors(z, other, self.lengthscale))
+
+    def _other_orders(
+        self, residual: OtherOrdersResidual, factors: Float[Array, "P n m"]
+    ) -> Float[Array, "n m"]:
+        return self.outputscale * (residual.of_factors(factors) + residual.constant)
 
     def component_gram(
         self, component: Int[Array, ""] | int, x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -279,9 +290,14 @@ class AdditiveCovariance:
             additive: Array = additive_gram(
                 self.kernel, self.categorical, points, weights, components, own
             )
-            residual = self._residual(z, other)
             gram = self.shared_variance * additive
-            return gram if residual is None else gram + residual
+            if self.residual is None:
+                return gram
+            if isinstance(self.residual, ProductResidual) or own is None:
+                return gram + self._residual(z, other)
+            # Factors are shared with the components.
+            factors = all_factors(self.kernel, self.categorical, points, own)
+            return gram + self._other_orders(self.residual, factors)
 
         return by_tiles(gram, *self._projected(x, other), mask)
 
@@ -318,12 +334,17 @@ class AdditiveCovariance:
         still, moving = jax.lax.fori_loop(0, components.num_joint, joint, init)
         factor = self._factor(dim, points, other, 1.0).reshape(shape)
         gram = still[:, None] + moving[:, None] * factor
-        if self.rho is not None and self.kappa is not None:
+        residual = self.residual
+        if residual is None:
+            return gram
+        factor = self._factor(dim, points, other, residual.stretch).reshape(shape)
+        if isinstance(residual, ProductResidual):
             others = jnp.arange(num_dims) != dim
-            product = self._product(ends, other, self.kappa * self.lengthscale, others)
-            factor = self._factor(dim, points, other, self.kappa).reshape(shape)
-            gram += self.outputscale * self.rho * product[:, None] * factor
-        return gram
+            product = self._product(ends, other, residual.stretch * self.lengthscale, others)
+            return gram + self.outputscale * residual.share * product[:, None] * factor
+        still, moving = residual.along(self.factors(ends, other), dim)
+        changes = still[:, None] + moving[:, None] * factor + residual.constant
+        return gram + self.outputscale * changes
 
     def _factor(
         self,

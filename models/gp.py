@@ -13,6 +13,7 @@ from jaxtyping import Bool, Complex, Float, Int, Key
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
 from structbo.models.outer_box import OuterBox
+from structbo.models.residual import OtherOrdersResidual
 
 Moments = tuple[Float[Array, " m"], Float[Array, " m"]]
 """Means and variances."""
@@ -174,6 +175,7 @@ class ConditionedGP:
         key_frequency, key_residual, key_phase, key_weight, key_noise, key_own = jax.random.split(
             key, 6
         )
+        constant = 0.0 if covariance.residual is None else covariance.residual.constant
         keys_own = jax.random.split(key_own, len(covariance.kernel_groups))
 
         def frequencies(key: Key[Array, ""], lengthscale: Float[Array, " P"]) -> Array:
@@ -182,7 +184,7 @@ class ConditionedGP:
                 covariance.kernel, key, num_features, shared, covariance.categorical
             )
 
-        stretch = 1.0 if covariance.kappa is None else covariance.kappa
+        stretch = 1.0 if covariance.residual is None else covariance.residual.stretch
         num_components = covariance.decomposition.members.shape[0]
         shape = (num_components + 1, num_features)
         path = SamplePath(
@@ -195,6 +197,7 @@ class ConditionedGP:
                 group.draw(key, num_features, covariance.lengthscale)
                 for group, key in zip(covariance.kernel_groups, keys_own, strict=True)
             ),
+            constant=jnp.sqrt(constant) * jax.random.normal(jax.random.fold_in(key_own, 1)),
             update=jnp.zeros_like(self.alpha),
         )
         noise, factor = jax.random.normal(key_noise, self.alpha.shape), self.noise_factor
@@ -215,6 +218,7 @@ class SamplePath(NamedTuple):
         weights: weights of the components, one row for each, the residual's last.
         own_functions: for each kernel group, weights of F functions per dimension, shared by all
             components.
+        constant: the residual's constant, relative to the output scale's square root.
         update: the weights of the covariances with the data.
     """
 
@@ -224,6 +228,7 @@ class SamplePath(NamedTuple):
     phases: Float[Array, "rows F"]
     weights: Float[Array, "rows F"]
     own_functions: tuple[Float[Array, "E B F"], ...]
+    constant: Float[Array, ""]
     update: Float[Array, " n"]
 
     def _own(
@@ -239,6 +244,11 @@ class SamplePath(NamedTuple):
         for group, drawn in zip(covariance.kernel_groups, self.own_functions, strict=True):
             product = product * group.functions(drawn, x, lengthscale, members)
         return product
+
+    def _each_own(self, x: Float[Array, "m D"]) -> Float[Array, "P m F"]:
+        """Functions of each dimension, if all dimensions are in kernel groups."""
+        dims = jnp.arange(self.posterior.covariance.num_dims)
+        return jax.lax.map(lambda dim: self._own(x, dims == dim), dims)
 
     def waves(
         self, dims: Int[Array, " s"], coordinates: Float[Array, "s G"]
@@ -296,13 +306,17 @@ class SamplePath(NamedTuple):
 
     def _prior_residual(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         covariance = self.posterior.covariance
-        if covariance.rho is None or covariance.kappa is None:
+        residual, weights = covariance.residual, self.weights[-1]
+        if residual is None:
             return jnp.zeros(x.shape[0])
+        if isinstance(residual, OtherOrdersResidual):
+            function = residual.function(self._each_own(x)) @ (weights / jnp.sqrt(2.0))
+            return jnp.sqrt(covariance.outputscale) * (function + self.constant)
         prior = jnp.cos(covariance.project(x) @ self.residual_frequencies.T + self.phases[-1])
         if covariance.kernel_groups:
             everywhere = jnp.ones(covariance.num_dims, bool)
-            prior = prior * self._own(x, everywhere, covariance.kappa)
-        return jnp.sqrt(covariance.outputscale * covariance.rho) * (prior @ self.weights[-1])
+            prior = prior * self._own(x, everywhere, residual.stretch)
+        return jnp.sqrt(covariance.outputscale * residual.share) * (prior @ weights)
 
     def prior(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         """The part drawn from the prior, at points."""

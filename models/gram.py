@@ -11,7 +11,7 @@ are with respect to them, not their logarithms.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,8 +33,6 @@ Points = tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]
 """Two sets of points, and lengthscales."""
 Weights = tuple[Float[Array, " D"], Float[Array, " C"]]
 """Variances of the main effects, and of the rows of a table of C components."""
-Sums = Any
-"""Arrays whose first axis is dimensions."""
 
 
 def component_product(
@@ -124,9 +122,31 @@ class OwnFactors:
     dims: tuple[int, ...]
     factors: Float[Array, "E n m"]
 
+    def cover(self, num_dims: int) -> bool:
+        """Whether all dimensions are in kernel groups."""
+        return len(self.dims) == num_dims
+
     def into(self, factors: Float[Array, "D n m"]) -> Float[Array, "D n m"]:
         """The correlations in all dimensions, from the shared kernel's correlations."""
         return factors.at[jnp.array(self.dims)].set(self.factors)
+
+    def ordered(self) -> Float[Array, "E n m"]:
+        """The correlations in the order of the dimensions."""
+        return (
+            self.factors
+            if self.dims == (*sorted(self.dims),)
+            else self.factors[np.argsort(self.dims)]
+        )
+
+
+def all_factors(
+    kernel: Stationary, categorical: tuple[int, ...], points: Points, own: OwnFactors | None
+) -> Float[Array, "D n m"]:
+    """One-dimensional correlations: the shared kernel's, and those of kernel groups."""
+    if own is not None and own.cover(len(points[2])):
+        return own.ordered()
+    factors: Array = correlation_factors(kernel, categorical, *points)
+    return factors if own is None else own.into(factors)
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
@@ -164,9 +184,7 @@ def _additive_forward(
     own: OwnFactors | None,
 ) -> tuple[Array, tuple[Points, Weights, ComponentTable, OwnFactors | None, Array]]:
     main, table = weights
-    factors: Array = correlation_factors(kernel, categorical, *points)
-    if own is not None:
-        factors = own.into(factors)
+    factors = all_factors(kernel, categorical, points, own)
 
     def pair(k: Array, gram: Array) -> Array:
         c = components.joint[k]
@@ -188,90 +206,94 @@ def _additive_backward(
     saved: tuple[Points, Weights, ComponentTable, OwnFactors | None, Array],
     cotangent: Float[Array, "n m"],
 ) -> tuple[Points, Weights, None, OwnFactors | None]:
-    points, (main, table), components, own, factors = saved
-    distances = Distances(categorical, *points)
-
-    def visit(of_dim: Callable[[Stationary, Array, Array], Sums]) -> tuple[Array, Sums]:
-        """Derivatives with respect to the table of weights, and sums over components.
-
-        Args:
-            of_dim: a linear map from a dimension and derivatives by its log correlations to
-                summands.
-        """
-
-        def to_member(dim: Array, c: Array, by_log: Array, sums: Sums) -> Sums:
-            more = of_dim(kernel, dim, by_log)
-            return jax.tree.map(lambda sum_, m: sum_.at[dim].add(table[c] * m), sums, more)
-
-        def pair(k: Array, state: tuple[Array, Sums]) -> tuple[Array, Sums]:
-            c = components.joint[k]
-            first, second = components.first[c], components.second[c]
-            by_log = cotangent * factors[first] * factors[second]
-
-            # A loop, because XLA does not vectorize a product that overwrites its operand.
-            def step(m: Array, sums: Sums) -> Sums:
-                return to_member(jnp.where(m == 0, first, second), c, by_log, sums)
-
-            return state[0].at[c].set(total(by_log)), jax.lax.fori_loop(0, 2, step, state[1])
-
-        def larger(k: Array, state: tuple[Array, Sums]) -> tuple[Array, Sums]:
-            c = components.joint[k]
-            members = components.members[c]
-            by_log = cotangent * component_product(factors, members)
-
-            def step(inner: tuple[Array, Sums]) -> tuple[Array, Sums]:
-                rest, sums = inner
-                dim = jnp.argmax(rest)
-                return rest.at[dim].set(False), to_member(dim, c, by_log, sums)
-
-            sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
-            return state[0].at[c].set(total(by_log)), sums
-
-        def main_effect(dim: Array) -> Sums:
-            more = of_dim(kernel, dim, cotangent * factors[dim])
-            return jax.tree.map(lambda m: main[dim] * m, more)
-
-        state = (jnp.zeros_like(table), jax.lax.map(main_effect, jnp.arange(len(main))))
-        state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
-        return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
-
-    # Two visits: if derivatives by points are not needed, only one is compiled, whereas sums
-    # carried in one loop would always be computed.
-    by_weight, by_lengthscale = visit(distances.by_lengthscale)
-    by_x, by_other = visit(distances.by_points)[1]
-    by_points = (by_x.T, by_other.T, by_lengthscale)
+    points, weights, components, own, factors = saved
     by_main = jnp.tensordot(factors, cotangent, 2)
-    by_own = None
     if own is not None:
-        sums = _sums_of_others(own.dims, factors, main, table, components)
-        by_own = OwnFactors(own.dims, cotangent * sums)
-    return by_points, (by_main, by_weight), None, by_own
+        by_table, others = _sums_of_others(factors, weights, components, cotangent)
+        by_own = OwnFactors(own.dims, cotangent * others[jnp.array(own.dims)])
+        if own.cover(len(factors)):
+            nothing: Points = jax.tree.map(jnp.zeros_like, points)
+            return nothing, (by_main, by_table), None, by_own
+    by_table, sums = _sums_of_components(factors, weights, components, cotangent)
+    distances = Distances(categorical, *points)
+    by_points = distances.pull_back(kernel, lambda dim: cotangent * sums[dim])
+    return by_points, (by_main, by_table), None, None if own is None else by_own
+
+
+def _sums_of_components(
+    factors: Float[Array, "D n m"],
+    weights: Weights,
+    components: ComponentTable,
+    cotangent: Float[Array, "n m"],
+) -> tuple[Float[Array, " C"], Float[Array, "D n m"]]:
+    """Derivatives by the table of weights, and sums of ``w_c K_c`` over the c that contain d.
+
+    The sums are derivatives by log correlations, without the cotangent.
+    """
+    main, table = weights
+
+    def pair(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        c = components.joint[k]
+        first, second = components.first[c], components.second[c]
+        product = factors[first] * factors[second]
+        term = table[c] * product
+        sums = state[1].at[first].add(term).at[second].add(term)
+        return state[0].at[c].set(total(cotangent * product)), sums
+
+    def larger(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        c = components.joint[k]
+        members = components.members[c]
+        product = component_product(factors, members)
+        term = table[c] * product
+
+        def step(inner: tuple[Array, Array]) -> tuple[Array, Array]:
+            dim = jnp.argmax(inner[0])
+            return inner[0].at[dim].set(False), inner[1].at[dim].add(term)
+
+        sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
+        return state[0].at[c].set(total(cotangent * product)), sums
+
+    state = (jnp.zeros_like(table), main[:, None, None] * factors)
+    state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
+    return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
 
 
 def _sums_of_others(
-    dims: tuple[int, ...],
     factors: Float[Array, "D n m"],
-    main: Float[Array, " D"],
-    table: Float[Array, " C"],
+    weights: Weights,
     components: ComponentTable,
-) -> Float[Array, "E n m"]:
-    """Sums of ``w_c K_c / k_d`` over the components c that contain d, for some dimensions d."""
+    cotangent: Float[Array, "n m"],
+) -> tuple[Float[Array, " C"], Float[Array, "D n m"]]:
+    """Derivatives by the table of weights, and sums of ``w_c K_c / k_d`` over the c that contain d.
 
-    def of_dim(dim: Array) -> Array:
-        def joint(k: Array, sum_: Array) -> Array:
-            c = components.joint[k]
-            members = components.members[c]
-            others = members.at[dim].set(False)
-            return jax.lax.cond(
-                members[dim],
-                lambda: sum_ + table[c] * component_product(factors, others),
-                lambda: sum_,
-            )
+    The sums are derivatives by correlations, without the cotangent. Correlations may be zero, so
+    nothing is divided by them.
+    """
+    main, table = weights
 
-        start = jnp.full(factors.shape[1:], main[dim])
-        return jax.lax.fori_loop(0, components.num_joint, joint, start)
+    def pair(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        c = components.joint[k]
+        first, second = components.first[c], components.second[c]
+        one, other = factors[first], factors[second]
+        sums = state[1].at[first].add(table[c] * other).at[second].add(table[c] * one)
+        return state[0].at[c].set(total(cotangent * one * other)), sums
 
-    return jax.lax.map(of_dim, jnp.array(dims))
+    def larger(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        c = components.joint[k]
+        members = components.members[c]
+
+        def step(inner: tuple[Array, Array]) -> tuple[Array, Array]:
+            dim = jnp.argmax(inner[0])
+            others = component_product(factors, members.at[dim].set(False))
+            return inner[0].at[dim].set(False), inner[1].at[dim].add(table[c] * others)
+
+        sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
+        by_weight = total(cotangent * component_product(factors, members))
+        return state[0].at[c].set(by_weight), sums
+
+    state = (jnp.zeros_like(table), jnp.broadcast_to(main[:, None, None], factors.shape))
+    state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
+    return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
 
 
 additive_gram.defvjp(_additive_forward, _additive_backward)

@@ -11,7 +11,9 @@ from jaxtyping import Float
 
 from structbo.models.foundation.values import Value
 
-STRENGTH_SITES = ("heredity", "interaction_scale", "interaction")
+PAIR_SITE = "interaction"
+"""Name of the site with one number for each pair, in the order of `numpy.triu_indices`."""
+STRENGTH_SITES = ("heredity", "interaction_scale", PAIR_SITE)
 """Names of the sites of `Interactions`."""
 
 
@@ -31,37 +33,51 @@ class Interactions(Value):
 
     The strength of a pair is ``scale * (r_i r_j)^heredity * own_ij``, with the relevances r of its
     dimensions. Pairs of dimensions with strong main effects therefore tend to be strong (effect
-    heredity), as far as the data agree: the exponent is learned.
+    heredity).
 
-    The sites are ``heredity``, ``interaction_scale`` and ``interaction``, which has the factors
-    ``own`` of the D (D - 1) / 2 pairs.
+    The sites are ``interaction_scale``, ``interaction``, which has the factors ``own`` of the
+    D (D - 1) / 2 pairs, and ``heredity`` if the exponent is learned.
 
     Args:
-        heredity: prior of the exponent; zero makes all pairs alike, one is a product.
+        heredity: the exponent, or its prior; zero makes all pairs alike, one is a product.
         scale: prior of the strength of a pair whose dimensions have relevance one.
-        own: prior of the factor of each pair.
+        own: prior of the factor of each pair; None for ones, if there are very many pairs.
 
     References:
         Chipman 1996, "Bayesian variable selection with related predictors", for heredity.
 
     Example:
         >>> with numpyro.handlers.seed(rng_seed=0):
-        ...     strengths = Interactions().strengths(jnp.array([1.0, 2.0, 0.5]))
+        ...     strengths, _ = Interactions().strengths(jnp.array([1.0, 2.0, 0.5]))
         >>> jnp.diagonal(strengths).tolist(), strengths.shape
         ([1.0, 2.0, 0.5], (3, 3))
     """
 
-    heredity: dist.Distribution = dist.Uniform(0.0, 1.0)
+    heredity: float | dist.Distribution = 0.5
     scale: dist.Distribution = dist.LogNormal(-2.0, 1.0)
-    own: dist.Distribution = dist.LogNormal(0.0, 1.0)
+    own: dist.Distribution | None = dist.LogNormal(0.0, 1.0)
 
-    def strengths(self, relevance: Float[Array, " D"]) -> Float[Array, "D D"]:
-        """Samples the strengths of pairs, with the main effects on the diagonal."""
+    def strengths(
+        self, relevance: Float[Array, " D"]
+    ) -> tuple[Float[Array, "D D"], Float[Array, " D"]]:
+        """Samples the strengths of pairs.
+
+        Args:
+            relevance: relative variances of main effects.
+
+        Returns:
+            The strengths, with the main effects on the diagonal, and the relevances raised to the
+            power of the heredity.
+        """
         pairs = np.triu_indices(len(relevance), 1)
-        exponent = jnp.asarray(numpyro.sample("heredity", self.heredity))
+        exponent = self.heredity
+        if isinstance(exponent, dist.Distribution):
+            exponent = jnp.asarray(numpyro.sample("heredity", exponent))
         scale = jnp.asarray(numpyro.sample("interaction_scale", self.scale))
-        prior = self.own.expand([len(pairs[0])]).to_event(1)
-        own = jnp.asarray(numpyro.sample("interaction", prior))
+        own: Float[Array, " E"] | float = 1.0
+        if self.own is not None:
+            prior = self.own.expand([len(pairs[0])]).to_event(1)
+            own = jnp.asarray(numpyro.sample(PAIR_SITE, prior))
         powers = relevance**exponent
         upper = scale * powers[pairs[0]] * powers[pairs[1]] * own
-        return jnp.diag(relevance).at[pairs].set(upper).at[pairs[::-1]].set(upper)
+        return jnp.diag(relevance).at[pairs].set(upper).at[pairs[::-1]].set(upper), powers

@@ -25,7 +25,15 @@ from structbo.plots import (
     plot_together,
     plot_trace,
 )
-from structbo.posterior import Calibration, Effect, Importances, Posterior, compare, fit
+from structbo.posterior import (
+    Calibration,
+    Effect,
+    Importances,
+    Posterior,
+    anova_model,
+    compare,
+    fit,
+)
 from structbo.report import write_report
 from structbo.runs import maximize, minimize
 from structbo.screening import CoordinatewiseSampling, HierarchicalDiagonalSampling
@@ -55,6 +63,7 @@ __all__ = [
     "StopSearch",
     "Trial",
     "acquisition",
+    "anova_model",
     "batches",
     "compare",
     "default_model",

@@ -11,10 +11,14 @@ from recovery_answers import Answer, Intervals, Method
 import structbo as sb
 from structbo.data import padded
 from structbo.models import ConditionedGP, Model
+from structbo.posterior.functional_anova import anova_model
 
+NUM_SAMPLES = 150
+"""Draws of each chain, as in `Optimizer.posterior`."""
 MODELS: dict[str, Callable[[sb.Space], Model]] = {
     "fit": lambda space: sb.default_model(space.categorical),
     "no_residual": lambda space: sb.default_model(space.categorical, has_residual=False),
+    "anova": anova_model,
 }
 """Models given to `fit`, which does not warp observations. A new model is a line here."""
 
@@ -66,7 +70,15 @@ def of_model(
 ) -> sb.Posterior:
     """The posterior of a model."""
     points = space.from_unit(x)
-    return sb.fit(model_of(space), points, y, space=space, seed=seed, show_progress_bar=False)
+    return sb.fit(
+        model_of(space),
+        points,
+        y,
+        space=space,
+        num_samples=NUM_SAMPLES,
+        seed=seed,
+        show_progress_bar=False,
+    )
 
 
 STRUCTBO: dict[str, Method] = {

@@ -15,7 +15,7 @@ NOISE = 1e-4
 def process(logs: jax.Array, data: Data) -> MarginalGP:
     """A fully dependent process, from logs of lengthscales, variance and noise."""
     v, whole = jnp.exp(logs), Decomposition.of(jnp.ones((1, len(logs) - 2), bool))
-    covariance = AdditiveCovariance(whole, v[:-2], v[-2], None, None, None, squared_exponential)
+    covariance = AdditiveCovariance(whole, v[:-2], v[-2], None, None, squared_exponential)
     return MarginalGP(covariance, jnp.asarray(data.x), NOISE + v[-1], jnp.asarray(data.mask))
 
 

@@ -1,15 +1,16 @@
 """Kernels of functions whose average is zero, so that components mean what they say."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from structbo.models.kernels.kernel import Kernel
+from structbo.models.kernels.kernel import Kernel, scaled
+from structbo.models.kernels.stationary import Stationary
 
 NUM_AVERAGED = 32
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
@@ -95,20 +96,50 @@ class Centered(Kernel):
         parameters: Any,
         /,
     ) -> Float[Array, ""]:
-        nodes, weights = self._averaged(lengthscale, parameters)
+        return self.gram(x[None], other[None], lengthscale, parameters)[0, 0]
 
-        def plain(one: Float[Array, ""], two: Float[Array, ""]) -> Float[Array, ""]:
-            return jnp.asarray(self.kernel.correlation(one, two, lengthscale, parameters))
-
-        def average(one: Float[Array, ""]) -> Float[Array, ""]:
-            return weights @ jax.vmap(lambda node: plain(one, node))(nodes)
-
-        total = weights @ jax.vmap(average)(nodes)
-        centered = plain(x, other) - average(x) - average(other) + total
-        return centered / (weights @ jax.vmap(plain)(nodes, nodes) - total)
+    def gram(
+        self,
+        x: Float[Array, " n"],
+        other: Float[Array, " m"],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, "n m"]:
+        average, total, variance = self._averages(lengthscale, parameters)
+        plain = self.kernel.gram(x, other, lengthscale, parameters)
+        # A product of matrices, whose derivatives are products too: see `scaled`.
+        left = jnp.stack([total - average(x), -jnp.ones(len(x))], 1)
+        right = jnp.stack([jnp.ones(len(other)), average(other)])
+        return scaled(1.0 / (variance - total), plain + left @ right)
 
     def nodes(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, " B"]:
         return self.kernel.nodes(lengthscale, parameters)
+
+    def _averages(
+        self, lengthscale: Float[Array, ""], parameters: Any
+    ) -> tuple[
+        Callable[[Float[Array, " n"]], Float[Array, " n"]], Float[Array, ""], Float[Array, ""]
+    ]:
+        """The function m, the number M, and the average variance of the kernel."""
+        kernel = self.kernel
+        if self.levels is None and isinstance(kernel, Stationary) and kernel.integrals is not None:
+            zeroth, first = kernel.integrals(1.0 / lengthscale)
+            integrals = kernel.integrals
+
+            def integral(x: Float[Array, " n"]) -> Float[Array, " n"]:
+                left, right = (integrals(side / lengthscale)[0] for side in (x, 1.0 - x))
+                return lengthscale * (left + right)
+
+            total = 2.0 * lengthscale * (zeroth - lengthscale * first)
+            return integral, total, jnp.ones(())
+        nodes, weights = self._averaged(lengthscale, parameters)
+
+        def average(x: Float[Array, " n"]) -> Float[Array, " n"]:
+            return kernel.gram(x, nodes, lengthscale, parameters) @ weights
+
+        between = kernel.gram(nodes, nodes, lengthscale, parameters)
+        return average, weights @ between @ weights, weights @ jnp.diagonal(between)
 
     def _averaged(
         self, lengthscale: Float[Array, ""], parameters: Any

@@ -21,6 +21,28 @@ JITTER = 1e-10
 """Added to the diagonal of nodes' correlations, nearly singular for smooth functions."""
 
 
+@jax.custom_vjp
+def scaled(scale: Float[Array, ""], matrix: Float[Array, "n m"]) -> Float[Array, "n m"]:
+    """A multiple of a matrix.
+
+    The derivative by the scale is a product of vectors, because XLA does not vectorize sums of
+    expressions.
+    """
+    return scale * matrix
+
+
+def _scaled_forward(scale: Array, matrix: Array) -> tuple[Array, tuple[Array, Array]]:
+    return scale * matrix, (scale, matrix)
+
+
+def _scaled_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    scale, matrix = saved
+    return jnp.vdot(matrix, cotangent), scale * cotangent
+
+
+scaled.defvjp(_scaled_forward, _scaled_backward)
+
+
 class Kernel(Value, ABC):
     """The correlation function of one variable; a subclass defines it for two numbers.
 
@@ -71,6 +93,21 @@ class Kernel(Value, ABC):
             parameters: what `parameters` returned, for this dimension.
         """
 
+    def gram(
+        self,
+        x: Float[Array, " n"],
+        other: Float[Array, " m"],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, "n m"]:
+        """The correlations of two sets of coordinates; see `correlation` for the arguments."""
+
+        def one(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
+            return jnp.asarray(self.correlation(a, b, lengthscale, parameters))
+
+        return jax.vmap(lambda a: jax.vmap(lambda b: one(a, b))(other))(x)
+
     def nodes(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, " B"]:
         """Coordinates of drawn functions, whose values there nearly determine them.
 
@@ -102,7 +139,7 @@ class KernelGroup:
         """Correlations of two sets of points in each of the E dimensions."""
         dims = jnp.array(self.dims)
         columns = x.T[dims], other.T[dims], lengthscale[dims], self.parameters
-        return jax.vmap(self._gram)(*columns)
+        return jax.vmap(self.kernel.gram)(*columns)
 
     def product(
         self,
@@ -114,7 +151,7 @@ class KernelGroup:
         """Product of the correlations over the kernel's dimensions that are members."""
 
         def gram(dim: Int[Array, ""], parameters: Any) -> Float[Array, "n m"]:
-            return self._gram(x[:, dim], other[:, dim], lengthscale[dim], parameters)
+            return self.kernel.gram(x[:, dim], other[:, dim], lengthscale[dim], parameters)
 
         return self._product(gram, self.parameters, members, (len(x), len(other)))
 
@@ -162,27 +199,13 @@ class KernelGroup:
             weights, parameters = item
             scale = lengthscale[dim]
             nodes = self.kernel.nodes(scale, parameters)
-            gram = self._gram(nodes, nodes, scale, parameters)
+            gram = self.kernel.gram(nodes, nodes, scale, parameters)
             cholesky = jnp.linalg.cholesky(gram + JITTER * jnp.eye(len(nodes)))
-            to_nodes = self._gram(nodes, x[:, dim], scale, parameters)
+            to_nodes = self.kernel.gram(nodes, x[:, dim], scale, parameters)
             return solve_triangular(cholesky, to_nodes, lower=True).T @ weights
 
         shape = (len(x), drawn.shape[2])
         return self._product(of_dim, (drawn, self.parameters), members, shape)
-
-    def _gram(
-        self,
-        x: Float[Array, " n"],
-        other: Float[Array, " m"],
-        lengthscale: Float[Array, ""],
-        parameters: Any,
-    ) -> Float[Array, "n m"]:
-        """Correlations of coordinates of one dimension."""
-
-        def one(a: Float[Array, ""], b: Float[Array, ""]) -> Float[Array, ""]:
-            return jnp.asarray(self.kernel.correlation(a, b, lengthscale, parameters))
-
-        return jax.vmap(lambda a: jax.vmap(lambda b: one(a, b))(other))(x)
 
     def _product(
         self,

@@ -8,12 +8,12 @@ import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Float
 
-from structbo.models.foundation.arguments import check_positive, checked_count
-from structbo.models.kernels.kernel import Kernel
+from structbo.models.foundation.arguments import check_positive
+from structbo.models.kernels.levels import LevelKernel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LevelCorrelations(Kernel):
+class LevelCorrelations(LevelKernel):
     """Learned correlations between the levels of a category, ``c + (1 - c) R[a, b]``.
 
     ``R`` is a correlation matrix with an LKJ prior; its Cholesky factor is a site of the model,
@@ -40,36 +40,21 @@ class LevelCorrelations(Kernel):
         LevelCorrelations(3)
     """
 
-    num_levels: int
     concentration: float = 2.0
     site: str | None = None
 
     def __post_init__(self) -> None:
-        checked_count("num_levels", self.num_levels, least=2)
+        super().__post_init__()
         check_positive("concentration", self.concentration)
-
-    @property
-    def is_categorical(self) -> bool:
-        return True
 
     def parameters(self, num_dims: int) -> Float[Array, "{num_dims} L L"]:
         prior = dist.LKJCholesky(self.num_levels, self.concentration)
         site = self.site or f"level_correlations_{self.num_levels}"
         return numpyro.sample(site, prior.expand([num_dims]).to_event(1))
 
-    def correlation(
-        self,
-        x: Float[Array, ""],
-        other: Float[Array, ""],
-        lengthscale: Float[Array, ""],
-        cholesky: Float[Array, "L L"],
-        /,
-    ) -> Float[Array, ""]:
-        common = jnp.exp(-0.5 / lengthscale**2)
-        a, b = (jnp.rint(v * (self.num_levels - 1)).astype(int) for v in (x, other))
-        return common + (1.0 - common) * jnp.where(a == b, 1.0, cholesky[a] @ cholesky[b])
-
-    def nodes(
+    def table(
         self, lengthscale: Float[Array, ""], cholesky: Float[Array, "L L"], /
-    ) -> Float[Array, " L"]:
-        return jnp.linspace(0.0, 1.0, self.num_levels)
+    ) -> Float[Array, "L L"]:
+        common = jnp.exp(-0.5 / lengthscale**2)
+        learned = (cholesky @ cholesky.T).at[jnp.diag_indices(self.num_levels)].set(1.0)
+        return common + (1.0 - common) * learned

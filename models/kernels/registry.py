@@ -3,6 +3,7 @@
 from structbo.models.kernels.centered import Centered
 from structbo.models.kernels.kernel import Kernel
 from structbo.models.kernels.level_correlations import LevelCorrelations
+from structbo.models.kernels.levels import Exchangeable
 from structbo.models.kernels.periodic import Periodic
 from structbo.models.kernels.stationary import matern32, matern52, squared_exponential
 
@@ -12,6 +13,7 @@ KERNELS: dict[str, Kernel] = {
     "matern52": matern52,
     "periodic": Periodic(),
     "level_correlations": LevelCorrelations(num_levels=3),
+    "exchangeable": Exchangeable(num_levels=3),
     "centered": Centered(matern52),
     "centered_levels": Centered(LevelCorrelations(num_levels=3, site="centered_correlations")),
 }

@@ -3,16 +3,22 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.scipy.special import erf
 from jaxtyping import Float, Key
 
 from structbo.models.kernels.kernel import Kernel
 
 Elementwise = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
+
+Integrals = Callable[
+    [Float[Array, "*shape"]], tuple[Float[Array, "*shape"], Float[Array, "*shape"]]
+]
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class Stationary(Kernel):
         amplitude: maps scaled distances ``r >= 0`` to positive numbers; one at zero.
         decay: maps scaled distances to non-negative numbers; zero at zero.
         frequencies: ``frequencies(key, shape)`` draws from the spectral density of the correlation.
+        integrals: maps r to the integrals of ``rho(s)`` and ``s rho(s)`` over s from zero to r,
+            with the correlation rho; None if they have no closed form.
 
     Example:
         >>> round(float(squared_exponential.at_distance(jnp.array(1.0))), 4)
@@ -37,6 +45,7 @@ class Stationary(Kernel):
     amplitude: Elementwise
     decay: Elementwise
     frequencies: Callable[[Key[Array, ""], tuple[int, ...]], Float[Array, "*shape"]]
+    integrals: Integrals | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -51,6 +60,17 @@ class Stationary(Kernel):
     ) -> Float[Array, ""]:
         return self.at_distance(jnp.abs(x - other) / lengthscale)
 
+    def gram(
+        self,
+        x: Float[Array, " n"],
+        other: Float[Array, " m"],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, "n m"]:
+        correlations: Array = _correlations(self, x, other, lengthscale)
+        return correlations
+
     def at_distance(self, r: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         """Correlation at scaled distances."""
         return self.amplitude(r) * jnp.exp(-self.decay(r))
@@ -61,6 +81,32 @@ class Stationary(Kernel):
         return by_amplitude / amplitude - jax.jvp(self.decay, (r,), (jnp.ones_like(r),))[1]
 
 
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _correlations(
+    kernel: Stationary, x: Float[Array, " n"], other: Float[Array, " m"], scale: Float[Array, ""]
+) -> Float[Array, "n m"]:
+    return kernel.at_distance(jnp.abs(x[:, None] - other) / scale)
+
+
+def _correlations_forward(kernel: Stationary, *points: Array) -> tuple[Array, tuple[Any, Array]]:
+    correlations: Array = _correlations(kernel, *points)
+    return correlations, (points, correlations)
+
+
+def _correlations_backward(
+    kernel: Stationary, saved: tuple[tuple[Array, Array, Array], Array], cotangent: Array
+) -> tuple[Array, Array, Array]:
+    """Derivatives without exponentials, by products with ones, which XLA vectorizes."""
+    (x, other, scale), correlations = saved
+    gap = (x[:, None] - other) / scale
+    distance = jnp.abs(gap)
+    by_distance = cotangent * correlations * kernel.log_slope(distance)
+    by_gap = by_distance * jnp.sign(gap)
+    by_x, by_other = by_gap @ jnp.ones(len(other)), jnp.ones(len(x)) @ by_gap
+    return by_x / scale, -by_other / scale, -jnp.vdot(by_distance, distance) / scale
+
+
+_correlations.defvjp(_correlations_forward, _correlations_backward)
 SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 
 
@@ -92,11 +138,28 @@ def _t5(key: Key[Array, ""], shape: tuple[int, ...]) -> Float[Array, "*shape"]:
     return jax.random.t(key, 5.0, shape)
 
 
+def _gaussian_integrals(r: Float[Array, "*shape"]) -> tuple[Array, Array]:
+    return math.sqrt(math.pi / 2.0) * erf(r / math.sqrt(2.0)), -jnp.expm1(-0.5 * r * r)
+
+
+def _matern32_integrals(r: Float[Array, "*shape"]) -> tuple[Array, Array]:
+    s = SQRT_3 * r
+    decay = jnp.exp(-s)
+    return (2.0 - (2.0 + s) * decay) / SQRT_3, 1.0 - (1.0 + s + s * s / 3.0) * decay
+
+
+def _matern52_integrals(r: Float[Array, "*shape"]) -> tuple[Array, Array]:
+    s = SQRT_5 * r
+    decay = jnp.exp(-s)
+    first = (8.0 - (8.0 + 5.0 * s + s * s) * decay) / (3.0 * SQRT_5)
+    return first, 1.0 - (1.0 + s + 0.4 * s * s + s**3 / 15.0) * decay
+
+
 squared_exponential = Stationary(
-    "squared_exponential", jnp.ones_like, _half_square, jax.random.normal
+    "squared_exponential", jnp.ones_like, _half_square, jax.random.normal, _gaussian_integrals
 )
 """``exp(-r^2 / 2)``: infinitely smooth functions."""
-matern32 = Stationary("matern32", _linear, _times_sqrt_3, _t3)
+matern32 = Stationary("matern32", _linear, _times_sqrt_3, _t3, _matern32_integrals)
 """Matern 3/2, ``(1 + sqrt(3) r) exp(-sqrt(3) r)``: once differentiable functions."""
-matern52 = Stationary("matern52", _quadratic, _times_sqrt_5, _t5)
+matern52 = Stationary("matern52", _quadratic, _times_sqrt_5, _t5, _matern52_integrals)
 """Matern 5/2, ``(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r)``: twice differentiable functions."""

@@ -111,7 +111,7 @@ class ComponentCriterion(AdditiveCriterion):
     def residual(
         self, draw: ConditionedGP, context: Any, x: Float[Array, "m D"]
     ) -> Float[Array, " m"]:
-        if draw.covariance.rho is None:
+        if draw.covariance.residual is None:
             return jnp.zeros(len(x))
         return self._score(*draw.predict_residual(x), context, -1)
 

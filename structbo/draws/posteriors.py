@@ -86,7 +86,7 @@ class Posteriors:
         members = np.asarray(covariance.decomposition.members)
         components = Components.of(members, max_size=MAX_WIDTH + 1)
         is_wide = members.sum(2).max() > MAX_WIDTH + 1
-        is_additive = covariance.rho is None and covariance.decomposition.projection is None
+        is_additive = covariance.residual is None and covariance.decomposition.projection is None
         return cls(
             model=model,
             draws=draws,

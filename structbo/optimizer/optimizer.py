@@ -28,10 +28,13 @@ from structbo.optimizer.lookup import Told, number_of, told_value
 from structbo.optimizer.ranking import Estimate, best_estimates
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
-from structbo.posterior import Posterior, Units, fit
+from structbo.posterior import Posterior, Units, anova_model, fit
 from structbo.samplers import default_sampler
 from structbo.screening import Screening
 from structbo.space import SpaceLike
+
+NUM_SAMPLES = 150
+"""Draws of each of the four chains of `Optimizer.posterior`."""
 
 
 class Optimizer(Record, KeepsPrecision):
@@ -329,10 +332,11 @@ class Optimizer(Record, KeepsPrecision):
     def posterior(self) -> Posterior:
         """Posterior draws of structure and hyper-parameters given everything told so far.
 
-        It uses the search's model and transform of values. The first access after new values runs
-        four chains with `fit`, in which failures have the worst value. This takes a while; a
-        terminal shows a progress bar after some seconds. Points and values are in the units of the
-        optimizer, see `Posterior`.
+        The model is `anova_model`, whose edges are interactions, unless the optimizer was given
+        another one; the search itself uses the faster `default_model`. Values are transformed as in
+        the search. The first access after new values runs four chains with `fit`, in which failures
+        have the worst value. This takes a while; a terminal shows a progress bar after some
+        seconds. Points and values are in the units of the optimizer, see `Posterior`.
 
         Raises:
             ValueError: if fewer than two trials are complete.
@@ -344,11 +348,13 @@ class Optimizer(Record, KeepsPrecision):
             x, y, sem = self._table(told)
             y = with_worst(y)
             transform = self._engine.transform(x, y, sem)
+            own = self._settings.get("model")
             found = fit(
-                self.method.model,
+                anova_model(self.space) if own is None else own,
                 x,
                 transform(y),
                 sem=None if sem is None else transform.errors(sem, y),
+                num_samples=NUM_SAMPLES,
                 sampler=self.method.sampler or default_sampler,
                 seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),

@@ -6,6 +6,7 @@ from structbo.posterior.convergence import ConvergenceWarning, convergence_probl
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.effects import Effect
 from structbo.posterior.fitting import fit
+from structbo.posterior.functional_anova import anova_model
 from structbo.posterior.importances import Importances, Shares
 from structbo.posterior.leave_one_out import compare
 from structbo.posterior.posterior import Posterior
@@ -31,6 +32,7 @@ __all__ = [
     "Structures",
     "Units",
     "aligned",
+    "anova_model",
     "compare",
     "convergence_problems",
     "distance_to_mode",

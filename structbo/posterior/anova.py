@@ -23,6 +23,7 @@ from jaxtyping import Bool, Complex, Float, Int
 from structbo.models import SamplePath
 from structbo.models.decomposition import true_first
 from structbo.models.gram import component_product
+from structbo.models.residual import OtherOrdersResidual, elementary_sums
 from structbo.posterior.quadrature import Quadrature
 
 Carry = TypeVar("Carry")
@@ -185,6 +186,62 @@ class Products(NamedTuple):
         return jax.lax.fori_loop(0, count, add, start)
 
 
+class OtherProducts(NamedTuple):
+    """A function ``sum_l b_l e(g_1l(x_1), ..., g_Dl(x_D))`` with each g_dl tabulated at nodes.
+
+    Here e is the sum over all products of three and more. The averages of g_dl are zero, so these
+    products are terms of three dimensions and more, and no others.
+
+    Args:
+        values: g_dl at the nodes.
+        coefficients: b_l.
+    """
+
+    values: Float[Array, "D Q L"]
+    coefficients: Float[Array, " L"]
+
+    @classmethod
+    def of(
+        cls, path: SamplePath, residual: OtherOrdersResidual, quadrature: Quadrature
+    ) -> "OtherProducts":
+        """The residual of a drawn function; g_dl are its random functions and correlations."""
+        nodes = jnp.asarray(quadrature.nodes)
+        covariance = path.posterior.covariance
+        waves = path.waves(jnp.arange(nodes.shape[1]), nodes.T).real
+        to_data = covariance.factors(nodes, path.posterior.x)
+        scales = residual.reach[:, None, None]
+        values = jnp.concatenate([jnp.sqrt(scales) * waves, scales * to_data], -1)
+        variance = covariance.outputscale * residual.scale
+        prior = jnp.sqrt(variance / 2.0) * path.weights[-1]
+        return cls(values, jnp.concatenate([prior, variance * path.update]))
+
+    @property
+    def members(self) -> Bool[Array, "1 D"]:
+        """No dimension: there are no terms of one or two dimensions."""
+        return jnp.zeros((1, len(self.values)), bool)
+
+    def main_effect(self, dim: Int[Array, ""]) -> Float[Array, " Q"]:
+        """The term of one dimension at its nodes."""
+        return jnp.zeros(self.values.shape[1])
+
+    def interaction(self, i: Int[Array, ""], j: Int[Array, ""]) -> Float[Array, "Q Q"]:
+        """The term of two dimensions at their nodes."""
+        return jnp.zeros((self.values.shape[1], self.values.shape[1]))
+
+    def higher_order(
+        self, places: Int[Array, "m D"]
+    ) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
+        """The sum of all terms of three dimensions and more, and its parts with each dimension."""
+        values = jax.vmap(lambda table, place: table[place], (0, 1))(self.values, places)
+
+        def with_dim(dim: Int[Array, ""]) -> Float[Array, " m"]:
+            _, second, more = elementary_sums(values.at[dim].set(0.0))
+            return (values[dim] * (second + more)) @ self.coefficients
+
+        _, _, everything = elementary_sums(values)
+        return everything @ self.coefficients, jax.lax.map(with_dim, jnp.arange(len(values)))
+
+
 def term_variances(
     path: SamplePath, quadrature: Quadrature, uniforms: Float[Array, "M D"]
 ) -> Variances:
@@ -229,22 +286,24 @@ def term_variances(
     return Variances(first, pairs, higher, jnp.minimum(higher_with, higher))
 
 
-def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products, ...]:
+def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products | OtherProducts, ...]:
     """The components of a function, and its residual if there is one."""
     covariance = path.posterior.covariance
-    members = covariance.decomposition.members
+    members, residual = covariance.decomposition.members, covariance.residual
     parts = (Products.of(path, members, covariance.variances, slice(-1), quadrature),)
-    if covariance.rho is None or covariance.kappa is None:
+    if residual is None:
         return parts
-    stretched = replace(covariance, lengthscale=covariance.kappa * covariance.lengthscale)
-    residual = path._replace(
+    if isinstance(residual, OtherOrdersResidual):
+        return *parts, OtherProducts.of(path, residual, quadrature)
+    stretched = replace(covariance, lengthscale=residual.stretch * covariance.lengthscale)
+    path = path._replace(
         posterior=replace(path.posterior, covariance=stretched),
         frequencies=path.residual_frequencies,
     )
     everywhere = jnp.ones((1, members.shape[1]), bool)
-    variance = covariance.outputscale * covariance.rho
+    variance = covariance.outputscale * residual.share
     last = slice(-1, None)
-    return *parts, Products.of(residual, everywhere, variance[None], last, quadrature)
+    return *parts, Products.of(path, everywhere, variance[None], last, quadrature)
 
 
 def _where(condition: Bool[Array, " C"]) -> tuple[Int[Array, " C"], Int[Array, ""]]:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Key, Shaped
 
 from structbo.models import MarginalGP
 from structbo.models.foundation.arrays import AnyArray
+from structbo.models.strengths import PAIR_SITE
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
 from structbo.posterior.prior import Keys, prior_draws
@@ -41,6 +42,8 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
     }
     labels = {name: _labels(posterior.names) for name in _edge_names(posterior).values()}
     labels["together"] = _labels(posterior.directions)
+    if PAIR_SITE in sites:
+        labels[PAIR_SITE] = _labels(posterior.names)
     return to_container(groups, *named(sites | structures, posterior.names, labels))
 
 

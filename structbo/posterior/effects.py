@@ -172,8 +172,11 @@ def average(
 
     gram = jax.lax.fori_loop(0, decomposition.count, add, jnp.zeros(to_data.shape[1:]))
     prior = variances @ jnp.exp(decomposition.members @ jnp.log(own))
-    if covariance.rho is not None and covariance.kappa is not None:
-        to_data, own = factors(covariance.kappa)
-        share = covariance.outputscale * covariance.rho
-        gram, prior = gram + share * to_data.prod(0), prior + share * own.prod(0)
+    residual = covariance.residual
+    if residual is not None:
+        to_data, own = factors(residual.stretch)
+        gram, prior = (
+            total + covariance.outputscale * (residual.of_factors(values) + residual.constant)
+            for total, values in ((gram, to_data), (prior, own))
+        )
     return gp.moments(gram, prior)

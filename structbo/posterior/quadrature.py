@@ -9,7 +9,7 @@ from jaxtyping import Float
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.centered import legendre
 from structbo.posterior.draws import PosteriorDraws
-from structbo.space import Scale
+from structbo.space import Scale, Space
 from structbo.space.parameters import nearest_level
 
 NUM_NODES = 64
@@ -67,19 +67,26 @@ class Axis(NamedTuple):
         Raises:
             ValueError: if such a category has no observations, or the model has a projection.
         """
-        axes = []
-        categorical = _categorical(posterior)
-        for d, parameter in enumerate(posterior.units.space.parameters):
-            levels, is_category = parameter.levels, parameter.is_categorical or d in categorical
-            if is_category and levels is None:
+        axes = cls.of_space(posterior.units.space)
+        for d in _categorical(posterior):
+            levels = axes[d].levels
+            if levels is None:
                 levels = np.unique(posterior.X[:, d])
                 if not levels.size:
                     raise ValueError(
                         f"the levels of the categorical {posterior.names[d]!r} are unknown: pass "
                         "observations, or units with a space."
                     )
-            axes.append(cls("labels" if is_category else parameter.scale, is_category, levels))
+            axes[d] = cls("labels", True, levels)
         return axes
+
+    @classmethod
+    def of_space(cls, space: Space) -> "list[Axis]":
+        """The axes of the parameters of a space."""
+        return [
+            cls("labels" if p.is_categorical else p.scale, p.is_categorical, p.levels)
+            for p in space.parameters
+        ]
 
     def grid(self, num_points: int) -> Float[np.ndarray, " m"]:
         """Coordinates of effects: all levels of a category, else at most num_points levels."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Shaped
 
+from structbo.models.strengths import PAIR_SITE
 from structbo.posterior.arviz import named, to_container
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.structures import (
@@ -46,6 +47,8 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         rows = [f"{name}[{label}]" for label in labels[name]]
         errors |= dict(zip(rows, mcse, strict=True))
         rhat |= dict(zip(rows, indicator_rhat(draws), strict=True))
+    if PAIR_SITE in sites:
+        labels[PAIR_SITE] = pair_labels(posterior.names, np.triu_indices(len(posterior.names), 1))
     dims, coords = named(sites, posterior.names, labels)
     if posterior.families is not None:
         site, names = posterior.families

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from structbo.models.strengths import PAIR_SITE
 from structbo.posterior import Posterior, pair_labels
 
 OF_PARAMETERS: Mapping[str, str] = {
@@ -21,11 +22,16 @@ OF_PAIRS: Mapping[str, str] = dict.fromkeys(
     ("Z", "together"), "whether the model joins {a} and {b}"
 )
 """Sites with one number for every pair of parameters; a joined pair may still not interact."""
+STRENGTHS: Mapping[str, str] = {PAIR_SITE: "how strongly {a} and {b} interact if they do"}
+"""Sites with the strength of every pair of parameters."""
 SINGLE: Mapping[str, str] = {
     "noise": "size of the measurement noise",
     "outputscale": "how widely {value} varies",
-    "rho": "share of the variation that all parameters cause together",
+    "rho": "share of the variation that several parameters cause together",
     "kappa": "how gradual the variation is that all parameters cause together",
+    "reach": "share of the variation that many parameters cause together",
+    "interaction_scale": "how strong interactions are",
+    "heredity": "whether parameters with large effects interact strongly",
     "shrinkage": "how few parameters matter",
 }
 """Sites with one number."""
@@ -49,7 +55,7 @@ def in_words(posterior: Posterior, value_name: str) -> dict[str, str]:
             f"{site}[{name}]": text.format(value=value_name, name=name)
             for site, text in texts.items()
         }
-    for site, text in OF_PAIRS.items():
+    for site, text in {**OF_PAIRS, **STRENGTHS}.items():
         labels = [f"{site}[{label}]" for label in pair_labels(names, pairs)]
         words |= {
             label: text.format(a=names[a], b=names[b])

@@ -110,7 +110,7 @@ def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any
 @pytest.mark.nightly
 def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> None:
     """Without a residual, the maximum of a function is over all grid points."""
-    covariance = replace(case.posteriors.covariance, rho=None, kappa=None)
+    covariance = replace(case.posteriors.covariance, residual=None)
     posteriors = replace(case.posteriors, covariance=covariance)
     few = case.search._replace(candidates=case.search.candidates[:1])
     maxima = np.asarray(jax.jit(MES(2).of)(posteriors, few).contexts)

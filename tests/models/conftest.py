@@ -31,7 +31,6 @@ def make_covariance() -> Callable[..., AdditiveCovariance]:
         lengthscale=jnp.array([0.3, 0.5, 0.8, 0.4]),
         outputscale=jnp.array(1.7),
         strengths=None,
-        rho=None,
-        kappa=None,
+        residual=None,
         kernel=matern52,
     )

@@ -17,14 +17,17 @@ from scipy.stats import multivariate_normal
 from structbo.models import (
     KERNELS,
     AdditiveGP,
+    Centered,
     Decomposition,
     EdgeBernoulli,
     FiniteUniform,
     Interactions,
+    OtherOrders,
     Residual,
     Stationary,
     cliques,
     edges,
+    squared_exponential,
 )
 
 NUM_DIMS = 3
@@ -43,6 +46,7 @@ def active_set(num_dims: int) -> Decomposition:
     return Decomposition.of(jnp.concatenate([jnp.eye(num_dims), active[None]]).astype(bool))
 
 
+LEARNED_HEREDITY = Interactions(heredity=dist.Uniform(0.0, 1.0))
 BASE_SITES = {"lengthscale", "outputscale", "noise", "y"}
 MODELS = {
     "default": (AdditiveGP(), {"Z"}),
@@ -50,8 +54,12 @@ MODELS = {
     "residual": (AdditiveGP(residual=Residual()), {"Z", "rho", "kappa"}),
     "relevance": (AdditiveGP(relevance=dist.HalfCauchy(1.0)), {"Z", "relevance"}),
     "interactions": (
-        AdditiveGP(relevance=dist.HalfCauchy(1.0), interactions=Interactions()),
+        AdditiveGP(relevance=dist.HalfCauchy(1.0), interactions=LEARNED_HEREDITY),
         {"Z", "relevance", "heredity", "interaction_scale", "interaction"},
+    ),
+    "other orders": (
+        AdditiveGP(kernel=Centered(squared_exponential), residual=OtherOrders()),
+        {"Z", "rho", "reach"},
     ),
     "finite lengthscales": (AdditiveGP(lengthscale=FiniteUniform([0.2, 0.5])), {"Z"}),
     "active set": (AdditiveGP(structure=active_set), {"active"}),
@@ -66,6 +74,7 @@ VALUES = {
     "noise": np.array(0.1),
     "rho": np.array(0.3),
     "kappa": np.array(1.5),
+    "reach": np.array(0.6),
     "relevance": np.array([0.4, 1.0, 2.0]),
     "heredity": np.array(0.7),
     "interaction_scale": np.array(0.3),
@@ -73,7 +82,15 @@ VALUES = {
 }
 """Values of all latent sites; drawing them from the priors would dominate compilation."""
 LIKE_ANOTHER = (
-    *("default", "residual", "relevance", "interactions", "finite lengthscales", "active set"),
+    *(
+        "default",
+        "residual",
+        "relevance",
+        "interactions",
+        "other orders",
+        "finite lengthscales",
+        "active set",
+    ),
 )
 """Models whose predictions by NumPyro are tested nightly only, as another row is similar."""
 
@@ -259,7 +276,7 @@ def test_relevance_and_residual_share_the_variance(X, y):
 
 def test_pairs_have_strengths_of_their_own(X, y):
     """Shares of main effects and pairs, in proportion to size times strength."""
-    model = AdditiveGP(edges(1.0), relevance=dist.HalfNormal(1.0), interactions=Interactions())
+    model = AdditiveGP(edges(1.0), relevance=dist.HalfNormal(1.0), interactions=LEARNED_HEREDITY)
     names = ("relevance", "heredity", "interaction_scale", "interaction")
     fixed = handlers.condition(model, data={name: jnp.array(VALUES[name]) for name in names})
 

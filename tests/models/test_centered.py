@@ -85,7 +85,6 @@ def covariance(lengthscale: Float[Array, " D"], members: list[list[int]]) -> Add
         jnp.array(1.4),
         None,
         None,
-        None,
         squared_exponential,
         kernel_groups=(KernelGroup(Centered(squared_exponential), (0, 1), ()),),
     )

@@ -14,6 +14,7 @@ from structbo.models import (
     AdditiveCovariance,
     Decomposition,
     MarginalGP,
+    ProductResidual,
     squared_exponential,
 )
 
@@ -21,7 +22,7 @@ NOISE = 0.05
 NUM_COMPONENTS = 3
 """Number of components of the fixture's covariance; one more row is padding."""
 
-RESIDUAL = {"rho": jnp.array(0.3), "kappa": jnp.array(1.5)}
+RESIDUAL = {"residual": ProductResidual(jnp.array(0.3), jnp.array(1.5))}
 MAIN = np.array([0.2, 1.0, 2.0, 0.5])
 STRENGTHS = {"strengths": jnp.array(np.add.outer(MAIN, MAIN) / 2.0)}
 OPTIONS = [
@@ -103,7 +104,7 @@ def dense_covariance(k: AdditiveCovariance, x, other) -> list[np.ndarray]:
     """Prior covariance of every component and of the residual, written out with NumPy loops."""
     members, lengthscale = np.asarray(k.decomposition.members), np.asarray(k.lengthscale)
     relevance = np.ones(len(lengthscale)) if k.strengths is None else MAIN
-    rho = 0.0 if k.rho is None else float(k.rho)
+    rho, stretch = (0.0, 1.0) if k.residual is None else (k.residual.share, k.residual.stretch)
     rows = [row for row in members if row.any()]
     weights = np.array([relevance[row].sum() for row in rows])  # d_c times the mean relevance
 
@@ -122,7 +123,7 @@ def dense_covariance(k: AdditiveCovariance, x, other) -> list[np.ndarray]:
 
     shares = (1 - rho) * weights / weights.sum()
     grams = [share * correlation(row, 1.0) for share, row in zip(shares, rows, strict=True)]
-    residual = rho * correlation(np.ones(len(lengthscale), bool), float(k.kappa or 1.0))
+    residual = rho * correlation(np.ones(len(lengthscale), bool), float(stretch))
     return [float(k.outputscale) * gram for gram in (*grams, residual)]
 
 
@@ -186,7 +187,7 @@ def test_components_add_up_to_the_joint_posterior(case: Case):
 def test_sample_path_is_the_sum_of_its_components(case: Case):
     parts = case.answers["path_parts"]
     np.testing.assert_allclose(case.answers["path"][7:], parts.sum(0), atol=1e-12)
-    assert parts[-1].any() == (case.covariance.rho is not None)
+    assert parts[-1].any() == (case.covariance.residual is not None)
 
 
 @pytest.mark.nightly
@@ -260,7 +261,7 @@ def test_padding_may_stand_anywhere_and_weigh_anything():
     def found(members: jax.Array, weights: jax.Array, x: jax.Array) -> tuple[jax.Array, ...]:
         table = replace(Decomposition.of(members), weights=weights)
         covariance = AdditiveCovariance(
-            table, jnp.full(3, 0.4), jnp.array(1.0), None, None, None, squared_exponential
+            table, jnp.full(3, 0.4), jnp.array(1.0), None, None, squared_exponential
         )
         posterior = MarginalGP(covariance, x, jnp.array(0.1)).condition(x[:, 0])
         parts = jax.lax.map(lambda c: posterior.predict_component(c, x)[0], table.rows[:2])

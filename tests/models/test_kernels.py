@@ -22,6 +22,7 @@ from structbo.models import (
     LevelCorrelations,
     MarginalGP,
     Periodic,
+    ProductResidual,
     edges,
     matern52,
     projected,
@@ -77,8 +78,7 @@ def case(request) -> Case:
         lengthscale=jnp.array([0.6, 0.5, 0.9, 0.8]),
         outputscale=jnp.array(1.7),
         strengths=mean_strengths(jnp.array(RELEVANCE)),
-        rho=jnp.array(0.3),
-        kappa=jnp.array(1.5),
+        residual=ProductResidual(jnp.array(0.3), jnp.array(1.5)),
         kernel=matern52,
         categorical=(3,),
         kernel_groups=(group,),
@@ -111,12 +111,12 @@ def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
     """Prior covariance of every component and, last, of the residual."""
     members = np.array(MEMBERS[:NUM_COMPONENTS], bool)
     weights = jnp.stack([dense_weight(k, np.flatnonzero(row)) for row in members])
-    shares = k.outputscale * (1 - k.rho) * weights / weights.sum()
-    stretches = jnp.stack([jnp.ones_like(k.kappa), k.kappa])
+    shares = k.outputscale * (1 - k.residual.share) * weights / weights.sum()
+    stretches = jnp.stack([jnp.array(1.0), k.residual.stretch])
     single, stretched = jax.vmap(partial(dense_correlations, k, x, other))(stretches)
     by_dim = jnp.where(members.T[:, :, None, None], single[:, None], 1.0)
     parts = shares[:, None, None] * reduce(jnp.multiply, by_dim)
-    residual = k.outputscale * k.rho * reduce(jnp.multiply, stretched)
+    residual = k.outputscale * k.residual.share * reduce(jnp.multiply, stretched)
     return jnp.concatenate([parts, residual[None]])
 
 
@@ -152,7 +152,7 @@ def test_gradients_of_a_dimension(case: Case):
 def test_covariance_is_the_dense_sum(case: Case):
     """Gram matrices, components, residual, factors, and gradients by all continuous inputs."""
     k, x = case.covariance, case.x
-    numbers = (k.lengthscale, k.outputscale, k.strengths, k.rho, k.kappa, case.group.parameters)
+    numbers = (k.lengthscale, k.outputscale, k.strengths, k.residual, case.group.parameters)
     cotangent = np.random.default_rng(0).normal(size=(len(case.new), len(x)))
 
     def parts(k: AdditiveCovariance, new: jax.Array) -> jax.Array:
@@ -161,9 +161,9 @@ def test_covariance_is_the_dense_sum(case: Case):
 
     def evaluated(total: Callable, parts: Callable, factors: Callable):
         def covariance(numbers) -> AdditiveCovariance:
-            lengthscale, outputscale, strengths, rho, kappa, parameters = numbers
+            lengthscale, outputscale, strengths, residual, parameters = numbers
             return AdditiveCovariance(
-                k.decomposition, lengthscale, outputscale, strengths, rho, kappa,
+                k.decomposition, lengthscale, outputscale, strengths, residual,
                 matern52, (3,), (KernelGroup(case.group.kernel, OWN, parameters),),
             )  # fmt: skip
 
@@ -208,9 +208,7 @@ def test_tiles_of_many_points(num_counting: int):
         members = Decomposition.of(jnp.array([[1, 0], [1, 1]], bool))
         group = KernelGroup(Periodic(), (1,), period)
         one = jnp.array(1.0)
-        return AdditiveCovariance(
-            members, jnp.ones(2), one, None, None, None, matern52, (), (group,)
-        )
+        return AdditiveCovariance(members, jnp.ones(2), one, None, None, matern52, (), (group,))
 
     def tiled(period, other=x):
         return covariance(period)(x, other, jnp.array(counts))
@@ -326,7 +324,7 @@ def test_levels_without_learned_correlations_are_exchangeable():
     levels = jnp.array(np.linspace(0.0, 1.0, 4)[:, None])
     group = KernelGroup(LevelCorrelations(4), (0,), jnp.eye(4)[None])
     shared = AdditiveCovariance(
-        Decomposition.of(jnp.ones((1, 1), bool)), jnp.array([0.8]), jnp.array(1.0), None, None,
+        Decomposition.of(jnp.ones((1, 1), bool)), jnp.array([0.8]), jnp.array(1.0), None,
         None, squared_exponential, (0,),
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from structbo.models import (
     AdditiveCovariance,
     AdditiveGP,
     Decomposition,
+    ProductResidual,
     Residual,
     active_sets,
     edges,
@@ -283,8 +283,9 @@ def replicated(
     sites = {"lengthscale": np.array([0.4, 0.6, 0.8]), "outputscale": 1.5, "rho": 0.4, "kappa": 1.2}
     with double_precision():
         covariance = AdditiveCovariance(
-            pairs(jnp.asarray(EDGE)), **jax.tree.map(jnp.asarray, sites), strengths=None,
-            kernel=squared_exponential,
+            pairs(jnp.asarray(EDGE)), jnp.asarray(sites["lengthscale"]), jnp.asarray(1.5), None,
+            ProductResidual(jnp.asarray(sites["rho"]), jnp.asarray(sites["kappa"])),
+            squared_exponential,
         )  # fmt: skip
         points = jnp.asarray(np.concatenate([X, mesh]))
         gram = np.asarray(covariance(points, points))

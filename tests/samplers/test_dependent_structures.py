@@ -101,8 +101,7 @@ def test_a_variance_that_depends_on_the_graph(
             lengthscale=LENGTHSCALE[:3],
             outputscale=0.3 + 0.3 * Z.sum() / 2,
             strengths=None,
-            rho=None,
-            kappa=None,
+            residual=None,
             kernel=squared_exponential,
         )
         return numpyro.sample("y", MarginalGP(covariance, X, jnp.array(0.1)), obs=y)

@@ -33,6 +33,7 @@ from structbo.models import (
     DirichletMultinomialPartition,
     EdgeBernoulli,
     MarginalGP,
+    ProductResidual,
     Residual,
     UniformTree,
     active_sets,
@@ -118,8 +119,8 @@ HYPER_PARAMETERS: dict[str, Callable[[jax.Array], dict[str, jax.Array]]] = {
     "strengths": lambda s: {
         "strengths": mean_strengths(jnp.array([1.0, 2.0, 0.5]).at[0].add(0.1 * s))
     },
-    "residual": lambda s: {"rho": 0.05 * s / (1.0 + s), "kappa": jnp.array(2.0)},
-    "fixed residual": lambda s: {"rho": jnp.array(0.2), "kappa": jnp.array(2.0)},
+    "residual": lambda s: {"residual": ProductResidual(0.05 * s / (1.0 + s), jnp.array(2.0))},
+    "fixed residual": lambda s: {"residual": ProductResidual(jnp.array(0.2), jnp.array(2.0))},
 }
 
 
@@ -179,8 +180,7 @@ def own_model(structure, changes, hyper_parameters, likelihood: str):
             "lengthscale": jnp.array([0.3, 0.4, 0.5]),
             "outputscale": jnp.array(1.0),
             "strengths": None,
-            "rho": None,
-            "kappa": None,
+            "residual": None,
         }
         for name in hyper_parameters:
             values |= HYPER_PARAMETERS[name](size(decomposition))

@@ -1,0 +1,201 @@
+"""Residuals: the variation that main effects and the structure's components do not explain.
+
+A residual has a prior class, whose sites are parts of `AdditiveGP`, and a class at fixed values of
+these, which is a part of `AdditiveCovariance`.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+from jax import Array
+from jax.tree_util import register_dataclass
+from jaxtyping import Float, Inexact, Int
+
+from structbo.models.foundation.values import Value
+
+FIRST_RHO = 0.02
+"""Value at which `Hamiltonian` fixes the residual's share in early warm-up.
+
+A residual with a large variance explains any data, and a chain that starts there can take hundreds
+of sweeps to find the components.
+"""
+
+
+# Created at first use, because it starts JAX's backend.
+@cache
+def _at_least_one() -> dist.Distribution:
+    return dist.Pareto(1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Residual(Value):
+    """Priors of an additional component over all dimensions, for variation beyond the structure.
+
+    It should be smoother than the structured components. In many dimensions a product of kernels
+    with short lengthscales is almost white noise, which would hide the components.
+
+    Args:
+        rho: prior of the residual's share of the variance, in [0, 1].
+        kappa: prior of the ratio of its lengthscales to the shared ones, by default Pareto(1, 1).
+    """
+
+    rho: dist.Distribution = dist.Uniform(0.0, 1.0)
+    kappa: dist.Distribution = field(default_factory=_at_least_one)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OtherOrders(Value):
+    """Priors of the terms of all orders but one and two, for models of `Centered` kernels.
+
+    These are a constant, and all products of three and more centered kernels. Products of
+    dimensions with a large reach have a large variance. With main effects and pairs, the terms are
+    the functional analysis of variance of any function.
+
+    Args:
+        rho: prior of the share of the terms of three and more dimensions in the variance.
+        reach: prior of the average reach. If it is small, the terms of three dimensions have most
+            of the variance. The reaches of dimensions are in proportion to their relevances, raised
+            to the power ``heredity`` of `Interactions`.
+        constant: variance of the constant, relative to the output scale.
+
+    Example:
+        >>> OtherOrders(constant=2.0)
+        OtherOrders(constant=2.0)
+    """
+
+    rho: dist.Distribution = dist.Beta(1.0, 3.0)
+    reach: dist.Distribution = dist.LogNormal(-1.0, 1.0)
+    constant: float = 1.0
+
+
+@partial(register_dataclass, data_fields=["share", "stretch"], meta_fields=[])
+@dataclass(frozen=True)
+class ProductResidual:
+    """One component over all dimensions.
+
+    Args:
+        share: its share of the variance, in [0, 1].
+        stretch: the ratio of its lengthscales to the shared ones.
+    """
+
+    share: Float[Array, ""]
+    stretch: Float[Array, ""]
+    constant = 0.0
+
+    def of_factors(self, factors: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
+        """The residual as a function of one-dimensional functions at the stretched lengthscales."""
+        return self.share * factors.prod(0)
+
+
+@partial(register_dataclass, data_fields=["share", "reach", "constant"], meta_fields=[])
+@dataclass(frozen=True)
+class OtherOrdersResidual:
+    """A constant, and all products of three and more one-dimensional functions.
+
+    Args:
+        share: the share of the products in the variance, in [0, 1].
+        reach: variances of the factors.
+        constant: variance of the constant, relative to the output scale.
+    """
+
+    share: Float[Array, ""]
+    reach: Float[Array, " P"]
+    constant: Float[Array, ""]
+    stretch = 1.0
+
+    @property
+    def scale(self) -> Float[Array, ""]:
+        """The variance of the products, relative to the share."""
+        _, _, more = elementary_sums(self.reach)
+        return self.share / jnp.maximum(more, jnp.finfo(more.dtype).tiny)
+
+    def of_factors(self, factors: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
+        """The products of three and more, as a function of one-dimensional functions."""
+        return self.scale * larger_products(self.reach, factors)
+
+    def along(
+        self, factors: Float[Array, "P n m"], dim: Int[Array, ""]
+    ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
+        """The part without one factor, and the coefficient of this factor."""
+        others = _scaled(self.reach, factors).at[dim].set(0.0)
+        _, second, more = elementary_sums(others)
+        return self.scale * more, self.scale * self.reach[dim] * (second + more)
+
+    def function(self, functions: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
+        """A function whose covariance is `of_factors`, from random functions of each dimension.
+
+        Args:
+            functions: values of independent functions whose covariances are the factors.
+        """
+        return jnp.sqrt(self.scale) * larger_products(jnp.sqrt(self.reach), functions)
+
+
+AnyResidual: TypeAlias = ProductResidual | OtherOrdersResidual
+
+
+def elementary_sums(
+    values: Inexact[Array, " P *shape"],
+) -> tuple[Inexact[Array, "*shape"], Inexact[Array, "*shape"], Inexact[Array, "*shape"]]:
+    """Sums over all products of one, of two, and of three and more distinct values.
+
+    These are elementary symmetric polynomials. Nothing is subtracted, so small sums are exact.
+
+    Example:
+        >>> [int(number) for number in elementary_sums(jnp.array([1, 2, 3, 4]))]
+        [10, 35, 74]
+    """
+
+    def add(sums: tuple[Array, Array, Array], value: Array) -> tuple[tuple[Array, ...], None]:
+        one, two, more = sums
+        return (one + value, two + one * value, more + (more + two) * value), None
+
+    nothing = jnp.zeros_like(values[0])
+    return jax.lax.scan(add, (nothing, nothing, nothing), values)[0]
+
+
+@jax.custom_vjp
+def larger_products(
+    scales: Float[Array, " P"], factors: Inexact[Array, " P *shape"]
+) -> Inexact[Array, "*shape"]:
+    """The sum over all products of three and more scaled factors."""
+    return elementary_sums(_scaled(scales, factors))[2]
+
+
+def _products_forward(scales: Array, factors: Array) -> tuple[Array, tuple[Array, Array]]:
+    return larger_products(scales, factors), (scales, factors)
+
+
+def _products_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    """The derivative by one value is the sum over all products of two and more other values.
+
+    It is the product of one plus each other value, less one and less their sum.
+    """
+    scales, factors = saved
+    values = _scaled(scales, factors)
+    one = jnp.ones_like(cotangent)
+
+    def before(product: Array, value: Array) -> tuple[Array, Array]:
+        return product * (1.0 + value), product
+
+    def after(product: Array, item: tuple[Array, ...]) -> tuple[Array, tuple[Array, Array]]:
+        scale, factor, value, prefix = item
+        by_value = cotangent * (prefix * product - 1.0 - (sum_ - value))
+        return product * (1.0 + value), (jnp.vdot(by_value, factor), scale * by_value)
+
+    sum_ = values.sum(0)
+    _, prefixes = jax.lax.scan(before, one, values)
+    items = (scales, factors, values, prefixes)
+    return jax.lax.scan(after, one, items, reverse=True)[1]
+
+
+larger_products.defvjp(_products_forward, _products_backward)
+
+
+def _scaled(
+    scales: Float[Array, " P"], factors: Inexact[Array, " P *shape"]
+) -> Inexact[Array, " P *shape"]:
+    return factors * scales.reshape(-1, *[1] * (factors.ndim - 1))

@@ -1,0 +1,174 @@
+"""The residual of all orders but one and two, against sums over all subsets of dimensions."""
+
+from itertools import combinations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+from jaxtyping import Array, Float
+
+from structbo.models import (
+    AdditiveCovariance,
+    AdditiveGP,
+    Centered,
+    ConditionedGP,
+    Exchangeable,
+    MarginalGP,
+    OtherOrders,
+    OtherOrdersResidual,
+    main_effects,
+    matern52,
+    pairs,
+    squared_exponential,
+)
+from structbo.models.kernels import KernelGroup
+from structbo.models.residual import elementary_sums, larger_products
+from structbo.posterior import Posterior
+
+NUM_DIMS = 4
+EDGES = np.zeros((NUM_DIMS, NUM_DIMS), int)
+EDGES[0, 1] = EDGES[1, 0] = 1
+REACH = np.array([0.5, 1.0, 0.3, 0.8])
+SHARE, CONSTANT, SCALE = 0.3, 0.7, 1.4
+GROUPS = (
+    KernelGroup(Centered(squared_exponential), (3, 0), ()),
+    KernelGroup(Centered(Exchangeable(3)), (1,), ()),
+    KernelGroup(Centered(matern52, levels=(0.0, 0.5, 1.0)), (2,), ()),
+)
+RNG = np.random.default_rng(0)
+X = np.rint(2.0 * RNG.random((6, NUM_DIMS))) / 2.0
+NEW = np.rint(2.0 * RNG.random((5, NUM_DIMS))) / 2.0
+
+
+def covariance(**changes: Array) -> AdditiveCovariance:
+    numbers = {"share": SHARE, "reach": REACH, "constant": CONSTANT} | changes
+    return AdditiveCovariance(
+        pairs(jnp.asarray(EDGES)),
+        jnp.array([0.5, 0.6, 0.7, 0.8]),
+        jnp.array(SCALE),
+        None,
+        OtherOrdersResidual(**{name: jnp.asarray(value) for name, value in numbers.items()}),
+        squared_exponential,
+        (1,),
+        GROUPS,
+    )
+
+
+def over_subsets(values: Float[np.ndarray, " D *shape"]) -> Float[np.ndarray, "*shape"]:
+    """The sum over all products of three and more values."""
+    subsets = (
+        s for size in range(3, len(values) + 1) for s in combinations(range(len(values)), size)
+    )
+    return sum(np.prod(values[list(subset)], axis=0) for subset in subsets)
+
+
+def expected_residual(k: AdditiveCovariance, x: np.ndarray, other: np.ndarray) -> np.ndarray:
+    factors = np.asarray(jax.jit(lambda x, other: k.factors(x, other))(x, other))
+    share = SHARE / over_subsets(REACH)
+    return SCALE * (share * over_subsets(REACH[:, None, None] * factors) + CONSTANT)
+
+
+def test_residual_is_a_sum_over_subsets():
+    k = covariance()
+    found = jax.jit(lambda x, other: k.residual_gram(x, other))(NEW, X)
+    np.testing.assert_allclose(found, expected_residual(k, NEW, X), rtol=1e-12)
+    assert not over_subsets(np.ones((2, 3))), "two dimensions have no products of three"
+
+
+def test_covariance_is_the_sum_of_its_parts():
+    k = covariance()
+
+    @jax.jit
+    def parts(x, other):
+        components = jax.lax.map(lambda c: k.component_gram(c, x, other), jnp.arange(5))
+        return k(x, other), components.sum(0) + k.residual_gram(x, other)
+
+    np.testing.assert_allclose(*parts(NEW, X), rtol=1e-12)
+    whole, variances = jax.jit(lambda x: (k(x, x), k.prior_variance(x)))(X)
+    np.testing.assert_allclose(np.diagonal(whole), variances, rtol=1e-12)
+
+
+def test_variance_is_the_output_scale_on_average():
+    """Over all combinations of levels and a fine grid, without the constant."""
+    k = covariance(constant=0.0)
+    fine, levels = (np.arange(40) + 0.5) / 40, np.linspace(0.0, 1.0, 3)
+    mesh = np.meshgrid(fine, levels, levels, fine, indexing="ij")
+    points = np.stack(mesh, -1).reshape(-1, NUM_DIMS)
+    assert jax.jit(k.prior_variance)(points).mean() == pytest.approx(SCALE, rel=1e-3)
+
+
+@pytest.mark.parametrize("dim", range(NUM_DIMS))
+def test_lines(dim: int):
+    k = covariance()
+    lines = np.repeat(NEW[:, None], 3, 1)
+    lines[:, :, dim] = [0.0, 0.5, 1.0]
+    found = jax.jit(lambda x: k.on_lines(x, jnp.array(dim), jnp.asarray(X)))(lines)
+    whole = jax.jit(lambda x: k(x, jnp.asarray(X)))(lines.reshape(-1, NUM_DIMS))
+    np.testing.assert_allclose(found.reshape(whole.shape), whole, rtol=1e-12)
+
+
+def test_gradients_of_products_of_three_and_more():
+    values = jnp.array(np.random.default_rng(1).normal(size=(5, 3, 2)))
+    check_grads(
+        jax.jit(larger_products), (jnp.array([0.5, 1.0, 0.2, 2.0, 0.1]), values), 1, modes=["rev"]
+    )
+    two = jax.grad(lambda v: larger_products(jnp.ones(2), v).sum())(jnp.ones((2, 3)))
+    np.testing.assert_array_equal(two, 0.0)
+
+
+def test_small_sums_are_exact():
+    """A product of three factors of 1e-9 beside terms of one would be lost to rounding."""
+    assert elementary_sums(jnp.full(3, 1e-9))[2] == pytest.approx(1e-27, rel=1e-12)
+
+
+def conditioned() -> ConditionedGP:
+    return MarginalGP(covariance(), jnp.asarray(X), jnp.array(0.1)).condition(jnp.arange(6.0))
+
+
+def test_drawn_functions_have_the_posterior_of_the_residual():
+    """Means and covariances of 3,000 functions, within 4.5 standard errors."""
+    number, new = 3000, jnp.asarray(NEW[:3])
+
+    @jax.jit
+    def draws(keys):
+        def one(key):
+            path = conditioned().sample_path(key, 32)
+            total = path.residual(new) + sum(path.component(c, new) for c in range(5))
+            return path.residual(new), total - path(new)
+
+        return jax.lax.map(one, keys, batch_size=100)
+
+    found, difference = map(np.asarray, draws(jax.random.split(jax.random.key(0), number)))
+    np.testing.assert_allclose(difference, 0.0, atol=1e-9)
+    mean, variance = map(np.asarray, jax.jit(lambda: conditioned().predict_residual(new))())
+    error = np.sqrt(variance / number)
+    assert (np.abs(found.mean(0) - mean) < 4.5 * error).all()
+    squares = np.square(found - mean)
+    assert (np.abs(squares.mean(0) - variance) < 4.5 * squares.std(0) / np.sqrt(number)).all()
+
+
+def test_terms_of_three_and_more_are_nothing_else():
+    """Half of the variance is the residual's, which has no share of main effects and pairs."""
+    model = AdditiveGP(
+        main_effects(), Centered(squared_exponential), residual=OtherOrders(constant=2.0)
+    )
+    rng = np.random.default_rng(0)
+    draws = {
+        "lengthscale": np.full((1, 40, 3), 0.5),
+        "outputscale": np.ones((1, 40)),
+        "noise": np.full((1, 40), 0.1),
+        "rho": np.full((1, 40), 0.5),
+        "reach": np.full((1, 40), 0.5),
+    }
+    found = Posterior(model, np.zeros((0, 3)), np.zeros(0), draws).importances()
+    np.testing.assert_allclose(found.pairs.upper, 0.0, atol=1e-12)
+    assert found.higher_order.mean == pytest.approx(0.5, abs=0.1)
+    np.testing.assert_allclose(
+        found.total.mean, found.first_order.mean + found.higher_order.mean, atol=1e-12
+    )
+    y = 3.0 + rng.normal(size=8)
+    posterior = Posterior(model, rng.random((8, 3)), y, draws)
+    average = posterior.effect("x0").mean.mean()
+    assert average == pytest.approx(3.0, abs=0.6), "the constant learns the level of the values"
