@@ -145,8 +145,8 @@ def elementary_sums(
     These are elementary symmetric polynomials. Nothing is subtracted, so small sums are exact.
 
     Example:
-        >>> [int(number) for number in elementary_sums(jnp.array([1, 2, 3, 4]))]
-        [10, 35, 74]
+        >>> [float(total) for total in elementary_sums(jnp.array([1.0, 2.0, 3.0, 4.0]))]
+        [10.0, 35.0, 74.0]
     """
 
     def add(sums: tuple[Array, Array, Array], value: Array) -> tuple[tuple[Array, ...], None]:

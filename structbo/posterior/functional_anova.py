@@ -51,8 +51,8 @@ def anova_model(space: SpaceLike) -> AdditiveGP:
         and Bondell 2009, "Variable selection in Bayesian smoothing spline ANOVA models".
 
     Example:
-        >>> model = anova_model({"x": (0.0, 1.0), "solvent": ["water", "ethanol"]})
-        >>> model.kernels
+        >>> from structbo.space import Categorical
+        >>> anova_model({"x": (0.0, 1.0), "solvent": Categorical(["water", "ethanol"])}).kernels
         {1: Centered(Exchangeable(2))}
     """
     space = Space(space)

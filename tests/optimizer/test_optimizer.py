@@ -10,7 +10,16 @@ import pandas as pd
 import pytest
 from short_runs import BOX, bowl, given_draws
 
-from structbo import Categorical, Integer, Optimizer, Space, SpaceExhausted, Trial, default_model
+from structbo import (
+    Categorical,
+    Integer,
+    Optimizer,
+    Space,
+    SpaceExhausted,
+    Trial,
+    anova_model,
+    default_model,
+)
 from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain, Draws, DrawSource, latent_sites
 from structbo.draws.posteriors import MAX_WIDTH
@@ -334,7 +343,10 @@ def test_the_point_asked_for_has_the_best_score(optimizer: Optimizer, finished: 
 
 
 def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`fit` draws it at the first access, on signed values (larger is better)."""
+    """`fit` draws it at the first access, on signed values (larger is better).
+
+    The search's model is faster, and its edges may stand for main effects.
+    """
     calls: list[Any] = []
 
     def recorded(model: Any, X: np.ndarray, y: np.ndarray, **options: Any) -> Posterior:
@@ -347,7 +359,7 @@ def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatc
     first = finished.posterior
     assert finished.posterior is first
     ((model, X, y, options),) = calls
-    assert model == default_model(())
+    assert model == anova_model(finished.space)
     told = [t.value for t in finished.trials]
     worst = max(v for v in told if v is not None)
     values = np.array([worst if v is None else v for v in told])
@@ -356,12 +368,16 @@ def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatc
     assert first.units.space == finished.space
     assert np.allclose(X, (points(finished) - BOX[:, 0]) / np.ptp(BOX, axis=1))
     assert options.pop("show_progress_bar") is False, "standard error is no terminal here"
-    assert options == {"seed": 0, "names": ("x0", "x1"), "sampler": default_sampler, "sem": None}
+    assert options == {
+        "seed": 0, "names": ("x0", "x1"), "sampler": default_sampler, "sem": None,
+        "num_samples": 150,
+    }  # fmt: skip
 
     finished.ask()
     assert finished.posterior is first, "a pending trial changes nothing"
     finished.tell([0.0, 0.0], 1.0)
     assert finished.posterior is not first and len(calls) == 2
+    assert run(model=default_model(), num_initial=100).posterior.model == default_model()
 
 
 @pytest.mark.parametrize("values", [(), (1.0,), (1.0, np.nan, None)])
