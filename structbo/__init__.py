@@ -15,6 +15,7 @@ from structbo.optimizer import (
 )
 from structbo.plots import (
     plot_agreement,
+    plot_alike,
     plot_calibration,
     plot_convergence,
     plot_effects,
@@ -75,6 +76,7 @@ __all__ = [
     "minimize",
     "models",
     "plot_agreement",
+    "plot_alike",
     "plot_calibration",
     "plot_convergence",
     "plot_effects",

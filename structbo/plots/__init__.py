@@ -5,6 +5,7 @@ is by keyword, and ``ax``, where to draw, comes last.
 """
 
 from structbo.plots.agreement import plot_agreement
+from structbo.plots.alike import plot_alike
 from structbo.plots.calibration import plot_calibration
 from structbo.plots.convergence import plot_convergence
 from structbo.plots.effects import plot_effects, plot_surface
@@ -16,6 +17,7 @@ from structbo.plots.trace import plot_trace
 
 __all__ = [
     "plot_agreement",
+    "plot_alike",
     "plot_calibration",
     "plot_convergence",
     "plot_effects",

@@ -11,6 +11,7 @@ from jaxtyping import Float, Key
 from structbo.data import padded
 from structbo.models import ConditionedGP
 from structbo.models.gp import Moments
+from structbo.posterior.alike import choices_alike
 from structbo.posterior.arviz import arviz_groups
 from structbo.posterior.calibration import Calibration, posterior_calibration
 from structbo.posterior.draws import PosteriorDraws, no_data
@@ -60,9 +61,10 @@ class Posterior(PosteriorDraws):
     def edge_probabilities(self) -> Probabilities:
         """Posterior probability of every edge, with Monte Carlo errors, shape (D, D).
 
-        This is the posterior of the site of edge matrices. The product of two kernels that are not
-        `Centered` contains main effects, so an edge may stand for those, and an interaction may be
-        in the residual: `interaction_probabilities` tells whether two parameters interact.
+        This is the posterior of the site of edge matrices. In `anova_model` an edge is an
+        interaction of any size. The product of two kernels that are not `Centered` contains main
+        effects, so an edge of other models may stand for those, and an interaction may be in the
+        residual: `interaction_probabilities` tells whether two parameters interact.
 
         Raises:
             ValueError: if the model does not have exactly one site of edge matrices, or is a
@@ -260,6 +262,26 @@ class Posterior(PosteriorDraws):
         if not isinstance(which, Iterable):
             raise TypeError(f"names must be one or two names of parameters, got {names!r}.")
         return posterior_effects(self, (tuple(which),), num_points, max_draws)[0]
+
+    def alike(self, name: str) -> "pd.DataFrame":
+        """How alike the choices of a category are, averaged over draws.
+
+        The number of two choices is ``1 - d / average of d``, with the expected squared difference
+        d between the function's values at the two, all else equal. It is one if they are alike,
+        zero if they differ as much as two choices on average, and negative if they differ more. It
+        is zero for all unless the kernel learns correlations, such as `LevelCorrelations`.
+
+        Args:
+            name: name of a categorical parameter.
+
+        Returns:
+            A symmetric table with a row and a column for each choice, with ones on the diagonal.
+
+        Raises:
+            ValueError: if no category has the name, it has one choice, or the model has a
+                projection.
+        """
+        return choices_alike(self, name)
 
     def main_effects(self, *, num_points: int = 33, max_draws: int = 64) -> tuple[Effect, ...]:
         """The `effect` of every parameter, all in one pass over the draws."""
