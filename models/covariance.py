@@ -21,7 +21,7 @@ from structbo.models.gram import (
     product_gram,
 )
 from structbo.models.kernels import Distances, KernelGroup, Stationary
-from structbo.models.residual import AnyResidual, OtherOrdersResidual, ProductResidual
+from structbo.models.residual import AnyResidual, ProductResidual
 
 
 @partial(
@@ -204,11 +204,8 @@ class AdditiveCovariance:
         stretch: Float[Array, ""] | float = 1.0,
     ) -> Float[Array, "P n m"]:
         """One-dimensional correlations at ``stretch`` times the lengthscales."""
-        return self._factors(*self._projected(x, other), stretch * self.lengthscale)
-
-    def _factors(
-        self, z: Float[Array, "n P"], other: Float[Array, "m P"], lengthscale: Float[Array, " P"]
-    ) -> Float[Array, "P n m"]:
+        z, other = self._projected(x, other)
+        lengthscale = stretch * self.lengthscale
         points = (z, other, self.shared_lengthscale(lengthscale))
         own = self._own_factors(z, other, lengthscale)
         return all_factors(self.kernel, self.categorical, points, own)
@@ -223,22 +220,21 @@ class AdditiveCovariance:
         self, x: Float[Array, "n D"], other: Float[Array, "m D"]
     ) -> Float[Array, "n m"] | None:
         """Covariance of the residual between two sets of points; None if there is none."""
-        return self._residual(*self._projected(x, other))
+        z, other = self._projected(x, other)
+        return self._residual(z, other, self._own_factors(z, other, self.lengthscale))
 
     def _residual(
-        self, z: Float[Array, "n P"], other: Float[Array, "m P"]
+        self, z: Float[Array, "n P"], other: Float[Array, "m P"], own: OwnFactors | None
     ) -> Float[Array, "n m"] | None:
+        """Covariance of the residual; correlations in kernel groups are shared with components."""
         residual = self.residual
         if residual is None:
             return None
         if isinstance(residual, ProductResidual):
             product = self._product(z, other, residual.stretch * self.lengthscale)
             return self.outputscale * residual.share * product
-        return self._other_orders(residual, self._factors(z, other, self.lengthscale))
-
-    def _other_orders(
-        self, residual: OtherOrdersResidual, factors: Float[Array, "P n m"]
-    ) -> Float[Array, "n m"]:
+        points = (z, other, self.shared_lengthscale(self.lengthscale))
+        factors = all_factors(self.kernel, self.categorical, points, own)
         return self.outputscale * (residual.of_factors(factors) + residual.constant)
 
     def component_gram(
@@ -290,14 +286,9 @@ class AdditiveCovariance:
             additive: Array = additive_gram(
                 self.kernel, self.categorical, points, weights, components, own
             )
+            residual = self._residual(z, other, own)
             gram = self.shared_variance * additive
-            if self.residual is None:
-                return gram
-            if isinstance(self.residual, ProductResidual) or own is None:
-                return gram + self._residual(z, other)
-            # Factors are shared with the components.
-            factors = all_factors(self.kernel, self.categorical, points, own)
-            return gram + self._other_orders(self.residual, factors)
+            return gram if residual is None else gram + residual
 
         return by_tiles(gram, *self._projected(x, other), mask)
 

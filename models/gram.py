@@ -208,6 +208,7 @@ def _additive_backward(
 ) -> tuple[Points, Weights, None, OwnFactors | None]:
     points, weights, components, own, factors = saved
     by_main = jnp.tensordot(factors, cotangent, 2)
+    by_own = None
     if own is not None:
         by_table, others = _sums_of_others(factors, weights, components, cotangent)
         by_own = OwnFactors(own.dims, cotangent * others[jnp.array(own.dims)])
@@ -217,7 +218,7 @@ def _additive_backward(
     by_table, sums = _sums_of_components(factors, weights, components, cotangent)
     distances = Distances(categorical, *points)
     by_points = distances.pull_back(kernel, lambda dim: cotangent * sums[dim])
-    return by_points, (by_main, by_table), None, None if own is None else by_own
+    return by_points, (by_main, by_table), None, by_own
 
 
 def _sums_of_components(

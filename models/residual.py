@@ -25,10 +25,15 @@ of sweeps to find the components.
 """
 
 
-# Created at first use, because it starts JAX's backend.
+# Both are created at first use, because they start JAX's backend.
 @cache
 def _at_least_one() -> dist.Distribution:
     return dist.Pareto(1.0, 1.0)
+
+
+@cache
+def _a_quarter() -> dist.Distribution:
+    return dist.Beta(1.0, 3.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +61,8 @@ class OtherOrders(Value):
     the functional analysis of variance of any function.
 
     Args:
-        rho: prior of the share of the terms of three and more dimensions in the variance.
+        rho: prior of the share of the terms of three and more dimensions in the variance, by
+            default Beta(1, 3), with mean 1/4.
         reach: prior of the average reach. If it is small, the terms of three dimensions have most
             of the variance. The reaches of dimensions are in proportion to their relevances, raised
             to the power ``heredity`` of `Interactions`.
@@ -67,7 +73,7 @@ class OtherOrders(Value):
         OtherOrders(constant=2.0)
     """
 
-    rho: dist.Distribution = dist.Beta(1.0, 3.0)
+    rho: dist.Distribution = field(default_factory=_a_quarter)
     reach: dist.Distribution = dist.LogNormal(-1.0, 1.0)
     constant: float = 1.0
 
@@ -134,6 +140,7 @@ class OtherOrdersResidual:
         return jnp.sqrt(self.scale) * larger_products(jnp.sqrt(self.reach), functions)
 
 
+Triple = tuple[Array, Array, Array]
 AnyResidual: TypeAlias = ProductResidual | OtherOrdersResidual
 
 
@@ -149,7 +156,7 @@ def elementary_sums(
         [10.0, 35.0, 74.0]
     """
 
-    def add(sums: tuple[Array, Array, Array], value: Array) -> tuple[tuple[Array, ...], None]:
+    def add(sums: Triple, value: Array) -> tuple[Triple, None]:
         one, two, more = sums
         return (one + value, two + one * value, more + (more + two) * value), None
 

@@ -57,6 +57,10 @@ def directions(num_dims: int) -> sm.Decomposition:
     return sm.projected(sm.Decomposition.of(jnp.eye(num_dims, dtype=bool)), W)
 
 
+INTERACTIONS = {
+    "kernel": sm.Centered(sm.squared_exponential), "residual": sm.OtherOrders(),
+    "relevance": dist.LogNormal(0.0, 1.0), "interactions": sm.Interactions(),
+}  # fmt: skip
 CLIQUES, GRID = sm.edges(0.4, sm.cliques), sm.FiniteUniform([0.1, 0.3, 1.0])
 CASES: dict[str, Callable[[], Case]] = {
     "EdgeGibbs": partial(case, CLIQUES, KNOWN, ss.EdgeGibbs),
@@ -71,14 +75,7 @@ CASES: dict[str, Callable[[], Case]] = {
     "Hamiltonian": partial(case, CLIQUES, PATH),
     "cliques": partial(case, CLIQUES),
     "pairs, residual": partial(case, sm.edges(dist.Beta(2.0, 3.0)), residual=sm.Residual()),
-    "strengths": partial(
-        case,
-        sm.edges(0.4),
-        kernel=sm.Centered(sm.squared_exponential),
-        residual=sm.OtherOrders(),
-        relevance=dist.LogNormal(0.0, 1.0),
-        interactions=sm.Interactions(),
-    ),
+    "strengths": partial(case, sm.edges(0.4), **INTERACTIONS),
     "forests": partial(case, sm.edges(0.4, sm.cliques, max_width=1)),
     "edges, grid": partial(case, CLIQUES, lengthscale=GRID),
     "partitions": partial(case, sm.partitions()),
