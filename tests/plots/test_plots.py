@@ -44,7 +44,7 @@ def test_what_is_shown_comes_first_and_options_are_keywords(name: str):
         ["probabilities"],
         ["prior", "posterior"],
     )
-    assert [part for part in shown if part != "names"] in first
+    assert [part for part in shown if part not in ("name", "names")] in first
     assert shown[-1] == "names" or "names" not in shown
     assert all(option.default is not option.empty for option in options)
     assert options[-1].name == "ax"
