@@ -173,9 +173,14 @@ def settings(evidence: Evidence) -> Section:
     bounds = [tag("p", f"{constraint_text(constraint)}.") for constraint in space.constraints]
     lines = [
         f"criterion {settings.criterion!r}, batches by {settings.batch!r}, seed {settings.seed}",
-        f"model {settings.model!r}",
+        f"model of the search {settings.model!r}",
+        f"model of this report {evidence.posterior.model!r}",
     ]
-    meaning = "These settings are written as Python code that the documentation describes."
+    meaning = (
+        "These settings are written as Python code that the documentation describes. The search and "
+        "the report have different models, unless one was given: a faster one proposes points, and "
+        "the estimates are from one whose parts are what interacts."
+    )
     remarks = (tag("p", tag("code", line)) for line in lines)
     body = [
         tag("p", f"{sought}{goal} as possible."),
