@@ -20,6 +20,7 @@ from structbo.models.foundation.precision import is_double
 from structbo.models.foundation.values import Value
 from structbo.models.kernels import (
     KERNELS,
+    Centered,
     Kernel,
     KernelGroup,
     Stationary,
@@ -97,7 +98,7 @@ class AdditiveGP(Value):
         TypeError: if the structure is not a function of one argument; when the model runs, if it
             returns anything but a `Decomposition`.
         ValueError: when the model runs, if its decomposition does not have D dimensions or is
-            inconsistent.
+            inconsistent, or the residual is `OtherOrders` and a kernel is not centered.
         TypeError, ValueError: if a kernel is invalid, or its dimension does not exist.
 
     References:
@@ -184,6 +185,8 @@ class AdditiveGP(Value):
                     "kernels must not be given, and kernel must be stationary, where a projection "
                     f"mixes the dimensions, got {[*groups]}: use a structure without a projection."
                 )
+        if isinstance(self.residual, OtherOrders):
+            _check_centered(groups, num_dims)
         prior = self.lengthscale
         if not isinstance(prior, dist.Distribution):
             prior = prior(num_dims)
@@ -270,6 +273,17 @@ def _check_kernel(name: str, kernel: object) -> None:
         raise TypeError(
             f"{name} must be a Kernel, such as one of structbo.models.KERNELS "
             f"({', '.join(KERNELS)}), got {kernel!r}."
+        )
+
+
+def _check_centered(groups: dict[Kernel, tuple[int, ...]], num_dims: int) -> None:
+    centered = [dims for kernel, dims in groups.items() if isinstance(kernel, Centered)]
+    others = sorted({*range(num_dims)} - {*sum(centered, ())})
+    if others:
+        raise ValueError(
+            f"the residual OtherOrders needs Centered kernels of all dimensions, and {others} have "
+            "other ones: give kernel=Centered(...), and kernels of categories, see "
+            "structbo.anova_model."
         )
 
 

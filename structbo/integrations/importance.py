@@ -23,7 +23,7 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
     and shares of pairs.
 
     Args:
-        model: a NumPyro model; by default the model of `structbo.Optimizer`.
+        model: a NumPyro model; by default the one of `structbo.Optimizer.posterior`.
         seed: seed of all random choices.
 
     Example:

@@ -62,7 +62,8 @@ class Settings:
         seed: seed of all random choices, a non-negative integer. The same seed and observations
             give the same points.
         model: a NumPyro model, ``model(X, y=None, mask=None)``; by default main effects, a random
-            graph of pairs and a residual, `structbo.default_model`.
+            graph of pairs and a residual, `structbo.default_model`, and `structbo.anova_model` for
+            `Optimizer.posterior`.
         num_initial: number of finite values before which points are quasi-random; by default twice
             the number of dimensions, between 4 and 20.
         criterion: the acquisition criterion, a name of `structbo.acquisition.CRITERIA` such as

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax.test_util import check_grads
 from jaxtyping import Array, Float
+from numpyro import handlers
 
 from structbo.models import (
     AdditiveCovariance,
@@ -107,6 +108,15 @@ def test_lines(dim: int):
     found = jax.jit(lambda x: k.on_lines(x, jnp.array(dim), jnp.asarray(X)))(lines)
     whole = jax.jit(lambda x: k(x, jnp.asarray(X)))(lines.reshape(-1, NUM_DIMS))
     np.testing.assert_allclose(found.reshape(whole.shape), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "others"), [({}, "0, 1"), ({"kernels": {1: Centered(matern52)}}, "0")]
+)
+def test_all_kernels_must_be_centered(options: dict, others: str):
+    model = AdditiveGP(main_effects(), residual=OtherOrders(), **options)
+    with pytest.raises(ValueError, match=rf"of all dimensions, and \[{others}\] have other ones"):
+        handlers.seed(model, 0)(np.zeros((2, 2)))
 
 
 def test_gradients_of_products_of_three_and_more():
