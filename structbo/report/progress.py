@@ -177,9 +177,9 @@ def settings(evidence: Evidence) -> Section:
         f"model of this report {evidence.posterior.model!r}",
     ]
     meaning = (
-        "These settings are written as Python code that the documentation describes. Unless a model "
-        "was given, the search and the report have different ones: a faster model proposes points, "
-        "and the report is about a model whose pairs are interactions and nothing else."
+        "These settings are written as Python code that the documentation describes. Unless a "
+        "model was given, the search and the report have different ones: a faster model proposes "
+        "points, and the report is about a model whose pairs are interactions and nothing else."
     )
     remarks = (tag("p", tag("code", line)) for line in lines)
     body = [
