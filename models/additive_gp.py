@@ -30,6 +30,7 @@ from structbo.models.likelihood import MarginalGP
 from structbo.models.priors import AlikeLogNormal, LogNormalAbove, component_lengthscale
 from structbo.models.residual import (
     FIRST_RHO,
+    AnyResidual,
     OtherOrders,
     OtherOrdersResidual,
     ProductResidual,
@@ -226,9 +227,7 @@ class AdditiveGP(Value):
             return mean_strengths(relevance), relevance
         return self.interactions.strengths(relevance)
 
-    def _residual(
-        self, num_dims: int, relevance: Float[Array, " D"] | None
-    ) -> ProductResidual | OtherOrdersResidual | None:
+    def _residual(self, num_dims: int, relevance: Float[Array, " D"] | None) -> AnyResidual | None:
         prior = self.residual
         if prior is None:
             return None

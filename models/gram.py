@@ -142,7 +142,7 @@ class OwnFactors:
 def all_factors(
     kernel: Stationary, categorical: tuple[int, ...], points: Points, own: OwnFactors | None
 ) -> Float[Array, "D n m"]:
-    """One-dimensional correlations: the shared kernel's, and those of kernel groups."""
+    """One-dimensional correlations: from the shared kernel or from kernel groups."""
     if own is not None and own.cover(len(points[2])):
         return own.ordered()
     factors: Array = correlation_factors(kernel, categorical, *points)
@@ -208,16 +208,17 @@ def _additive_backward(
 ) -> tuple[Points, Weights, None, OwnFactors | None]:
     points, weights, components, own, factors = saved
     by_main = jnp.tensordot(factors, cotangent, 2)
+    sums = partial(_sums_of_components, factors, weights, components, cotangent)
     by_own = None
     if own is not None:
-        by_table, others = _sums_of_others(factors, weights, components, cotangent)
+        by_table, others = sums(with_dim=False)
         by_own = OwnFactors(own.dims, cotangent * others[jnp.array(own.dims)])
         if own.cover(len(factors)):
             nothing: Points = jax.tree.map(jnp.zeros_like, points)
             return nothing, (by_main, by_table), None, by_own
-    by_table, sums = _sums_of_components(factors, weights, components, cotangent)
+    by_table, products = sums(with_dim=True)
     distances = Distances(categorical, *points)
-    by_points = distances.pull_back(kernel, lambda dim: cotangent * sums[dim])
+    by_points = distances.pull_back(kernel, lambda dim: cotangent * products[dim])
     return by_points, (by_main, by_table), None, by_own
 
 
@@ -226,49 +227,21 @@ def _sums_of_components(
     weights: Weights,
     components: ComponentTable,
     cotangent: Float[Array, "n m"],
+    *,
+    with_dim: bool,
 ) -> tuple[Float[Array, " C"], Float[Array, "D n m"]]:
-    """Derivatives by the table of weights, and sums of ``w_c K_c`` over the c that contain d.
+    """Derivatives by the table of weights, and by each dimension's factor, without the cotangent.
 
-    The sums are derivatives by log correlations, without the cotangent.
-    """
-    main, table = weights
+    The derivative by the log of a factor ``k_d`` is the sum of ``w_c K_c`` over the components c
+    that contain d. The derivative by the factor itself has products without ``k_d``, which may be
+    zero, so these take one product for each member.
 
-    def pair(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        c = components.joint[k]
-        first, second = components.first[c], components.second[c]
-        product = factors[first] * factors[second]
-        term = table[c] * product
-        sums = state[1].at[first].add(term).at[second].add(term)
-        return state[0].at[c].set(total(cotangent * product)), sums
-
-    def larger(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
-        c = components.joint[k]
-        members = components.members[c]
-        product = component_product(factors, members)
-        term = table[c] * product
-
-        def step(inner: tuple[Array, Array]) -> tuple[Array, Array]:
-            dim = jnp.argmax(inner[0])
-            return inner[0].at[dim].set(False), inner[1].at[dim].add(term)
-
-        sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
-        return state[0].at[c].set(total(cotangent * product)), sums
-
-    state = (jnp.zeros_like(table), main[:, None, None] * factors)
-    state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
-    return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
-
-
-def _sums_of_others(
-    factors: Float[Array, "D n m"],
-    weights: Weights,
-    components: ComponentTable,
-    cotangent: Float[Array, "n m"],
-) -> tuple[Float[Array, " C"], Float[Array, "D n m"]]:
-    """Derivatives by the table of weights, and sums of ``w_c K_c / k_d`` over the c that contain d.
-
-    The sums are derivatives by correlations, without the cotangent. Correlations may be zero, so
-    nothing is divided by them.
+    Args:
+        factors: one-dimensional correlations.
+        weights: variances of the main effects and of all components.
+        components: the components.
+        cotangent: derivatives by the Gram matrix.
+        with_dim: whether derivatives are by the logs of factors.
     """
     main, table = weights
 
@@ -276,23 +249,28 @@ def _sums_of_others(
         c = components.joint[k]
         first, second = components.first[c], components.second[c]
         one, other = factors[first], factors[second]
-        sums = state[1].at[first].add(table[c] * other).at[second].add(table[c] * one)
-        return state[0].at[c].set(total(cotangent * one * other)), sums
+        product = one * other
+        by_first, by_second = (product, product) if with_dim else (other, one)
+        sums = state[1].at[first].add(table[c] * by_first).at[second].add(table[c] * by_second)
+        return state[0].at[c].set(total(cotangent * product)), sums
 
     def larger(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         c = components.joint[k]
         members = components.members[c]
+        product = component_product(factors, members)
 
         def step(inner: tuple[Array, Array]) -> tuple[Array, Array]:
-            dim = jnp.argmax(inner[0])
-            others = component_product(factors, members.at[dim].set(False))
-            return inner[0].at[dim].set(False), inner[1].at[dim].add(table[c] * others)
+            rest, sums = inner
+            dim = jnp.argmax(rest)
+            others = members.at[dim].set(False)
+            by_dim = product if with_dim else component_product(factors, others)
+            return rest.at[dim].set(False), sums.at[dim].add(table[c] * by_dim)
 
         sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
-        by_weight = total(cotangent * component_product(factors, members))
-        return state[0].at[c].set(by_weight), sums
+        return state[0].at[c].set(total(cotangent * product)), sums
 
-    state = (jnp.zeros_like(table), jnp.broadcast_to(main[:, None, None], factors.shape))
+    by_main = factors if with_dim else jnp.ones_like(factors)
+    state = (jnp.zeros_like(table), main[:, None, None] * by_main)
     state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
     return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
 

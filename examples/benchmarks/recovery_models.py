@@ -11,14 +11,12 @@ from recovery_answers import Answer, Intervals, Method
 import structbo as sb
 from structbo.data import padded
 from structbo.models import ConditionedGP, Model
-from structbo.posterior.functional_anova import anova_model
+from structbo.optimizer.optimizer import NUM_SAMPLES
 
-NUM_SAMPLES = 150
-"""Draws of each chain, as in `Optimizer.posterior`."""
 MODELS: dict[str, Callable[[sb.Space], Model]] = {
     "fit": lambda space: sb.default_model(space.categorical),
     "no_residual": lambda space: sb.default_model(space.categorical, has_residual=False),
-    "anova": anova_model,
+    "anova": sb.anova_model,
 }
 """Models given to `fit`, which does not warp observations. A new model is a line here."""
 

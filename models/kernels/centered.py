@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from jaxtyping import Float
 
-from structbo.models.kernels.kernel import Kernel, scaled
+from structbo.models.kernels.kernel import GramKernel, Kernel
 from structbo.models.kernels.stationary import Stationary
 
 LONGEST = 10.0
@@ -17,6 +18,28 @@ LONGEST = 10.0
 functions are linear to within 0.3 %, and rounding errors grow with its square."""
 NUM_AVERAGED = 32
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.05."""
+
+
+@jax.custom_vjp
+def scaled(scale: Float[Array, ""], matrix: Float[Array, "n m"]) -> Float[Array, "n m"]:
+    """A multiple of a matrix.
+
+    The derivative by the scale is a product of vectors, because XLA does not vectorize sums of
+    expressions.
+    """
+    return scale * matrix
+
+
+def _scaled_forward(scale: Array, matrix: Array) -> tuple[Array, tuple[Array, Array]]:
+    return scale * matrix, (scale, matrix)
+
+
+def _scaled_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
+    scale, matrix = saved
+    return jnp.vdot(matrix, cotangent), scale * cotangent
+
+
+scaled.defvjp(_scaled_forward, _scaled_backward)
 
 
 def legendre(number: int) -> tuple[Float[np.ndarray, " {number}"], Float[np.ndarray, " {number}"]]:
@@ -32,7 +55,7 @@ def legendre(number: int) -> tuple[Float[np.ndarray, " {number}"], Float[np.ndar
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Centered(Kernel):
+class Centered(GramKernel):
     """The kernel of ``f - average of f``, for functions f of another kernel; its variance varies.
 
     A product of plain kernels contains the main effects of its dimensions and a constant, so data
@@ -90,16 +113,6 @@ class Centered(Kernel):
 
     def parameters(self, num_dims: int) -> Any:
         return self.kernel.parameters(num_dims)
-
-    def correlation(
-        self,
-        x: Float[Array, ""],
-        other: Float[Array, ""],
-        lengthscale: Float[Array, ""],
-        parameters: Any,
-        /,
-    ) -> Float[Array, ""]:
-        return self.gram(x[None], other[None], lengthscale, parameters)[0, 0]
 
     def gram(
         self,

@@ -21,28 +21,6 @@ JITTER = 1e-10
 """Added to the diagonal of nodes' correlations, nearly singular for smooth functions."""
 
 
-@jax.custom_vjp
-def scaled(scale: Float[Array, ""], matrix: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """A multiple of a matrix.
-
-    The derivative by the scale is a product of vectors, because XLA does not vectorize sums of
-    expressions.
-    """
-    return scale * matrix
-
-
-def _scaled_forward(scale: Array, matrix: Array) -> tuple[Array, tuple[Array, Array]]:
-    return scale * matrix, (scale, matrix)
-
-
-def _scaled_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
-    scale, matrix = saved
-    return jnp.vdot(matrix, cotangent), scale * cotangent
-
-
-scaled.defvjp(_scaled_forward, _scaled_backward)
-
-
 class Kernel(Value, ABC):
     """The correlation function of one variable; a subclass defines it for two numbers.
 
@@ -116,6 +94,20 @@ class Kernel(Value, ABC):
             parameters: what `parameters` returned, for this dimension.
         """
         return jnp.linspace(0.0, 1.0, NUM_NODES)
+
+
+class GramKernel(Kernel):
+    """A kernel that a subclass defines by its matrices, `gram`."""
+
+    def correlation(
+        self,
+        x: Float[Array, ""],
+        other: Float[Array, ""],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, ""]:
+        return self.gram(x[None], other[None], lengthscale, parameters)[0, 0]
 
 
 @partial(register_dataclass, data_fields=["parameters"], meta_fields=["kernel", "dims"])

@@ -10,11 +10,11 @@ from jax import Array
 from jaxtyping import Float
 
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.kernels.kernel import Kernel
+from structbo.models.kernels.kernel import GramKernel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LevelKernel(Kernel):
+class LevelKernel(GramKernel):
     """The correlations of the levels of a category; a subclass defines their table.
 
     Args:
@@ -36,16 +36,6 @@ class LevelKernel(Kernel):
     @abstractmethod
     def table(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, "L L"]:
         """The correlations of all levels, see `Kernel.correlation`."""
-
-    def correlation(
-        self,
-        x: Float[Array, ""],
-        other: Float[Array, ""],
-        lengthscale: Float[Array, ""],
-        parameters: Any,
-        /,
-    ) -> Float[Array, ""]:
-        return self.gram(x[None], other[None], lengthscale, parameters)[0, 0]
 
     def gram(
         self,

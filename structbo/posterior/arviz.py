@@ -40,10 +40,10 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
         "prior_predictive": {"y": prior_y[:, :, posterior.rows]},
         "observed_data": {"y": y},
     }
-    labels = {name: _labels(posterior.names) for name in _edge_names(posterior).values()}
-    labels["together"] = _labels(posterior.directions)
+    labels = {name: labels_of_pairs(posterior.names) for name in _edge_names(posterior).values()}
+    labels["together"] = labels_of_pairs(posterior.directions)
     if PAIR_SITE in sites:
-        labels[PAIR_SITE] = _labels(posterior.names)
+        labels[PAIR_SITE] = labels_of_pairs(posterior.names)
     return to_container(groups, *named(sites | structures, posterior.names, labels))
 
 
@@ -81,7 +81,8 @@ def _floats(value: Shaped[AnyArray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     return np.asarray(value, float)
 
 
-def _labels(names: Sequence[str]) -> list[str]:
+def labels_of_pairs(names: Sequence[str]) -> list[str]:
+    """Labels of all pairs, in the order of `numpy.triu_indices`."""
     return pair_labels(names, np.triu_indices(len(names), 1))
 
 

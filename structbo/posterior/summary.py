@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from structbo.models.strengths import PAIR_SITE
-from structbo.posterior.arviz import named, to_container
+from structbo.posterior.arviz import labels_of_pairs, named, to_container
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.structures import (
     Pairs,
@@ -48,7 +48,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         errors |= dict(zip(rows, mcse, strict=True))
         rhat |= dict(zip(rows, indicator_rhat(draws), strict=True))
     if PAIR_SITE in sites:
-        labels[PAIR_SITE] = pair_labels(posterior.names, np.triu_indices(len(posterior.names), 1))
+        labels[PAIR_SITE] = labels_of_pairs(posterior.names)
     dims, coords = named(sites, posterior.names, labels)
     if posterior.families is not None:
         site, names = posterior.families

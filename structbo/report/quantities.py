@@ -18,12 +18,11 @@ OF_CHOICES: Mapping[str, str] = {
     "lengthscale": "how alike the choices of {name} are",
 }
 """The same for a parameter whose values are choices without an order."""
-OF_PAIRS: Mapping[str, str] = dict.fromkeys(
-    ("Z", "together"), "whether the model joins {a} and {b}"
-)
+OF_PAIRS: Mapping[str, str] = {
+    **dict.fromkeys(("Z", "together"), "whether the model joins {a} and {b}"),
+    PAIR_SITE: "how strongly {a} and {b} interact if they do",
+}
 """Sites with one number for every pair of parameters; a joined pair may still not interact."""
-STRENGTHS: Mapping[str, str] = {PAIR_SITE: "how strongly {a} and {b} interact if they do"}
-"""Sites with the strength of every pair of parameters."""
 SINGLE: Mapping[str, str] = {
     "noise": "size of the measurement noise",
     "outputscale": "how widely {value} varies",
@@ -55,7 +54,7 @@ def in_words(posterior: Posterior, value_name: str) -> dict[str, str]:
             f"{site}[{name}]": text.format(value=value_name, name=name)
             for site, text in texts.items()
         }
-    for site, text in {**OF_PAIRS, **STRENGTHS}.items():
+    for site, text in OF_PAIRS.items():
         labels = [f"{site}[{label}]" for label in pair_labels(names, pairs)]
         words |= {
             label: text.format(a=names[a], b=names[b])
