@@ -1,6 +1,7 @@
 """Models of functions: kernels, structure priors and Gaussian processes."""
 
 from structbo.models.additive_gp import AdditiveGP
+from structbo.models.block_gp import BlockGP
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition, cliques, pairs
 from structbo.models.gp import ConditionedGP, SamplePath
@@ -80,6 +81,7 @@ __all__ = [
     "AdditiveGP",
     "Adjacency",
     "AlikeLogNormal",
+    "BlockGP",
     "BoundedTreewidth",
     "CRPPartition",
     "Centered",

@@ -131,6 +131,17 @@ class Acquisition:
     which: Int[AnyArray, " K"]
     criterion: Criterion
 
+    @property
+    def num_draws(self) -> int:
+        """The number of draws."""
+        return len(self.which)
+
+    def of_draw(self, k: Int[Array, ""] | int) -> "Acquisition":
+        """The acquisition of one draw alone."""
+        parts = (self.draws, self.contexts, self.which)
+        draws, contexts, which = jax.tree.map(lambda leaf: jnp.asarray(leaf)[k][None], parts)
+        return Acquisition(draws, contexts, which, self.criterion)
+
     def by_draw(self, x: Float[Array, "m D"]) -> Float[Array, "K m"]:
         """The values of every draw at points."""
         return self._map(lambda draw, context: self.criterion.values(draw, context, x))

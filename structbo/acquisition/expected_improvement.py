@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,8 +12,9 @@ from jax.scipy.stats import norm
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from structbo.acquisition.joint import JointCriterion, best_means
+from structbo.acquisition.joint import JointCriterion, best_means, best_values
 from structbo.maximizers.search_state import Search
+from structbo.models.foundation.arguments import check_name
 from structbo.models.foundation.arrays import AnyArray, FloatArray
 from structbo.models.gp import ConditionedGP
 
@@ -21,24 +22,35 @@ LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 REACH = 10.0
 """Range of integrals over normal variables, in standard deviations from the mean."""
+INCUMBENTS = {"mean": best_means, "value": best_values}
 
 
 @dataclass(frozen=True)
 class LogEI(JointCriterion):
-    """Log of the expected improvement of the whole function over the best posterior mean.
+    """Log of the expected improvement of the whole function over an incumbent.
 
-    Joint. The expected improvement is averaged over draws, each with its own best posterior mean at
-    an observed point as the incumbent. Unlike the best value, this mean is not inflated by noise.
+    Joint. The expected improvement is averaged over draws.
+
+    Args:
+        incumbent: "mean" for each draw's best posterior mean at an observed point, "value" for the
+            best observation. Noise inflates the best observation, but not the best mean.
+
+    Raises:
+        ValueError: if the incumbent is unknown.
 
     References:
         Ament et al. 2023, "Unexpected improvements to expected improvement"; Gardner et al. 2017,
-        eq. (10), for the mean over structures.
+        eq. (10), for the mean over structures, and eq. (4), for the best observation.
     """
 
+    incumbent: Literal["mean", "value"] = "mean"
     is_log: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        check_name("incumbent", self.incumbent, INCUMBENTS)
+
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S"]:
-        return best_means(posteriors)
+        return INCUMBENTS[self.incumbent](posteriors)
 
     def score(
         self,
@@ -63,10 +75,10 @@ class LogEI(JointCriterion):
 class LogEQI(LogEI):
     """Log of the expected improvement of the posterior mean at a point after its evaluation.
 
-    Joint. Expected improvement ignores that a noisy evaluation reveals only a part of a gain, so it
-    repeats points whose uncertainty is below the noise. The posterior mean after the evaluation has
-    the deviation ``variance / sqrt(variance + noise)``. Without noise both criteria are equal. The
-    mean is the median, the quantile of level 1/2.
+    Joint, with the incumbents of `LogEI`. Expected improvement ignores that a noisy evaluation
+    reveals only a part of a gain, so it repeats points whose uncertainty is below the noise. The
+    posterior mean after the evaluation has the deviation ``variance / sqrt(variance + noise)``.
+    Without noise both criteria are equal. The mean is the median, the quantile of level 1/2.
 
     References:
         Picheny, Ginsbourger, Richet and Caplin 2013, "Quantile-based optimization of noisy computer

@@ -77,3 +77,24 @@ def best_means(posteriors: ConditionedGP) -> Float[Array, " S"]:
         return jnp.where(posterior.mask, mean, -jnp.inf).max()
 
     return map_draws(best_mean, posteriors)
+
+
+@jax.jit
+def best_values(posteriors: ConditionedGP) -> Float[Array, " S"]:
+    """The best observation, one per draw; with inducing points, the best pseudo-observation.
+
+    An observation is the posterior mean plus the covariance of the noise times alpha. Pending
+    points count with their posterior means.
+
+    Args:
+        posteriors: posteriors of S draws, stacked along the first axis.
+    """
+
+    def best_value(posterior: ConditionedGP) -> Float[Array, ""]:
+        mean = posterior.covariance_with_data(posterior.x) @ posterior.alpha
+        factor, alpha = posterior.noise_factor, posterior.alpha
+        is_matrix = factor.ndim == 2
+        noise = factor @ (factor.T @ alpha) if is_matrix else jnp.square(factor) * alpha
+        return jnp.where(posterior.mask, mean + noise, -jnp.inf).max()
+
+    return map_draws(best_value, posteriors)

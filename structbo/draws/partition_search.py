@@ -5,6 +5,7 @@ et al. 2017, "model MCMC") or a random bag (Kandasamy et al. 2015). `fit` instea
 and hyper-parameters jointly.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -24,6 +25,9 @@ from structbo.samplers.split_merge import propose
 from structbo.samplers.structure_block import sites_with_support
 
 _propose = jax.jit(propose)
+
+ParameterCount = Callable[[Int[np.ndarray, " D"]], int]
+"""Maps the labels of a partition to a number of parameters."""
 
 
 class ModelSearch(NamedTuple):
@@ -57,6 +61,7 @@ def model_mcmc(
     *,
     num_models: int = 50,
     start: ArrayLike | None = None,
+    num_parameters: ParameterCount | None = None,
     seed: int = 0,
 ) -> ModelSearch:
     """A Markov chain over partitions that targets the BIC evidence times the prior.
@@ -71,6 +76,9 @@ def model_mcmc(
         num_models: number of proposals, and length of the chain.
         start: labels of the initial partition, shape (D,); by default one block of all dimensions.
             The chain is a random walk while its density is zero.
+        num_parameters: the number of parameters that the BIC counts, a function of labels, such as
+            `BlockGP.num_parameters`; by default all free parameters of the model, whose number is
+            the same for all partitions.
         seed: seed of the chain.
 
     Returns:
@@ -79,7 +87,7 @@ def model_mcmc(
     References:
         Gardner et al. 2017, sections 4 and 5, with the proposal ratio of `SplitMerge`.
     """
-    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
+    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float), num_parameters)
     num_dims = space.X.shape[1]
     labels = np.zeros(num_dims, np.int32) if start is None else np.asarray(canonical(start))
     rng, keys = np.random.default_rng(seed), jax.random.split(jax.random.key(seed), num_models)
@@ -102,6 +110,7 @@ def bag_of_models(
     *,
     num_models: int = 50,
     group_size: int | None = None,
+    num_parameters: ParameterCount | None = None,
     seed: int = 0,
 ) -> ModelSearch:
     """Fits random partitions; the result's ``best`` has the largest evidence.
@@ -113,6 +122,9 @@ def bag_of_models(
         num_models: number of partitions to draw.
         group_size: size of the blocks, except for a smaller last one if it does not divide D; None
             draws from the model's prior.
+        num_parameters: the number of parameters that the BIC counts, a function of labels, such as
+            `BlockGP.num_parameters`; by default all free parameters of the model, whose number is
+            the same for all partitions.
         seed: seed of the partitions.
 
     Returns:
@@ -125,7 +137,7 @@ def bag_of_models(
         Kandasamy, Schneider and Poczos 2015, "High dimensional Bayesian optimisation and bandits
         via additive models".
     """
-    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float))
+    space = _Partitions(model, np.asarray(X, float), np.asarray(y, float), num_parameters)
     keys = jax.random.split(jax.random.key(seed), num_models)
     with double_precision():
         bag = (
@@ -171,9 +183,14 @@ class _Partitions:
     """Partitions under one model and its data, each fitted at most once."""
 
     def __init__(
-        self, model: Model, X: Float[np.ndarray, "n D"], y: Float[np.ndarray, " n"]
+        self,
+        model: Model,
+        X: Float[np.ndarray, "n D"],
+        y: Float[np.ndarray, " n"],
+        num_parameters: ParameterCount | None,
     ) -> None:
         self.model, self.X, self.y = model, X, y
+        self._num_parameters = num_parameters
         self._fits: dict[bytes, Fit] = {}
         trace = prior_trace(model, X.shape[1])
         sites = sites_with_support(Partition)(trace)
@@ -186,7 +203,10 @@ class _Partitions:
         name = np.asarray(labels, np.int32).tobytes()
         if name not in self._fits:
             structure = {self.site: np.asarray(labels, np.int32)}
-            self._fits[name] = maximum_likelihood(self.model, self.X, self.y, structure)
+            fit = maximum_likelihood(self.model, self.X, self.y, structure)
+            if self._num_parameters is not None:
+                fit = fit._replace(num_parameters=self._num_parameters(labels))
+            self._fits[name] = fit
         return self._fits[name]
 
     def log_density(self, labels: Int[np.ndarray, " D"]) -> float:

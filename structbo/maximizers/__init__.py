@@ -4,6 +4,7 @@ from structbo.maximizers.additive_maximum import Maximum, MessagePassing, maximi
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
 from structbo.maximizers.components import Components
+from structbo.maximizers.draw_by_draw import DrawByDraw
 from structbo.maximizers.imputed import Imputed
 from structbo.maximizers.junction_tree import (
     JunctionTree,
@@ -35,6 +36,7 @@ __all__ = [
     "ComponentwiseSearch",
     "CoordinateAscent",
     "Direct",
+    "DrawByDraw",
     "GradientAscent",
     "Imputed",
     "JunctionTree",

@@ -3,6 +3,7 @@
 from structbo.maximizers.additive_maximum import MessagePassing
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
 from structbo.maximizers.comparison import ComponentwiseSearch, Direct
+from structbo.maximizers.draw_by_draw import DrawByDraw
 from structbo.maximizers.maximizer import Maximizer
 from structbo.maximizers.multi_start import MultiStart
 from structbo.models.foundation.arguments import checked_choice
@@ -14,6 +15,7 @@ MAXIMIZERS: dict[str, Maximizer] = {
     "gradient_ascent": GradientAscent(),
     "direct": Direct(),
     "componentwise": ComponentwiseSearch(),
+    "draw_by_draw": DrawByDraw(),
 }
 """The maximizers by name, with their default arguments."""
 

@@ -1,14 +1,17 @@
 """Expected improvement averaged over partitions, and baselines (Gardner et al. 2017)."""
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
+from structbo.acquisition import LogEI
 from structbo.data import Direction
 from structbo.draws import partition_search
-from structbo.models import Model, canonical
+from structbo.draws.partition_search import ParameterCount
+from structbo.models import AdditiveGP, BlockGP, Model, canonical
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
@@ -29,14 +32,13 @@ def model_mcmc(
     num_models: int = 50,
     num_initial: int = 10,
     cycle: int = 1,
+    as_printed: bool = False,
 ) -> Optimizer:
     """Model MCMC: expected improvement averaged over a Markov chain of partitions.
 
     Splits and merges are accepted by the BIC evidence of partitions, with maximized
-    hyper-parameters. The chain starts with all dimensions in one block, and continues from its last
-    partition. The paper maximizes the acquisition block by block, so its result depends on the
-    start; here the average over all models is maximized jointly, and the proposal ratio is
-    corrected (see `SplitMerge`).
+    hyper-parameters and the corrected proposal ratio of `SplitMerge`. The chain starts with all
+    dimensions in one block, and continues from its last partition.
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -46,6 +48,11 @@ def model_mcmc(
         num_initial: size of the initial design, which the paper does not print.
         cycle: number of observations between updates of partitions and hyper-parameters. The paper
             uses 1, which takes seconds each time.
+        as_printed: whether to do as the paper does: each block has its own lengthscale and
+            variance, which the BIC counts; improvement is over the best observation; and the
+            acquisition of each model is maximized alone, eq. (11). By default each dimension has
+            its own lengthscale, improvement is over the best posterior mean, and the average over
+            models is maximized.
 
     Returns:
         The optimizer.
@@ -54,23 +61,42 @@ def model_mcmc(
         Gardner et al. 2017, section 5 and eq. (10) and (11).
     """
     space = Space(space)
+    parts = _parts(space, as_printed)
     return refitted(
         space,
         direction,
         seed=seed,
-        model=partition_model(space.categorical),
-        criterion="log_ei",
-        fitter=_PartitionChain(num_models),
+        model=parts.model,
+        criterion=parts.criterion,
+        maximizer=parts.maximizer,
+        fitter=_PartitionChain(num_models, parts.num_parameters),
         num_initial=num_initial,
         cycle=cycle,
     )
 
 
+class _Parts(NamedTuple):
+    """The parts of the recipes that differ between the paper and this library."""
+
+    model: AdditiveGP | BlockGP
+    criterion: LogEI
+    maximizer: str
+    num_parameters: ParameterCount | None
+
+
+def _parts(space: Space, as_printed: bool) -> _Parts:
+    if not as_printed:
+        return _Parts(partition_model(space.categorical), LogEI(), "multi_start", None)
+    model = BlockGP(categorical=space.categorical)
+    return _Parts(model, LogEI("value"), "draw_by_draw", model.num_parameters)
+
+
 class _PartitionChain:
     """A chain of partitions that continues from its last one."""
 
-    def __init__(self, num_models: int) -> None:
+    def __init__(self, num_models: int, num_parameters: ParameterCount | None) -> None:
         self._num_models = checked_count("num_models", num_models)
+        self._num_parameters = num_parameters
         self._last: Int[np.ndarray, " D"] | None = None
 
     def __call__(
@@ -81,7 +107,13 @@ class _PartitionChain:
         seed: int,
     ) -> Values:
         found = partition_search.model_mcmc(
-            model, X, y, num_models=self._num_models, start=self._last, seed=seed
+            model,
+            X,
+            y,
+            num_models=self._num_models,
+            start=self._last,
+            num_parameters=self._num_parameters,
+            seed=seed,
         )
         self._last = found.labels[-1]
         return [fit.values for fit in found.fits]
@@ -95,6 +127,7 @@ def bag_of_models(
     num_models: int = 50,
     num_initial: int = 10,
     cycle: int = 1,
+    as_printed: bool = False,
 ) -> Optimizer:
     """Bag of models: expected improvement under the best of a bag of random partitions.
 
@@ -104,13 +137,15 @@ def bag_of_models(
         Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
     """
     space, num_models = Space(space), checked_count("num_models", num_models)
+    parts = _parts(space, as_printed)
     return refitted(
         space,
         direction,
         seed=seed,
-        model=partition_model(space.categorical),
-        criterion="log_ei",
-        fitter=partial(best_of_bag, num_models=num_models),
+        model=parts.model,
+        criterion=parts.criterion,
+        maximizer=parts.maximizer,
+        fitter=partial(best_of_bag, num_models=num_models, num_parameters=parts.num_parameters),
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -124,6 +159,7 @@ def known_partition(
     seed: int = 0,
     num_initial: int = 10,
     cycle: int = 1,
+    as_printed: bool = False,
 ) -> Optimizer:
     """Expected improvement under one partition, with maximized hyper-parameters.
 
@@ -136,6 +172,7 @@ def known_partition(
         seed: for all random choices.
         num_initial: size of the initial design, which the paper does not print.
         cycle: number of observations between maximizations of hyper-parameters.
+        as_printed: see `model_mcmc`.
 
     Returns:
         The optimizer.
@@ -152,12 +189,14 @@ def known_partition(
         raise ValueError(f"labels must have shape ({space.num_dims},), got {blocks.shape}.")
     # Labels can be of any kind, such as names of the blocks.
     structure = {"labels": canonical(np.unique(blocks, return_inverse=True)[1])}
+    parts = _parts(space, as_printed)
     return refitted(
         space,
         direction,
         seed=seed,
-        model=partition_model(space.categorical),
-        criterion="log_ei",
+        model=parts.model,
+        criterion=parts.criterion,
+        maximizer=parts.maximizer,
         fitter=partial(most_likely, given=structure),
         num_initial=num_initial,
         cycle=cycle,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jax.typing import ArrayLike
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from structbo.acquisition import Criterion
 from structbo.data import Direction
 from structbo.draws import Cycle, Fitted, Fitter, maximum_likelihood, partition_search
+from structbo.draws.partition_search import ParameterCount
 from structbo.models import (
     AdditiveGP,
     Model,
@@ -30,11 +32,12 @@ def refitted(
     direction: Direction,
     *,
     seed: int,
-    model: AdditiveGP,
+    model: Any,
     criterion: str | Criterion,
     fitter: Fitter,
     num_initial: int | None,
     cycle: int,
+    maximizer: str = "multi_start",
 ) -> Optimizer:
     """An optimizer that refits its model every ``cycle`` observations."""
     cycle = checked_count("cycle", cycle)
@@ -45,6 +48,7 @@ def refitted(
         model=model,
         num_initial=num_initial,
         criterion=criterion,
+        maximizer=maximizer,
         inference=partial(_source, fitter=fitter, cycle=cycle),
     )
 
@@ -74,10 +78,17 @@ def best_of_bag(
     *,
     num_models: int,
     group_size: int | None = None,
+    num_parameters: ParameterCount | None = None,
 ) -> Values:
     """A `Fitter`: the best of some random partitions, with maximized hyper-parameters."""
     bag = partition_search.bag_of_models(
-        model, X, y, num_models=num_models, group_size=group_size, seed=seed
+        model,
+        X,
+        y,
+        num_models=num_models,
+        group_size=group_size,
+        num_parameters=num_parameters,
+        seed=seed,
     )
     return [bag.best.values]
 

@@ -186,6 +186,7 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         (lambda: acquisition.UCB(math.nan), "beta must be .* got nan"),
         (lambda: acquisition.AdditiveUCB(None), "beta must be .* got None"),  # type: ignore
         (lambda: acquisition.UCB(HalfLog), "beta must be .* got <class"),  # type: ignore
+        (lambda: acquisition.LogEI("best"), "incumbent must be .*got 'best'"),  # type: ignore
         (lambda: acquisition.LogPI(math.nan), "margin must be finite"),
         (lambda: acquisition.MES(0), "num_maxima must be an integer of at least 1, got 0"),
         (lambda: acquisition.AdditiveMES(-1), "num_maxima must be"),

@@ -74,6 +74,16 @@ def test_log_ei_is_the_log_of_the_mean_improvement(case: Case, acquire: Any) -> 
     assert np.allclose(np.exp(evaluate(acquisition, points)), expected, rtol=1e-3)
 
 
+def test_the_best_observation_can_be_the_incumbent(case: Case, acquire: Any) -> None:
+    """It is the same for all draws, although their posterior means differ."""
+    posterior = one(case, 0)
+    factor = np.linalg.inv(posterior.whitener[:7, :7])
+    y = factor @ factor.T @ posterior.alpha[:7]
+    incumbents = np.asarray(acquire(LogEI("value")).contexts)
+    np.testing.assert_allclose(incumbents, [y.max()] * NUM_DRAWS, rtol=1e-6)
+    assert not np.allclose(acquire(LogEI()).contexts, incumbents, rtol=1e-3)
+
+
 def test_log_eqi_is_the_log_of_the_mean_improvement_after_a_noisy_value(
     case: Case, acquire: Any
 ) -> None:

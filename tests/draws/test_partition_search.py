@@ -11,7 +11,14 @@ from numpyro.infer.util import log_density
 
 from structbo import Posterior
 from structbo.draws import bag_of_models, maximum_likelihood, model_mcmc
-from structbo.models import AdditiveGP, CRPPartition, canonical, edges, partitions
+from structbo.models import (
+    AdditiveGP,
+    BlockGP,
+    CRPPartition,
+    canonical,
+    edges,
+    partitions,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.random((14, 4))
@@ -80,6 +87,17 @@ def test_priors_pull_the_maximum():
 
 
 @pytest.mark.nightly
+def test_a_chain_with_counted_parameters_targets_their_bic(all_partitions, total_variation):
+    """The penalty is computed from the number of blocks of all 15 partitions."""
+    everything, model = all_partitions(4), BlockGP()
+    fits = [maximum_likelihood(model, X, Y, {"labels": labels}) for labels in everything]
+    penalty = (0.5 + np.array([max(labels) + 1 for labels in everything])) * np.log(14)
+    posterior = np.asarray(jax.nn.softmax(np.array([f.log_likelihood for f in fits]) - penalty))
+    chain = model_mcmc(model, X, Y, num_models=8000, num_parameters=model.num_parameters)
+    assert total_variation(chain.labels, everything, posterior) < 0.04
+
+
+@pytest.mark.nightly
 def test_model_mcmc_visits_partitions_as_often_as_their_evidence_says(
     all_partitions, total_variation
 ):
@@ -106,6 +124,18 @@ def test_bag_of_equal_groups():
     assert bag.best.log_evidence == bag.log_evidence.max()
     best = bag.labels[bag.log_evidence.argmax()]
     np.testing.assert_array_equal(bag.best.values["labels"], best)
+
+
+def test_the_bic_counts_the_hyper_parameters_of_every_block():
+    """Two per block and the noise: more blocks cost more, so the order of partitions changes."""
+    model = BlockGP()
+    bag = bag_of_models(model, X, Y, num_models=4, num_parameters=model.num_parameters)
+    counts = 1 + 2 * (bag.labels.max(1) + 1)
+    assert len(set(counts)) > 1
+    likelihoods = np.array([fit.log_likelihood for fit in bag.fits])
+    np.testing.assert_allclose(bag.log_evidence, likelihoods - 0.5 * counts * np.log(14))
+    uncounted = bag_of_models(model, X, Y, num_models=4)
+    assert {fit.num_parameters for fit in uncounted.fits} == {4 + 4 + 1}
 
 
 @pytest.mark.nightly

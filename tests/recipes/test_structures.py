@@ -9,8 +9,9 @@ from recipe_runs import STAR, Call, made, run
 from scipy.stats import qmc
 
 from structbo import recipes
-from structbo.acquisition import UCB, ActiveVariables
+from structbo.acquisition import UCB, ActiveVariables, LogEI
 from structbo.draws import latent_sites, partition_search
+from structbo.maximizers import DrawByDraw
 from structbo.models import outer_box_ratio
 from structbo.recipes.refitting import most_likely, partition_model
 
@@ -114,6 +115,18 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
     assert {value.shape for value in labels} == {(3, 3)}
     assert starts[0] is None
     np.testing.assert_array_equal(starts[1:], [value[-1] for value in labels[:-1]])
+
+
+@pytest.mark.parametrize("name", ["model_mcmc", "bag_of_models", "known_partition"])
+def test_partitions_as_printed(name: str, calls: list[Call]) -> None:
+    """Hyper-parameters of blocks, which the BIC counts, f_best, and maxima of single models."""
+    run(made(name), 4)
+    assert calls[-1].criterion == LogEI() and "variance" not in calls[-1].draws
+    optimizer = made(name, as_printed=True)
+    assert optimizer.method.maximizer == DrawByDraw()
+    run(optimizer, 4)
+    assert calls[-1].criterion == LogEI("value")
+    assert calls[-1].draws["variance"].shape[1:] == (3,)
 
 
 @pytest.mark.parametrize("seed", range(3))

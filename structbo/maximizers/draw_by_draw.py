@@ -1,0 +1,80 @@
+"""Maximization for one posterior draw at a time, as a baseline."""
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jaxtyping import Float, Int
+
+from structbo.maximizers.maximizer import Function, Maximizer, evaluate
+from structbo.maximizers.multi_start import MultiStart
+from structbo.maximizers.search_state import Search
+from structbo.models.foundation.accelerator import map_draws
+
+
+@runtime_checkable
+class HasDraws(Protocol):
+    """A function that is a mean over draws."""
+
+    def __call__(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
+        """The mean over draws at points."""
+        ...
+
+    @property
+    def num_draws(self) -> int:
+        """The number of draws."""
+        ...
+
+    def of_draw(self, k: Int[Array, ""] | int) -> Function:
+        """The function of one draw alone."""
+        ...
+
+
+@dataclass(frozen=True)
+class DrawByDraw(Maximizer):
+    """Maximizes the acquisition of every draw alone; the best average decides between the maxima.
+
+    A function without draws is maximized as a whole.
+
+    Args:
+        maximizer: maximizes the acquisition of one draw.
+
+    References:
+        Gardner et al. 2017, eq. (11), which averages over models only to choose among the maxima of
+        single models.
+    """
+
+    maximizer: Maximizer = field(default_factory=MultiStart)
+
+    def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
+        if not isinstance(function, HasDraws):
+            return self.maximizer.starts(function, search)
+        starts: Float[Array, "S k D"] = map_draws(
+            lambda k: self.maximizer.starts(function.of_draw(k), search),
+            jnp.arange(function.num_draws),
+        )
+        return starts.reshape(-1, starts.shape[2])
+
+    def prepare(self, function: Function, search: Search) -> None:
+        if isinstance(function, HasDraws):
+            starts = search.starts[: len(search.starts) // function.num_draws]
+            function, search = function.of_draw(0), search._replace(starts=starts)
+        self.maximizer.prepare(function, search)
+
+    def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
+        if not isinstance(function, HasDraws):
+            return self.maximizer(function, search)
+        starts = np.split(np.asarray(search.starts), function.num_draws)
+        maxima = np.stack(
+            [
+                self.maximizer(function.of_draw(k), search._replace(starts=own))[0]
+                for k, own in enumerate(starts)
+            ]
+        )
+        candidates = np.concatenate([maxima, search.starts])
+        values = np.asarray(evaluate(function, candidates))
+        # Starts follow all maxima: they only replace a maximum that was evaluated before.
+        order = np.lexsort([-values, np.arange(len(values)) >= len(maxima)])
+        return candidates[order]
