@@ -158,3 +158,13 @@ class Standardized(NamedTuple):
         if deviation <= ROUND_OFF:
             return cls(np.zeros_like(centered), location, 1.0)
         return cls(centered / deviation, location, largest * deviation)
+
+    @classmethod
+    def unchanged(cls, given: Float[np.ndarray, " n"]) -> "Standardized":
+        """The values as they are; failures, which are not finite, become the smallest value.
+
+        Example:
+            >>> Standardized.unchanged(np.array([3.0, 1.0, np.nan]))
+            Standardized(values=array([3., 1., 1.]), location=0.0, scale=1.0)
+        """
+        return cls(with_worst(given), 0.0, 1.0)

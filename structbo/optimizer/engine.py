@@ -176,7 +176,7 @@ class Engine:
             y: their values; at least one is finite.
             sem: standard errors of the values; None if there are none.
         """
-        standardized, warping = Standardized.of(y), None
+        standardized, warping = self._standardized(y), None
         if self._maximum is not None:
             _, last, last_warping = self._maximum
             if np.array_equal(last.values, standardized.values):
@@ -187,6 +187,9 @@ class Engine:
         powers = Warping(*map(float, warping))
         return Transform(1.0, standardized.location, standardized.scale, powers)
 
+    def _standardized(self, y: Float[np.ndarray, " m"]) -> Standardized:
+        return Standardized.of(y) if self.method.standardize else Standardized.unchanged(y)
+
     def _transformed(
         self,
         x: Float[np.ndarray, "m D"],
@@ -195,10 +198,10 @@ class Engine:
         chain: Chain | None,
     ) -> tuple[Data, Standardized, Warping]:
         """Padded data on the scale of the model, and the transform."""
-        standardized = Standardized.of(y)
+        standardized = self._standardized(y)
         known_noise = None if sem is None else (sem / standardized.scale) ** 2
         data = Data.padded(x, standardized.values, known_noise)
-        if not self.method.warp or chain is None:
+        if not self.method.warps or chain is None:
             return data, standardized, NO_WARPING
         data, warping = chain.warped(data)
         return data, standardized, warping

@@ -56,7 +56,7 @@ def programs(
         has_noise: whether there will be standard errors of values.
     """
     data = _table(x, has_noise)
-    draws = yield from chain.prepared(data, warp=settings.warp)
+    draws = yield from chain.prepared(data, warp=settings.warps)
     rest = np.zeros((num_pending, x.shape[1]))
     searched = _table(np.concatenate([x, rest]), has_noise)
     posteriors = Posteriors.prepared(settings.model, draws, searched)

@@ -39,6 +39,7 @@ class Keywords(TypedDict, total=False):
     sampler: SamplerFactory | None
     inference: Inference | None
     warp: bool
+    standardize: bool
 
 
 def _setting(checked: Callable[[Any], Any], default: Any = MISSING) -> Any:
@@ -87,6 +88,9 @@ class Settings:
         warp: whether values are power-transformed by `structbo.data.Warping`, which compresses bad
             values. The power is learned together with the chain's draws; it is one if values fit
             the model already. Only with a Markov chain.
+        standardize: whether values are scaled to mean 0 and variance 1 before they are modeled. If
+            False, they are not warped either, and the priors of the model are in the units of the
+            objective.
 
     Raises:
         ValueError: if a number is out of range.
@@ -102,11 +106,17 @@ class Settings:
     sampler: SamplerFactory | None = _setting(partial(_checked_optional, "sampler"), None)
     inference: Inference | None = _setting(partial(_checked_optional, "inference"), None)
     warp: bool = _setting(partial(checked_bool, "warp"), True)
+    standardize: bool = _setting(partial(checked_bool, "standardize"), True)
 
     def __post_init__(self) -> None:
         for setting in fields(self):
             checked = setting.metadata["checked"](getattr(self, setting.name))
             object.__setattr__(self, setting.name, checked)
+
+    @property
+    def warps(self) -> bool:
+        """Whether values are warped, which includes their standardization."""
+        return self.warp and self.standardize
 
     @classmethod
     def of(cls, space: Space, **given: Unpack[Keywords]) -> "Settings":

@@ -6,6 +6,7 @@ from dataclasses import MISSING, FrozenInstanceError, fields
 from functools import partial
 from typing import Any, get_type_hints
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from numpyro.infer import HMC
@@ -152,3 +153,46 @@ def test_values_are_warped_unless_it_is_switched_off(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(seen, [raised, expected], atol=1e-12)
     with pytest.raises(TypeError, match="warp must be True or False, got 'no'"):
         sb.Optimizer({"x": (0.0, 1.0)}, warp="no")  # type: ignore[arg-type]
+
+
+def test_values_reach_the_model_unchanged_if_they_are_not_standardized() -> None:
+    """Failures still become the worst value, and minimization changes the sign."""
+    seen: list[np.ndarray] = []
+
+    class Known:
+        """A source of known values of all sites."""
+
+        def advance(self, data: Data) -> Any:
+            seen.append(np.asarray(data.y)[np.asarray(data.mask)])
+            known = {"lengthscale": [0.3], "outputscale": 4.0, "noise": 0.01}
+            return {name: jnp.asarray(value, float)[None] for name, value in known.items()}
+
+    optimizer = sb.Optimizer(
+        {"x": (0.0, 1.0)},
+        num_initial=3,
+        model=MODEL,
+        inference=lambda model, seed: Known(),
+        criterion="ucb",
+        standardize=False,
+    )
+    values = [-9.0, 0.0, 1.5, None]
+    for x, value in zip(np.linspace(0.0, 1.0, 4), values, strict=True):
+        optimizer.tell({"x": x}, value)
+    optimizer.ask()
+    np.testing.assert_array_equal(seen, [[9.0, 0.0, -1.5, -1.5]])
+    # At a distance of more than three lengthscales, the model knows nothing but its prior.
+    points = np.append(np.linspace(0.0, 1.0, 4), 0.4)
+    prior = 4.0 * np.exp(-0.5 * ((points[:, None] - points) / 0.3) ** 2)
+    gains = np.linalg.solve(prior[:4, :4] + 0.01 * np.eye(4), prior[:4, 4])
+    mean, variance = gains @ seen[0], prior[4, 4] - gains @ prior[:4, 4]
+    bound = mean + np.sqrt(0.5 * np.log(8.0) * variance)
+    np.testing.assert_allclose(optimizer.score([{"x": 0.4}])[0], [bound], rtol=1e-6)
+
+
+def test_standardization_that_is_switched_off_ends_warping_too() -> None:
+    space = sb.Space({"x": (0.0, 1.0)})
+    assert sb.Settings.of(space).warps
+    assert not sb.Settings.of(space, standardize=False).warps
+    assert not sb.Settings.of(space, warp=False).warps
+    with pytest.raises(TypeError, match="standardize must be True or False, got 1"):
+        sb.Settings.of(space, standardize=1)  # type: ignore[typeddict-item]
