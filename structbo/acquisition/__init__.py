@@ -19,6 +19,7 @@ from structbo.acquisition.exploration import (
     FiniteDomain,
     GroupLog,
     HalfLog,
+    Iterations,
     Schedule,
 )
 from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
@@ -49,6 +50,7 @@ __all__ = [
     "FiniteDomain",
     "GroupLog",
     "HalfLog",
+    "Iterations",
     "JointCriterion",
     "LogEI",
     "LogEQI",

@@ -166,6 +166,39 @@ class ActiveVariables:
         return 2.0 * by_time + 2.0 * d * by_point
 
 
+@dataclass(frozen=True)
+class Iterations:
+    """A schedule in iterations: ``t = 1 + (n - num_initial) / size`` after n observations.
+
+    Args:
+        schedule: the schedule.
+        num_initial: number of observations before the first iteration.
+        size: number of observations per iteration, such as the size of batches.
+
+    References:
+        Rolland et al. 2018, algorithm 1; Kathuria et al. 2016, algorithm 2 (t counts batches).
+
+    Example:
+        >>> float(Iterations(HalfLog(), 10)(13, 5)) == float(HalfLog()(4, 5))
+        True
+        >>> float(Iterations(HalfLog(), 1, size=4)(8, 5)) == float(HalfLog()(2, 5))
+        True
+    """
+
+    schedule: Schedule
+    num_initial: int = 0
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        as_schedule(self.schedule)
+        checked_count("num_initial", self.num_initial, least=0)
+        checked_count("size", self.size)
+
+    def __call__(self, t: Float[Array, ""] | float, num_dims: int) -> Float[Array, ""]:
+        iterations = 1 + jnp.floor((t - self.num_initial) / self.size)
+        return self.schedule(jnp.maximum(iterations, 1.0), num_dims)
+
+
 def as_schedule(beta: Schedule | float) -> Schedule:
     """A schedule; a number becomes a constant one.
 

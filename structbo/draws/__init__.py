@@ -4,6 +4,7 @@ from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods, num_inducing
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
+from structbo.draws.gibbs_search import GibbsSearch
 from structbo.draws.markov_chains import run_chains
 from structbo.draws.model import Draws, check_known_noise, check_run, default_model, latent_sites
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
@@ -19,6 +20,7 @@ __all__ = [
     "Fit",
     "Fitted",
     "Fitter",
+    "GibbsSearch",
     "Inference",
     "ModelSearch",
     "Posteriors",

@@ -17,7 +17,7 @@ from structbo.acquisition import Acquisition, LogEI
 from structbo.acquisition.expected_improvement import mean_improvement
 from structbo.acquisition.joint import TINY_VARIANCE
 from structbo.data import NO_WARPING, Data, Standardized, Transform, Warping, padded_size
-from structbo.draws import Chain, DrawSource, Posteriors, step_seed
+from structbo.draws import Chain, Draws, DrawSource, Posteriors, step_seed
 from structbo.models import ConditionedGP
 from structbo.models.foundation.accelerator import has_accelerator, map_draws
 from structbo.models.foundation.compilation import return_freed_memory
@@ -65,6 +65,7 @@ class Engine:
     Attributes:
         method: the settings in use.
         ahead: the padded sizes whose programs are compiled.
+        draws: the draws behind the last proposal, see `Optimizer.draws`.
     """
 
     @shows(KEYWORDS)
@@ -75,6 +76,7 @@ class Engine:
         self._conditions: Bool[np.ndarray, "D D M"] | None = None
         self._maximum: tuple[Float[np.ndarray, "1 D"], Standardized, Warping] | None = None
         self.ahead = Ahead()
+        self.draws: Draws | None = None
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         sampler = self.method.sampler or search_sampler
         self._source: DrawSource = (
@@ -131,9 +133,9 @@ class Engine:
         settings = self.method
         with double_precision():
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
-            draws = self._source.advance(data)
+            self.draws = self._source.advance(data)
             seed = step_seed(settings.seed, step, use=PROPOSAL)
-            posteriors = Posteriors.of(settings.model, draws, data)
+            posteriors = Posteriors.of(settings.model, self.draws, data)
             self._log_inducing(posteriors)
             ranked, self._acquisition = propose(
                 Situation(posteriors, self._levels, pending),

@@ -19,7 +19,7 @@ from structbo.data import (
     unit_points,
     with_worst,
 )
-from structbo.draws import check_known_noise
+from structbo.draws import Draws, check_known_noise
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
@@ -284,6 +284,16 @@ class Optimizer(Record, KeepsPrecision):
             ValueError: if no point was asked of the model yet, or a point is outside the space.
         """
         return self._engine.score(unit_points(self.space, points, "points"))
+
+    @property
+    def draws(self) -> Draws | None:
+        """The draws that the criterion of the last ask was averaged over.
+
+        Values of all sites by name, such as ``draws["Z"]`` for the edges of graphs, with the draws
+        along the first axis. A search keeps few of them; `posterior` has enough for inference. None
+        while points are quasi-random.
+        """
+        return self._engine.draws
 
     @property
     def expected_gain(self) -> float | None:

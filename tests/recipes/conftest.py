@@ -1,7 +1,6 @@
 """Stubs for parts that other tests cover and that take long to compile.
 
-Random points replace maxima of an acquisition, and prior draws replace Hamiltonian trajectories;
-chains over finite sets run.
+Random points replace maxima of an acquisition, and prior draws replace Markov chains.
 """
 
 from typing import Any, NamedTuple
@@ -15,9 +14,8 @@ from numpyro.infer.gibbs import latent_sample_sites
 from recipe_runs import Call
 
 from structbo.data import NO_WARPING, Data
-from structbo.draws import BestDraw, Chain, Fitted, chain
+from structbo.draws import Chain, Fitted, GibbsSearch, chain
 from structbo.draws.driver import Driver
-from structbo.models import FiniteUniform
 from structbo.samplers import ChainState, Stage
 
 
@@ -34,7 +32,6 @@ class Unconditioned(NamedTuple):
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
     """The calls of a stub search, which returns random points given prior draws."""
     noted: list[Call] = []
-    of = Driver.of
 
     def search(situation, num_points, key, criterion, strategy, maximizer):
         model, draws, data, _ = situation.posteriors
@@ -43,8 +40,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
         return [np.asarray(jax.random.uniform(k, (4, data.x.shape[1]))) for k in seeds], None
 
     def driver(model, *rest, **options):
-        is_finite = isinstance(model.lengthscale, FiniteUniform)
-        return of(model, *rest, **options) if is_finite else Driver(start, run(model))
+        return Driver(start, run(model))
 
     def start(keys, arguments):
         """The first of the keys; an accelerator has one per chain."""
@@ -75,5 +71,5 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
 @pytest.fixture
 def unlearned(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disables sampling and fitting, for tests of the arguments and values of an optimizer."""
-    for source in (BestDraw, Chain, Fitted):
+    for source in (Chain, Fitted, GibbsSearch):
         monkeypatch.setattr(source, "advance", lambda self, data: {})

@@ -35,7 +35,7 @@ def test_settings_are_those_of_the_papers(name: str) -> None:
 
 
 SCHEDULES = {
-    "g_add_gp_ucb": (AdditiveUCB, 0.5 * np.log(100.0)),
+    "g_add_gp_ucb": (AdditiveUCB, 0.5 * np.log(2.0 * 48)),
     "random_trees": (AdditiveUCB, 0.5 * np.log(100.0)),
     "add_gp_ucb": (AdditiveUCB, 0.2 * 2 * np.log(100.0)),
     "rpp_gp_ucb": (AdditiveUCB, 0.2 * 2 * np.log(100.0)),
@@ -53,7 +53,10 @@ SCHEDULES = {
 @pytest.mark.usefixtures("unlearned")
 @pytest.mark.parametrize("name", sorted(SCHEDULES))
 def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
-    """The example has three parameters, groups of two, and 50 observations."""
+    """The example has three parameters, groups of two, and 50 observations.
+
+    G-Add-GP-UCB counts iterations, the first after three initial points.
+    """
     run(made(name), 4)
     criterion, beta = SCHEDULES[name]
     assert type(calls[0].criterion) is criterion
@@ -113,6 +116,12 @@ def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
         (partial(recipes.g_add_gp_ucb, edge_probability=2), "edge_probability must be"),
         (partial(recipes.g_add_gp_ucb, lengthscales=(-1.0, 1.0)), "lengthscales must be positive"),
         (partial(recipes.g_add_gp_ucb, noises=(0.0,)), "noises must be positive"),
+        (partial(recipes.g_add_gp_ucb, lengthscales="variance"), "lengthscales must be one of"),
+        (partial(recipes.g_add_gp_ucb, max_groups=2), "bound disjoint groups"),
+        (
+            partial(recipes.g_add_gp_ucb, graph="no overlap", max_groups=3, max_group_size=1),
+            "room for more than the 3 parameters",
+        ),
         (partial(recipes.random_trees, num_trees=0), "num_trees must be"),
         (partial(recipes.saas, num_draws=0), "num_draws must be"),
         (partial(recipes.saas, scale=-1.0), "scale must be positive"),

@@ -5,14 +5,15 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from recipe_runs import STAR, Call, made, run
-from scipy.stats import qmc
+from recipe_runs import STAR, Call, made, objective, run
+from scipy.stats import multivariate_normal, qmc
 
 from structbo import recipes
 from structbo.acquisition import UCB, ActiveVariables, LogEI
-from structbo.draws import latent_sites, partition_search
+from structbo.draws import latent_sites, log_likelihoods, partition_search
 from structbo.maximizers import DrawByDraw
 from structbo.models import outer_box_ratio
+from structbo.models.foundation.precision import double_precision
 from structbo.recipes.refitting import most_likely, partition_model
 
 
@@ -28,27 +29,49 @@ def test_what_is_drawn_of_the_graph(graph: Any, drawn: set[str], calls: list[Cal
 
 
 @pytest.mark.parametrize(
-    "graph, site, num_sites",
-    [
-        pytest.param("overlap", "Z", 4, marks=pytest.mark.nightly, id="overlap"),
-        pytest.param("no overlap", "labels", 4, marks=pytest.mark.nightly, id="no overlap"),
-        pytest.param(STAR, None, 3, id="oracle"),
-    ],
+    "graph, site",
+    [("overlap", "Z"), ("no overlap", "labels"), (STAR, None)],
+    ids=["overlap", "no overlap", "oracle"],
 )
-def test_what_is_known_of_the_graph(
-    graph: Any, site: str | None, num_sites: int, calls: list[Call]
-) -> None:
+def test_what_is_known_of_the_graph(graph: Any, site: str | None, calls: list[Call]) -> None:
     """Values are in double precision for any value of the flag."""
+    optimizer = made("g_add_gp_ucb", graph=graph)
     with jax.enable_x64(False):
-        run(made("g_add_gp_ucb", graph=graph), 4)
+        run(optimizer, 4)
     draws = calls[0].draws
-    assert len(draws) == num_sites and (site is None or site in draws)
+    assert optimizer.draws is draws
+    assert draws.keys() == {"lengthscale", "outputscale", "noise", site} - {None}
     assert {len(value) for value in draws.values()} == {1}
     np.testing.assert_array_equal(draws["lengthscale"], [[0.3, 0.3, 0.3]])
     np.testing.assert_array_equal(draws["outputscale"], [1.0])
     assert float(draws["noise"][0]) in (1e-2, 1e-3)
     if site is None:
         assert calls[0].components == {(0, 1), (0, 2)}
+
+
+def test_groups_without_overlap_keep_their_bounds(calls: list[Call]) -> None:
+    """Of three parameters, two groups of two at most, though all three of them interact."""
+    optimizer = made("g_add_gp_ucb", graph="no overlap", max_groups=2, max_group_size=2, cycle=1)
+    run(optimizer, 12)
+    sizes = [sorted(map(len, call.components)) for call in calls]
+    assert sizes == [[1, 2]] * 9
+
+
+def test_the_oracle_is_the_process_in_the_units_of_the_objective(calls: list[Call]) -> None:
+    """With a mean of 0 and a variance of 1, and the noise given."""
+    optimizer = made(
+        "g_add_gp_ucb", graph=STAR, lengthscales=[0.2], noises=[0.05], standardize=False
+    )
+    points = run(optimizer, 5)
+    call = calls[-1]
+    values = [-objective(trial.params) for trial in optimizer.trials[:4]]
+    np.testing.assert_allclose(np.asarray(call.data.y)[:4], values)
+    distances = ((points[:4, None] - points[:4]) / 0.2) ** 2
+    edges = [np.exp(-0.5 * distances[..., pair].sum(2)) for pair in ([0, 1], [0, 2])]
+    expected = multivariate_normal(cov=0.5 * sum(edges) + 0.05 * np.eye(4)).logpdf(values)
+    with double_precision():
+        found = log_likelihoods(call.model, call.draws, call.data)
+    np.testing.assert_allclose(found, [expected])
 
 
 def test_the_screening_comes_first_and_its_evidence_is_the_prior(calls: list[Call]) -> None:
