@@ -1,6 +1,6 @@
 """Additive upper confidence bounds over dependency graphs (Rolland et al. 2018)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, get_args
 
@@ -37,7 +37,7 @@ Known = Literal["overlap", "no overlap"]
 """Prior knowledge of a graph: any graph, or disjoint cliques only."""
 Reading = Literal["length", "precision"]
 """Readings of the kernel matrix L = .2 I of the paper's experiments."""
-LENGTHSCALES: dict[Reading, float] = {"length": 0.2, "precision": 0.2**-0.5}
+LENGTHSCALES: dict[str, float] = {"length": 0.2, "precision": 0.2**-0.5}
 """The lengthscale of the paper's functions: .2, or 2.24 if ``L^-1`` has its square."""
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Possible lengthscales, relative to the lengthscale of a reading."""
@@ -209,6 +209,6 @@ def _known_graph(num_dims: int, edges: tuple[tuple[int, ...], ...]) -> Decomposi
 
 
 def _gibbs_search(
-    model: Model, seed: int, *, num_likelihoods: int, start: dict[str, ArrayLike], cycle: int
+    model: Model, seed: int, *, num_likelihoods: int, start: Mapping[str, np.ndarray], cycle: int
 ) -> Cycle:
     return Cycle(GibbsSearch(model, seed, num_likelihoods, start), cycle)
