@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Float
 
-from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arguments import check_fraction, checked_count
 from structbo.screening.screening import Screening
 from structbo.space import Space, SpaceLike
 
@@ -19,6 +19,7 @@ class CoordinatewiseSampling(Screening):
         space: the search space, or what `Space` accepts.
         num_active: how many parameters matter.
         num_differences: pairs of evaluations along each coordinate, at random places.
+        spacing: distance of the two places of a pair, relative to the range; by default random.
         budget: maximum number of evaluations, by default enough for all differences.
         seed: seed of the background point and the differences.
 
@@ -38,6 +39,7 @@ class CoordinatewiseSampling(Screening):
         num_active: int,
         *,
         num_differences: int = 5,
+        spacing: float | None = None,
         budget: int | None = None,
         seed: int = 0,
     ) -> None:
@@ -49,7 +51,10 @@ class CoordinatewiseSampling(Screening):
                 f"num_active must be between 0 and {space.num_dims}, the number of parameters, "
                 f"got {num_active!r}."
             )
+        if spacing is not None:
+            check_fraction("spacing", spacing)
         self.num_active = num_active
+        self._spacing, self._start = spacing, 0.0
 
     @property
     def is_decided(self) -> bool:
@@ -81,4 +86,12 @@ class CoordinatewiseSampling(Screening):
 
     def _next(self, rng: np.random.Generator) -> Float[np.ndarray, " D"]:
         dim = len(self._trials) // 2 % self.space.num_dims
-        return self._along([dim], rng.random())
+        return self._along([dim], self._place(rng, is_second=len(self._trials) % 2 == 1))
+
+    def _place(self, rng: np.random.Generator, *, is_second: bool) -> float:
+        if self._spacing is None:
+            return rng.random()
+        if is_second:
+            return self._start + self._spacing
+        self._start = (1.0 - self._spacing) * rng.random()
+        return self._start

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from structbo.models.foundation.arguments import check_positive
+from structbo.models.foundation.arguments import check_positive, checked_bool
 from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening.screening import Screening
 from structbo.space import SpaceLike
@@ -90,6 +90,9 @@ class HierarchicalDiagonalSampling(Screening):
             units of the ranges, which is half the bandwidth on [-1, 1]. By default estimated; it
             has little influence.
         mean: prior mean of the function; by default unknown.
+        as_printed: whether to use the paper's index and differences: the GPT chooses a group and a
+            place by the next increment of the ratio alone, and the FDT takes differences over
+            exactly three bandwidths, which must be less than the range.
         seed: seed of the background point and all other random choices; the same seed and values
             give the same points.
 
@@ -99,10 +102,10 @@ class HierarchicalDiagonalSampling(Screening):
 
     References:
         Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
-        plus the standard deviation of the next observation's log likelihood ratio. Here the current
-        ratio is added, so that the next group is the one most likely to be active. Their FDT takes
-        differences over three bandwidths; here this is the minimum distance of random pairs, which
-        also detects functions smoother than the bandwidth.
+        plus the standard deviation of the next observation's log likelihood ratio. Here, unless
+        ``as_printed``, the current ratio is added, so that the next group is the one most likely to
+        be active. Their FDT takes differences over three bandwidths; here this is the minimum
+        distance of random pairs, which also detects functions smoother than the bandwidth.
 
     Example:
         >>> hds = HierarchicalDiagonalSampling([(0.0, 1.0)] * 64, seed=0)
@@ -130,6 +133,7 @@ class HierarchicalDiagonalSampling(Screening):
         outputscale: float | None = None,
         bandwidth: float | None = None,
         mean: float | None = None,
+        as_printed: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__(space, budget, seed)
@@ -148,6 +152,7 @@ class HierarchicalDiagonalSampling(Screening):
                 check_positive(name, number)
         if not (mean is None or (isinstance(mean, numbers.Real) and np.isfinite(mean))):
             raise ValueError(f"mean must be a finite number, got {mean!r}.")
+        self._as_printed = checked_bool("as_printed", as_printed)
         self.test = test
         self.thresholds = thresholds
         self.hypotheses: Hypotheses | None = None
@@ -231,8 +236,8 @@ class HierarchicalDiagonalSampling(Screening):
         open_groups = [group for group in self.tree if group.decision == "undetermined"]
         if self.test == "FDT":
             group = max(open_groups, key=lambda g: g.evidence)
-            z = rng.random()
-            self._pair = group, self.hypotheses.partner(z, rng)
+            z, other = self.hypotheses.pair(rng, is_fixed=self._as_printed)
+            self._pair = group, other
             return group, z
         # A random order breaks ties at random, because argmax takes the first maximum.
         candidates = rng.permutation(GRID)
@@ -241,11 +246,11 @@ class HierarchicalDiagonalSampling(Screening):
         return open_groups[best], float(candidates[np.argmax(bounds[best])])
 
     def _bound(self, group: Group, candidates: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
-        """The index of the GPT: the current ratio plus mean and deviation of the next increment."""
+        """The index of the GPT: mean and deviation of the next ratio, or of its next increment."""
         assert self.hypotheses is not None
         z, y, pending = self._observed(group)
         gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)
-        return group.evidence + gain + deviation
+        return gain + deviation + (0.0 if self._as_printed else group.evidence)
 
     def _observed(
         self, group: Group

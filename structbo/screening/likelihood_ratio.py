@@ -45,6 +45,28 @@ class Hypotheses:
         """The minimum distance of finite differences: three bandwidths, at most 1/3."""
         return min(3.0 * self.bandwidth, 1.0 / 3.0)
 
+    def pair(self, rng: np.random.Generator, *, is_fixed: bool) -> tuple[float, float]:
+        """Two random positions for a finite difference, at least `spacing` apart.
+
+        Args:
+            rng: the random numbers.
+            is_fixed: whether they are exactly three bandwidths apart, as in the paper.
+
+        Raises:
+            ValueError: if three bandwidths do not fit into the interval.
+        """
+        if not is_fixed:
+            z = rng.random()
+            return z, self.partner(z, rng)
+        distance = 3.0 * self.bandwidth
+        if distance >= 1.0:
+            raise ValueError(
+                f"three bandwidths must be less than the range, got bandwidth={self.bandwidth}: "
+                "give a smaller bandwidth, or as_printed=False."
+            )
+        z = (1.0 - distance) * rng.random()
+        return z, z + distance
+
     def partner(self, z: float, rng: np.random.Generator) -> float:
         """A random position at least `spacing` away from z, for a finite difference.
 

@@ -118,6 +118,55 @@ def test_partners_are_uniform_over_all_places_far_enough_away() -> None:
     assert (partners < 0.45).mean() == pytest.approx(0.15 / 0.4, abs=0.03)
 
 
+def test_printed_pairs_are_three_bandwidths_apart() -> None:
+    """They are uniform over all places of the interval where such a pair fits."""
+    rng = np.random.default_rng(0)
+    pairs = np.array([H.pair(rng, is_fixed=True) for _ in range(4000)])
+    np.testing.assert_allclose(pairs[:, 1] - pairs[:, 0], 0.3)
+    assert kstest(pairs[:, 0] / 0.7, "uniform").pvalue > 0.01
+    with pytest.raises(ValueError, match=r"less than the range, got bandwidth=0\.4"):
+        Hypotheses(1.0, 1.0, 0.4).pair(rng, is_fixed=True)
+
+
+def test_the_printed_fdt_takes_these_pairs() -> None:
+    active, objective = gp_sample(16, 2, 1, 1e-3)
+    hds = sb.HierarchicalDiagonalSampling(
+        box(16), "FDT", seed=1, as_printed=True, bandwidth=BANDWIDTH
+    )
+    hds.run(objective)
+    assert set(hds.active) == active
+    pairs = [(group, pair) for group in hds.groups for pair in group.pairs]
+    for group, (first, second) in pairs[1:]:
+        gap = hds.trials[second].params - hds.trials[first].params
+        expected = np.where(np.isin(np.arange(16), group.members), 3 * BANDWIDTH, 0.0)
+        np.testing.assert_allclose(gap, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("as_printed", [False, True])
+def test_every_place_maximizes_the_index(as_printed: bool) -> None:
+    """The index is recomputed on a grid; at times, the other index prefers another group."""
+    _, objective = gp_sample(8, 2, 1, NOISE)
+    hds = sb.HierarchicalDiagonalSampling(box(8), seed=1, as_printed=as_printed, **KNOWN)
+    grid, differ = np.linspace(0.0, 1.0, 101), 0
+    for _ in range(60):
+        best = {}
+        for group in hds.groups:
+            if group.decision == "undetermined":
+                y = np.array([hds.trials[n].value for n in group.evaluations], float)
+                printed = sum(Hypotheses(1.0, NOISE, BANDWIDTH).of_next(group.z, y, grid)).max()
+                best[group.names] = printed, printed + group.evidence
+        before = {group.names: len(group.evaluations) for group in hds.groups}
+        trial = hds.ask()
+        (chosen,) = (g.names for g in hds.groups if len(g.evaluations) > before[g.names])
+        own, other = np.array(list(best.values())).T[:: 1 if as_printed else -1]
+        assert best[chosen][0 if as_printed else 1] == pytest.approx(own.max(), abs=1e-9)
+        differ += own[np.argmax(other)] < own.max() - 0.1
+        hds.tell(trial, objective(trial.params))
+        if hds.is_done:
+            break
+    assert differ
+
+
 def covariances(z: np.ndarray, mean_variance: float = 0.0) -> list[np.ndarray]:
     gaps = (z[:, None] - z) ** 2 / 0.1**2
     signal = (np.ones_like(gaps), np.exp(-gaps))
@@ -345,6 +394,18 @@ def test_coordinatewise_sampling_finds_the_largest_at_a_linear_cost() -> None:
             assert len(cws.trials) == 12 * num_dims and cws.is_decided
             right += set(cws.active) == active
         assert right >= 5
+
+
+def test_differences_of_coordinates_can_have_a_fixed_distance() -> None:
+    cws = sb.CoordinatewiseSampling(box(3), 1, spacing=0.3, seed=1)
+    cws.run(lambda x: float(x[1]))
+    x = np.array([trial.params for trial in cws.trials])
+    gaps = x[1::2] - x[::2]
+    np.testing.assert_allclose(gaps, 0.3 * np.tile(np.eye(3), (5, 1)), atol=1e-12)
+    starts = x[::2][np.arange(15), np.arange(15) % 3]
+    assert 0.3 < np.ptp(starts) <= 0.7
+    with pytest.raises(ValueError, match="spacing must be a number between 0 and 1"):
+        sb.CoordinatewiseSampling(box(3), 1, spacing=1.0)
 
 
 def test_variances_of_coordinates_against_their_formula() -> None:
