@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Unpack, overload
+from typing import Any, Unpack, cast, overload
 
 import numpy as np
 from jaxtyping import Float
@@ -172,7 +172,8 @@ class Optimizer(Record, KeepsPrecision):
                 return
             if screening.is_done:
                 if self._settings.get("model") is None:
-                    self._settings["model"] = screening.model()
+                    given = {k: v for k, v in self._settings.items() if k != "model"}
+                    self._settings = cast(Keywords, screening.settings() | given)
                     self._engine = Engine(self.space, **self._settings)
                 self._first_stage = FirstStage(None, self.space)
                 return

@@ -4,6 +4,7 @@ All of them maximize the likelihood of hyper-parameters every ``N_cyc`` observat
 one lengthscale for all dimensions, these recipes one per dimension.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -11,14 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro.distributions as dist
+from jax.typing import ArrayLike
 from jaxtyping import Float
 
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.data import Direction
-from structbo.draws import (
-    restricted_projection_pursuit,
-    step_seed,
-)
+from structbo.draws import Fitter, restricted_projection_pursuit, step_seed
 from structbo.draws.direction_search import projection_pursuit
 from structbo.models import (
     AdditiveGP,
@@ -27,13 +26,14 @@ from structbo.models import (
     independent_lengthscale,
     projections,
 )
-from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arguments import check_positive, checked_count
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
     Values,
     best_of_bag,
     dependent_model,
+    known_values,
     most_likely,
     partition_model,
     refitted,
@@ -199,6 +199,7 @@ def gp_ucb(
     seed: int = 0,
     num_initial: int = 10,
     cycle: int = 25,
+    known: Mapping[str, float] | None = None,
     beta: Schedule | float | None = None,
 ) -> Optimizer:
     """GP-UCB: an upper confidence bound of one component over all dimensions.
@@ -209,26 +210,45 @@ def gp_ucb(
         seed: for all random choices.
         num_initial: size of the initial design.
         cycle: after how many observations hyper-parameters are learned anew.
+        known: the known ``lengthscale`` of all parameters, relative to their ranges, and the
+            known variances ``outputscale`` and ``noise`` in squared units of the objective, whose
+            prior mean is then 0; by default they are learned.
         beta: exploration parameter, by default ``D log(2 t) / 5``.
 
     Returns:
         The optimizer.
 
+    Raises:
+        ValueError: if some, but not all hyper-parameters are known, or one is not positive.
+
     References:
         Srinivas et al. 2010; Li et al. 2016, sections 2.1 and 5 (settings); Chen, Castro and Krause
-        2012, section 5, without screening.
+        2012, section 5, without screening, where hyper-parameters are known.
     """
     space = Space(space)
+    fitter: Fitter = most_likely
+    if known is not None:
+        fitter = partial(known_values, values=_checked_known(known, space.num_dims))
     return refitted(
         space,
         direction,
         seed=seed,
         model=dependent_model(space.categorical),
         criterion=UCB(GroupLog() if beta is None else beta),
-        fitter=most_likely,
+        fitter=fitter,
         num_initial=num_initial,
         cycle=cycle,
+        standardize=known is None,
     )
+
+
+def _checked_known(known: Mapping[str, float], num_dims: int) -> dict[str, ArrayLike]:
+    names = {"lengthscale", "outputscale", "noise"}
+    if set(known) != names:
+        raise ValueError(f"known must have the keys {sorted(names)}, got {sorted(known)}.")
+    for name, value in known.items():
+        check_positive(f"known[{name!r}]", value)
+    return {**known, "lengthscale": np.full(num_dims, known["lengthscale"])}
 
 
 def rembo(

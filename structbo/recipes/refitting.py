@@ -38,6 +38,7 @@ def refitted(
     num_initial: int | None,
     cycle: int,
     maximizer: str = "multi_start",
+    standardize: bool = True,
 ) -> Optimizer:
     """An optimizer that refits its model every ``cycle`` observations."""
     cycle = checked_count("cycle", cycle)
@@ -50,6 +51,7 @@ def refitted(
         criterion=criterion,
         maximizer=maximizer,
         inference=partial(_source, fitter=fitter, cycle=cycle),
+        standardize=standardize,
     )
 
 
@@ -68,6 +70,18 @@ def most_likely(
 ) -> Values:
     """A `Fitter`: the hyper-parameters of `maximum_likelihood`, which needs no seed."""
     return [maximum_likelihood(model, X, y, given or {}, with_priors=with_priors).values]
+
+
+def known_values(
+    model: Model,
+    X: Float[np.ndarray, "n D"],
+    y: Float[np.ndarray, " n"],
+    seed: int,
+    *,
+    values: Mapping[str, ArrayLike],
+) -> Values:
+    """A `Fitter`: the given values of all sites."""
+    return [values]
 
 
 def best_of_bag(

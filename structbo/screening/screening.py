@@ -139,6 +139,10 @@ class Screening(ABC):
         structure = active_sets(self.active_probabilities())
         return AdditiveGP(structure, categorical=self.space.categorical)
 
+    def settings(self) -> dict[str, Any]:
+        """Settings of the search that follows: the model. Settings that are given override them."""
+        return {"model": self.model()}
+
     def _value(self, number: int) -> float | None:
         return self._trials[number].value
 

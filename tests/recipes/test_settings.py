@@ -11,6 +11,7 @@ from recipe_runs import SPACE, STAR, Call, made, run
 from structbo import Categorical, batches, recipes
 from structbo.acquisition import EST, UCB, AdditiveUCB, LogEI
 
+KNOWN = ("lengthscale", "outputscale", "noise")
 PAPERS = {
     "g_add_gp_ucb": {"num_initial": 10, "cycle": 30, "num_gibbs": 200, "edge_probability": 0.5},
     "batch": {"method": "ucb_dpp_sample", "num_initial": 1},
@@ -126,6 +127,10 @@ def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
         (partial(recipes.saas, num_draws=0), "num_draws must be"),
         (partial(recipes.saas, scale=-1.0), "scale must be positive"),
         (partial(recipes.cws_gp_ucb, num_active=1.5), "num_active must be"),
+        (partial(recipes.cws_gp_ucb, num_active=1, spacing=2.0), "spacing must be"),
+        (partial(recipes.hds_gp_ucb, bandwidth=0.0), "bandwidth must be positive"),
+        (partial(recipes.gp_ucb, known={"noise": 1.0}), "known must have the keys .*'noise'"),
+        (partial(recipes.gp_ucb, known=dict.fromkeys(KNOWN, -1.0)), "must be positive"),
     ],
 )
 def test_wrong_arguments_are_refused(call: Any, message: str) -> None:

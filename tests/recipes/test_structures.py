@@ -5,16 +5,19 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from recipe_runs import STAR, Call, made, objective, run
+from numpyro import handlers
+from recipe_runs import SPACE, STAR, Call, made, objective, run
 from scipy.stats import multivariate_normal, qmc
 
-from structbo import recipes
+from structbo import Optimizer, recipes
 from structbo.acquisition import UCB, ActiveVariables, LogEI
 from structbo.draws import latent_sites, log_likelihoods, partition_search
-from structbo.maximizers import DrawByDraw
+from structbo.maximizers import Components, DrawByDraw, Search
 from structbo.models import outer_box_ratio
 from structbo.models.foundation.precision import double_precision
 from structbo.recipes.refitting import most_likely, partition_model
+from structbo.recipes.variable_selection import OnSlice
+from structbo.space import Levels
 
 
 @pytest.mark.usefixtures("unlearned")
@@ -82,6 +85,89 @@ def test_the_screening_comes_first_and_its_evidence_is_the_prior(calls: list[Cal
     run(optimizer, 1)
     assert calls[0].num_observed == 6 and calls[0].criterion == UCB(ActiveVariables(2))
     assert "active" in calls[0].draws
+
+
+def screened(as_printed: bool) -> Optimizer:
+    """After a screening that ends at the 40th evaluation, and finds the second parameter."""
+    optimizer = made(
+        "hds_gp_ucb", budget=40, as_printed=as_printed, noise=0.01, outputscale=2.0, bandwidth=0.1
+    )
+    while len(optimizer.trials) < 40:
+        trial = optimizer.ask()
+        optimizer.tell(trial, 2.0 * np.sin(9.0 * SPACE.to_unit([trial.params])[0, 1]))
+    return optimizer
+
+
+def test_the_printed_search_knows_its_process(calls: list[Call]) -> None:
+    """On the diagonal of the active parameter, the kernel is that of the screening."""
+    optimizer = screened(as_printed=True)
+    points = run(optimizer, 1)
+    call = calls[-1]
+    np.testing.assert_array_equal(call.draws["active"], [[0, 1, 0]])
+    np.testing.assert_array_equal(
+        np.asarray(call.data.y)[:40], [-t.value for t in optimizer.trials[:40]]
+    )
+    values = {name: np.asarray(value)[0] for name, value in call.draws.items()}
+    model = handlers.seed(handlers.substitute(call.model, values), 0)
+    x = np.random.default_rng(0).random((5, 3))
+    with jax.enable_x64(True):
+        likelihood = handlers.trace(model).get_trace(x)["y"]["fn"]
+        gram = likelihood.gram
+    gaps = np.square(x[:, 1, None] - x[None, :, 1])
+    expected = 2.0 * np.exp(-gaps / 0.1**2) + 0.01 * np.eye(5)
+    np.testing.assert_allclose(gram, expected, rtol=1e-9)
+    assert len(points) == 41
+
+    default = screened(as_printed=False)
+    run(default, 1)
+    assert calls[-1].draws["active"].shape[0] > 1 and default.method.standardize
+
+
+def test_the_printed_search_keeps_other_parameters_at_the_background(calls: list[Call]) -> None:
+    optimizer = screened(as_printed=True)
+    run(optimizer, 1)
+    background = SPACE.snap(np.random.default_rng(0).random(3))
+    maximizer = optimizer.method.maximizer
+    assert maximizer == OnSlice((background[0], None, background[2]))
+    candidates = jax.numpy.asarray(np.random.default_rng(1).random((64, 3)))
+    search = Search(
+        levels=Levels.of([None, None, np.array([background[2], 1.0])]),
+        candidates=candidates,
+        best=candidates[0],
+        num_observed=8.0,
+        components=Components.of(np.ones((1, 1, 3), bool)),
+        layouts=None,
+        key=jax.random.key(0),
+    )
+
+    @jax.tree_util.Partial
+    def bowl(x: jax.Array) -> jax.Array:
+        return -jax.numpy.square(x - 0.25).sum(1)
+
+    search = search._replace(starts=jax.jit(maximizer.starts)(bowl, search))
+    points = maximizer(bowl, search)
+    np.testing.assert_array_equal(points[:, [0, 2]], background[[[0, 2]] * len(points)])
+    assert points[0, 1] == pytest.approx(0.25, abs=1e-3)
+
+
+@pytest.mark.nightly
+def test_the_printed_search_as_a_whole() -> None:
+    optimizer = screened(as_printed=True)
+    points = run(optimizer, 4)[40:]
+    assert len(np.unique(points, axis=0)) == 4
+    assert np.ptp(points[:, [0, 2]], axis=0).max() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_gp_ucb_with_known_hyper_parameters(calls: list[Call]) -> None:
+    """Values are then in the units of the objective."""
+    known = {"lengthscale": 0.3, "outputscale": 2.0, "noise": 0.1}
+    optimizer = made("gp_ucb", known=known)
+    run(optimizer, 4)
+    np.testing.assert_array_equal(calls[-1].draws["lengthscale"], [[0.3] * 3])
+    np.testing.assert_array_equal(calls[-1].draws["outputscale"], [2.0])
+    np.testing.assert_array_equal(calls[-1].draws["noise"], [0.1])
+    told = [-trial.value for trial in optimizer.trials[:3]]
+    np.testing.assert_allclose(np.asarray(calls[-1].data.y)[:3], told)
 
 
 @pytest.mark.nightly
