@@ -18,6 +18,7 @@ from structbo.models.gram import (
     all_factors,
     by_tiles,
     component_product,
+    component_sum,
     product_gram,
 )
 from structbo.models.kernels import Distances, KernelGroup, Stationary
@@ -137,13 +138,9 @@ class AdditiveCovariance:
         """Prior variances of the function at points, or the one of all points."""
         if self.has_unit_variance:
             return self.outputscale
-        factors, variances = self.variance_factors(x)[..., None], self.variances
-        members, rows = self.decomposition.members, self.decomposition.rows
-
-        def add(k: Int[Array, ""], total: Float[Array, "n 1"]) -> Float[Array, "n 1"]:
-            return total + variances[rows[k]] * component_product(factors, members[rows[k]])
-
-        total = jax.lax.fori_loop(0, self.decomposition.count, add, jnp.zeros((len(x), 1)))
+        components = ComponentTable.of(self.decomposition.members)
+        weights = (components.by_dim(self.variances), self.variances)
+        total = component_sum(self.variance_factors(x)[..., None], weights, components)
         return total[:, 0] + self.residual_variance(x)
 
     def component_variance(
@@ -154,7 +151,7 @@ class AdditiveCovariance:
         if self.has_unit_variance:
             return variance
         members = self.decomposition.members[component]
-        return variance * component_product(self.variance_factors(x)[..., None], members)[:, 0]
+        return variance * jnp.where(members[:, None], self.variance_factors(x), 1.0).prod(0)
 
     def residual_variance(self, x: Float[Array, "n D"]) -> OneOrEach:
         """Prior variances of the residual at points, or the one of all points."""

@@ -149,6 +149,53 @@ def all_factors(
     return factors if own is None else own.into(factors)
 
 
+@jax.custom_vjp
+def component_sum(
+    factors: Float[Array, "D n m"], weights: Weights, components: ComponentTable
+) -> Float[Array, "n m"]:
+    """Weighted sum of component products, from one-dimensional factors.
+
+    Args:
+        factors: of every dimension, such as prior variances.
+        weights: variances of the main effects, and of all components, whose entries for main
+            effects are ignored.
+        components: the components.
+
+    Returns:
+        ``sum_c w_c prod_{d in c} f_d``.
+    """
+    return _sum(factors, weights, components)
+
+
+def _sum(
+    factors: Float[Array, "D n m"], weights: Weights, components: ComponentTable
+) -> Float[Array, "n m"]:
+    main, table = weights
+
+    def pair(k: Array, gram: Array) -> Array:
+        c = components.joint[k]
+        return gram + table[c] * factors[components.first[c]] * factors[components.second[c]]
+
+    def larger(k: Array, gram: Array) -> Array:
+        c = components.joint[k]
+        return gram + table[c] * component_product(factors, components.members[c])
+
+    gram = jnp.tensordot(main, factors, 1)
+    gram = jax.lax.fori_loop(0, components.num_pairs, pair, gram)
+    return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, gram)
+
+
+def _sum_backward(
+    saved: tuple[Array, Weights, ComponentTable], cotangent: Float[Array, "n m"]
+) -> tuple[Array, Weights, None]:
+    factors, weights, components = saved
+    by_table, others = _sums_of_components(factors, weights, components, cotangent, with_dim=False)
+    return cotangent * others, (jnp.tensordot(factors, cotangent, 2), by_table), None
+
+
+component_sum.defvjp(lambda *given: (_sum(*given), given), _sum_backward)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0, 1))
 def additive_gram(
     kernel: Stationary,
@@ -183,21 +230,8 @@ def _additive_forward(
     components: ComponentTable,
     own: OwnFactors | None,
 ) -> tuple[Array, tuple[Points, Weights, ComponentTable, OwnFactors | None, Array]]:
-    main, table = weights
     factors = all_factors(kernel, categorical, points, own)
-
-    def pair(k: Array, gram: Array) -> Array:
-        c = components.joint[k]
-        return gram + table[c] * factors[components.first[c]] * factors[components.second[c]]
-
-    def larger(k: Array, gram: Array) -> Array:
-        c = components.joint[k]
-        return gram + table[c] * component_product(factors, components.members[c])
-
-    gram = jnp.tensordot(main, factors, 1)
-    gram = jax.lax.fori_loop(0, components.num_pairs, pair, gram)
-    gram = jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, gram)
-    return gram, (points, weights, components, own, factors)
+    return _sum(factors, weights, components), (points, weights, components, own, factors)
 
 
 def _additive_backward(

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.test_util import check_grads
 from jaxtyping import Array, Float
 from numpyro import handlers
 from scipy.integrate import quad
@@ -120,6 +121,14 @@ def test_the_variance_at_a_point_is_the_diagonal():
     assert np.ptp(found) > 0.1
     component = jax.jit(lambda x: k.component_gram(1, x, x))(x)
     np.testing.assert_allclose(parts, jnp.diagonal(component), rtol=1e-12)
+
+
+def test_variances_have_gradients_by_points():
+    """A search ascends them."""
+    k = covariance(jnp.array([0.3, 0.6]), [[1, 0], [0, 1], [1, 1]])
+    x = jnp.array(np.random.default_rng(2).random((3, 2)))
+    check_grads(jax.jit(k.prior_variance), (x,), 1, modes=["rev"])
+    check_grads(jax.jit(lambda x: k.component_variance(2, x)), (x,), 1, modes=["rev"])
 
 
 @pytest.mark.parametrize("num_inducing", [9, 6])

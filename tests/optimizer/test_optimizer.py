@@ -20,6 +20,7 @@ from structbo import (
     anova_model,
     default_model,
 )
+from structbo.acquisition.registry import CRITERIA
 from structbo.data import NO_WARPING, Data
 from structbo.draws import Chain, Draws, DrawSource, latent_sites
 from structbo.draws.posteriors import MAX_WIDTH
@@ -421,3 +422,15 @@ def test_two_of_six_parameters_are_found_and_tuned_by_a_model_of_active_sets() -
     assert optimizer.best.value < 0.002, "16 random points reach 0.02 on average"
     last = active[-24:].mean(0)
     assert last[[1, 4]].min() > 0.75 and last[[0, 2, 3, 5]].max() < 0.5
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("criterion", [*CRITERIA])
+def test_a_search_may_use_the_model_of_what_interacts(criterion: str) -> None:
+    space = {"x": (0.0, 1.0), "k": Integer(1, 5), "c": Categorical(["a", "b", "d"])}
+    optimizer = Optimizer(space, seed=0, model=anova_model(space), criterion=criterion)
+    for _ in range(12):
+        trial = optimizer.ask()
+        p = trial.params
+        optimizer.tell(trial, (p["x"] - 0.3) ** 2 + (0.1 if p["c"] == "a" else 0.02) * p["k"])
+    assert optimizer.best.value is not None and optimizer.best.value < 0.1
