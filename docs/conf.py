@@ -1,7 +1,12 @@
 """How Sphinx builds the site; `.ci/docs` does so."""
 
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
 
 project = "structbo"
 author = "The structbo developers"
@@ -9,6 +14,7 @@ copyright = f"2026, {author}"
 version = release = version_of("structbo")
 
 extensions = [
+    "experiments",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",

@@ -1,0 +1,92 @@
+"""Inserts results of the papers' experiments; a number without its runs is an error of the build.
+
+- ``{experiment} NAME`` is a directive: the table, the picture, the verdict and the command.
+- ``{experiments}`` is a directive: one row for each experiment.
+- ``{score}`NAME | PROBLEM | METHOD | MEASURE` `` is a role: a mean with its standard error.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from papers.experiment import Experiment
+from papers.records import Records, keys_of
+from papers.registry import EXPERIMENTS
+from papers.scores import scores
+from papers.table import markdown, mean_with_error
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+RESULTS = Path(__file__).parents[1] / "examples" / "papers" / "results"
+
+
+class Results(SphinxDirective):
+    """The results of one experiment."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        experiment = experiment_named(self.arguments[0])
+        heading = f"**{experiment.place[:1].upper()}{experiment.place[1:]}: {experiment.title}.**"
+        if experiment.missing:
+            text = f"{heading} Missing: {experiment.missing}. The paper: {experiment.printed}"
+        else:
+            name, run = experiment.name, experiment.runs_of or experiment.name
+            text = "\n\n".join(
+                [
+                    f"{heading} {experiment.printed} {experiment.reduced}",
+                    markdown(experiment, records_of(experiment)),
+                    f"![{experiment.title}](../../examples/papers/results/{name}.png)",
+                    f"*{experiment.verdict[:1].upper()}{experiment.verdict[1:]}.* {experiment.why} "
+                    f"`python examples/papers run {run}`, then `show {name}`.",
+                ]
+            )
+        for path in (RESULTS / experiment.file_name, RESULTS / f"{experiment.name}.png"):
+            self.env.note_dependency(str(path))
+        return self.parse_text_to_nodes(text)
+
+
+class Verdicts(SphinxDirective):
+    """All experiments, each with its verdict."""
+
+    def run(self) -> list[nodes.Node]:
+        rows = ["| paper | place | what | verdict |", "|---|---|---|---|"]
+        for e in EXPERIMENTS.values():
+            verdict = f"missing: {e.missing}" if e.missing else e.verdict
+            rows.append(f"| {e.paper} | {e.place} | {e.title} | {verdict} |")
+        return self.parse_text_to_nodes("\n".join(rows))
+
+
+class Number(SphinxRole):
+    """The mean of a measure at the end of the runs."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        name, *wanted = (part.strip() for part in self.text.split("|"))
+        experiment = experiment_named(name)
+        found = scores(experiment, records_of(experiment), experiment.methods[0])
+        for score in found:
+            if [score.problem, score.method, score.measure] == wanted:
+                return [nodes.Text(mean_with_error(score))], []
+        raise ValueError(f"{name} has no score {wanted}.")
+
+
+def experiment_named(name: str) -> Experiment:
+    """The experiment, which must exist."""
+    if name not in EXPERIMENTS:
+        raise ValueError(f"{name!r} is no experiment of examples/papers.")
+    return EXPERIMENTS[name]
+
+
+def records_of(experiment: Experiment) -> Records:
+    """The runs of an experiment, which must be complete."""
+    records = Records(RESULTS / experiment.file_name, experiment.kind)
+    if lacking := [key for key in keys_of(experiment) if key not in records.runs]:
+        raise ValueError(f"{records.path} lacks {len(lacking)} runs, such as {lacking[0]}.")
+    return records
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.add_directive("experiment", Results)
+    app.add_directive("experiments", Verdicts)
+    app.add_role("score", Number())
+    return {"parallel_read_safe": True}

@@ -1,0 +1,95 @@
+"""Correct connections and separations of learned graphs (Rolland et al. 2018, figures 5 and 6).
+
+CC is the share of true edges in a graph, and CS the share of other pairs that are not joined, both
+averaged over draws. Zero observations give the prior.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+from numpyro import handlers
+from papers.experiment import Measures, Values
+from papers.graph_functions import GRID, STAR, GraphGP, Pairs
+
+import structbo.models as sm
+from structbo.data import Data
+from structbo.draws import Chain
+from structbo.models.foundation.precision import double_precision
+
+GRAPHS = {"star": (10, STAR), "grid": (9, GRID)}
+METHODS = {
+    "Overlap": sm.AdditiveGP(sm.edges(0.5, sm.cliques)),
+    "Overlap, sparse prior": sm.AdditiveGP(),
+    "No Overlap": sm.AdditiveGP(sm.partitions(lambda d: sm.DirichletMultinomialPartition(d, d))),
+}
+LENGTHSCALE, NOISE, NUM_PRIOR_DRAWS = 0.2, 0.1, 1000
+
+
+@dataclass(frozen=True)
+class GraphLearning:
+    """Graphs learned from random points as they come in.
+
+    Args:
+        sizes: numbers of observations.
+        num_draws: draws of the chain for each.
+    """
+
+    sizes: tuple[int, ...] = (0, 20, 50, 100, 150, 200)
+    num_draws: int = 20
+    axis = "observations"
+
+    def steps(self, count: int) -> np.ndarray:
+        """The numbers of observations."""
+        return np.array(self.sizes)
+
+    def settings(self) -> dict[str, Any]:
+        """The fields."""
+        return asdict(self)
+
+    def quick(self) -> "GraphLearning":
+        """Few observations."""
+        return GraphLearning((0, 10, 12), 3)
+
+    def run(self, problem: str, method: str, seed: int, data: Path | None) -> Values:
+        """CC and CS after each number of observations."""
+        with double_precision():
+            return self._learned(*GRAPHS[problem], METHODS[method], seed)
+
+    def _learned(self, num_dims: int, pairs: Pairs, model: sm.AdditiveGP, seed: int) -> Values:
+        drawn, rng = GraphGP(num_dims, pairs, LENGTHSCALE, seed), np.random.default_rng(seed)
+        x = rng.random((max(self.sizes), num_dims))
+        y = drawn(x) + NOISE * rng.normal(size=len(x))
+        chain = Chain(model, self.num_draws, seed)  # goes on as data come in
+        true, others = np.triu(drawn.edges) == 1, np.triu(drawn.edges == 0, 1)
+        values: Values = {"correct connections": [], "correct separations": []}
+        for n in self.sizes:
+            draws = chain.advance(Data.padded(x[:n], y[:n])) if n else _prior(model, num_dims)
+            joined = _joined(draws)
+            values["correct connections"].append(float(joined[:, true].mean()))
+            values["correct separations"].append(float(1 - joined[:, others].mean()))
+        return values
+
+    def measures(self, values: Mapping[str, list[float]]) -> Measures:
+        """The two shares."""
+        return {name: np.array(series) for name, series in values.items()}
+
+
+def _prior(model: sm.AdditiveGP, num_dims: int) -> dict[str, jax.Array]:
+    """Structures from the prior."""
+
+    def one(key: jax.Array) -> dict[str, jax.Array]:
+        trace = handlers.trace(handlers.seed(model.structure, key)).get_trace(num_dims)
+        return {name: site["value"] for name, site in trace.items()}
+
+    return jax.lax.map(one, jax.random.split(jax.random.key(0), NUM_PRIOR_DRAWS))
+
+
+def _joined(draws: Mapping[str, jax.Array]) -> Bool[np.ndarray, "S D D"]:
+    """Which pairs of parameters share a component."""
+    labels = draws.get("labels")
+    return np.array(draws["Z"] == 1 if labels is None else labels[..., None] == labels[:, None])

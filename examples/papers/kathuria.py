@@ -1,0 +1,51 @@
+"""Experiments of Kathuria, Deshpande and Kohli 2016."""
+
+from papers.batch_methods import METHODS
+from papers.batches import Batches
+from papers.experiment import Experiment
+
+PAPER = "Kathuria et al. 2016"
+PRINTED = "DPP samples are best; LP-UCB is between them and the greedy batches, which it overtakes."
+REDUCED = "10 runs instead of 50, on 512 candidates, with kernel parameters of maximum likelihood."
+
+
+def on_candidates(name: str, place: str, problems: tuple[str, ...]) -> Experiment:
+    """Regret in batches on finite sets."""
+    return Experiment(
+        name=name,
+        paper=PAPER,
+        place=place,
+        title="median immediate regret in batches of 5 and 10",
+        kind=Batches(),
+        problems=tuple(f"{problem}, B = {size}" for problem in problems for size in (5, 10)),
+        methods=tuple(METHODS),
+        measures=("immediate regret",),
+        seeds=10,
+        printed=PRINTED,
+        reduced=REDUCED,
+        reference="UCB-DPP-SAMPLE",
+        average="median",
+        missing="not run for lack of time",
+    )
+
+
+EXPERIMENTS = (
+    on_candidates("kathuria-figure-1", "figure 1", ("Branin", "Hartmann-6")),
+    on_candidates("kathuria-appendix", "appendix", ("cosines", "Abalone"))._replace(
+        needs_data=True
+    ),
+    Experiment(
+        name="kathuria-figure-2",
+        paper=PAPER,
+        place="figure 2",
+        title="median immediate regret on a walking robot and on text classification",
+        kind=Batches(),
+        problems=("robot", "FastXML on Bibtex"),
+        methods=tuple(METHODS),
+        measures=("immediate regret",),
+        seeds=50,
+        printed="DPP samples are best on FastXML; LP-UCB is slightly better on the robot.",
+        average="median",
+        missing="the robot simulator and the text data are not at hand",
+    ),
+)

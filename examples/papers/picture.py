@@ -1,0 +1,81 @@
+"""The picture of an experiment: averages over runs with standard errors."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from papers.experiment import Experiment
+from papers.records import Records
+from papers.scores import curves, spread
+
+Problems = tuple[str, ...]
+
+
+def picture(experiment: Experiment, records: Records) -> Figure:
+    """Lines along the axis of the runs; bars if each measure is one number.
+
+    Args:
+        experiment: the row of the registry.
+        records: its runs.
+    """
+    lengths = {measure: _length(experiment, records, measure) for measure in experiment.measures}
+    columns = [(problem,) for problem in experiment.problems]
+    if max(lengths.values()) == 1:
+        columns = [experiment.problems]
+    size = (max(4.2 * len(columns) + 0.6, 6.5), 3.0 * len(experiment.measures) + 0.6)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(experiment.measures), len(columns), squeeze=False)
+    for row, measure in zip(panels, experiment.measures, strict=True):
+        for panel, problems in zip(row, columns, strict=True):
+            draw = _lines if lengths[measure] > 1 else _bars
+            draw(panel, experiment, records, problems, measure)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+    return figure
+
+
+def _length(experiment: Experiment, records: Records, measure: str) -> int:
+    """How many numbers a measure has along the axis."""
+    found = [
+        curves(experiment, records, problem, method, measure)
+        for problem in experiment.problems
+        for method in experiment.methods
+    ]
+    return max(len(curve) for runs in found for curve in runs.values())
+
+
+def _lines(
+    panel: Axes, experiment: Experiment, records: Records, problems: Problems, measure: str
+) -> None:
+    (problem,) = problems
+    average: Any = getattr(np, experiment.average)
+    for method in experiment.methods:
+        found = list(curves(experiment, records, problem, method, measure).values())
+        if found:
+            values = np.array(found)
+            steps = experiment.kind.steps(values.shape[1])
+            center, error = average(values, axis=0), spread(values)
+            (line,) = panel.plot(steps, center, label=method, lw=1.4)
+            panel.fill_between(
+                steps, center - error, center + error, color=line.get_color(), alpha=0.15, lw=0
+            )
+    panel.set(xlabel=experiment.kind.axis, ylabel=measure, title=problem)
+
+
+def _bars(
+    panel: Axes, experiment: Experiment, records: Records, problems: Problems, measure: str
+) -> None:
+    average: Any = getattr(np, experiment.average)
+    places = np.arange(len(problems))
+    width = 0.8 / len(experiment.methods)
+    for k, method in enumerate(experiment.methods):
+        found = [
+            np.array([c[-1] for c in curves(experiment, records, p, method, measure).values()])
+            for p in problems
+        ]
+        heights = [average(values) if len(values) else np.nan for values in found]
+        errors = [float(spread(values)) if len(values) else np.nan for values in found]
+        panel.bar(places + (k + 0.5) * width - 0.4, heights, width, yerr=errors, label=method)
+    panel.set(ylabel=measure, xticks=places)
+    panel.set_xticklabels(problems, rotation=20 if len(places) > 3 else 0, fontsize=8)

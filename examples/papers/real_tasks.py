@@ -1,0 +1,45 @@
+"""Real tasks to maximize: a folder of the data has a ``task.py`` with its bounds and objective."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from papers.problem import Problem
+
+FOLDERS = {
+    "face cascade": "viola_jones",
+    "cosmology": "cosmo_lrg_dr7",
+    "matrix completion": "matrix_completion",
+}
+MINIMIZED = ("matrix completion",)
+
+
+def real_task(name: str, data: Path | None) -> Problem:
+    """The task with this name.
+
+    Args:
+        name: one of `FOLDERS`.
+        data: the folder with the folders of all tasks.
+
+    Raises:
+        FileNotFoundError: if the folder is not given, or lacks the task.
+    """
+    if data is None or not (data / FOLDERS[name] / "task.py").exists():
+        raise FileNotFoundError(
+            f"{name!r} needs {FOLDERS[name]}/task.py in the folder of the data, got --data {data}."
+        )
+    module = _module(data / FOLDERS[name])
+    sign = -1.0 if name in MINIMIZED else 1.0
+    bounds = [(float(low), float(high)) for low, high in module.BOUNDS]
+    return Problem(lambda x: sign * float(module.objective(x)), bounds)
+
+
+def _module(folder: Path) -> ModuleType:
+    name = f"task_{folder.name}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, folder / "task.py")
+        assert spec is not None and spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]

@@ -1,0 +1,105 @@
+"""Runs as lines of JSON, so that an interrupted experiment goes on where it stopped."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from papers.experiment import Experiment, Kind, Values
+
+LIBRARIES = ("structbo", "jax", "numpyro", "numpy", "scipy")
+
+
+class Key(NamedTuple):
+    """Identifies a run of an experiment."""
+
+    problem: str
+    method: str
+    seed: int
+
+
+class Records:
+    """The runs of a file; runs with other settings are kept and ignored.
+
+    An unfinished last line, left by a killed process, is cut off before the next run is written.
+
+    Args:
+        path: the file, which is created with the first run.
+        kind: the kind of run, with its settings.
+    """
+
+    def __init__(self, path: Path, kind: Kind) -> None:
+        self.path, self._settings = path, settings_of(kind)
+        self.runs: dict[Key, Values] = {}
+        text = path.read_text() if path.exists() else ""
+        lines = text.splitlines(keepends=True)
+        self._complete: int | None = None
+        if lines and not _is_complete(lines[-1]):
+            self._complete = len(text.removesuffix(lines.pop()).encode())
+        for line in map(json.loads, lines):
+            if line["settings"] == self._settings:
+                self.runs[Key(*(line[name] for name in Key._fields))] = line["values"]
+
+    def add(self, key: Key, values: Values, seconds: float) -> None:
+        """Appends a run to the file."""
+        line = key._asdict() | {"values": values, "settings": self._settings}
+        line |= {"seconds": round(seconds, 2)} | ORIGIN
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            if self._complete is not None:
+                file.truncate(self._complete)
+                self._complete = None
+            file.write(json.dumps(line) + "\n")
+        self.runs[key] = values
+
+    def of(self, experiment: Experiment, problem: str, method: str) -> dict[int, Values]:
+        """The runs of a method on a problem, by seed."""
+        keys = [Key(problem, method, seed) for seed in range(experiment.seeds)]
+        return {key.seed: self.runs[key] for key in keys if key in self.runs}
+
+
+def keys_of(experiment: Experiment) -> list[Key]:
+    """All runs of an experiment, seed by seed."""
+    return [
+        Key(problem, method, seed)
+        for seed in range(experiment.seeds)
+        for problem in experiment.problems
+        for method in experiment.methods
+    ]
+
+
+def settings_of(kind: Kind) -> dict[str, Any]:
+    """The settings of a run as JSON has them."""
+    settings: dict[str, Any] = json.loads(json.dumps(kind.settings()))
+    return settings
+
+
+def rounded(values: Mapping[str, list[float]]) -> Values:
+    """The numbers with six digits."""
+    return {name: [float(f"{v:.6g}") for v in series] for name, series in values.items()}
+
+
+def _is_complete(line: str) -> bool:
+    try:
+        json.loads(line)
+    except json.JSONDecodeError:
+        return False
+    return line.endswith("\n")
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+ORIGIN = {
+    "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
+    "commit": _commit(),
+    "machine": f"{os.cpu_count()} cores",
+}
+"""Versions, commit and machine of the runs of this process."""

@@ -1,0 +1,108 @@
+"""Experiments of Rolland, Scarlett, Bogunovic and Cevher 2018."""
+
+from papers.deviations import Deviations
+from papers.experiment import Experiment
+from papers.graph_learning import GraphLearning
+from papers.search import Search
+
+PAPER = "Rolland et al. 2018"
+METHODS = ("Overlap", "No Overlap", "Oracle", "random", "structbo")
+REGRETS = ("simple regret", "average cumulative regret")
+
+
+def search_on(name: str, place: str, graph: str, title: str) -> Experiment:
+    """Regret on functions of a graph."""
+    return Experiment(
+        name=name,
+        paper=PAPER,
+        place=place,
+        title=title,
+        kind=Search(evaluations=60, noise=0.01),
+        problems=(graph,),
+        methods=METHODS,
+        measures=REGRETS,
+        seeds=3,
+        printed="Oracle is best. Overlap is like No Overlap at first, and better later.",
+        reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 0.2.",
+        missing="not run for lack of time",
+    )
+
+
+def learning_on(name: str, place: str, graph: str) -> Experiment:
+    """Correct connections and separations on a graph."""
+    return Experiment(
+        name=name,
+        paper=PAPER,
+        place=place,
+        title=f"edges of the {graph} graph that are learned",
+        kind=GraphLearning(),
+        problems=(graph,),
+        methods=("Overlap", "Overlap, sparse prior", "No Overlap"),
+        measures=("correct connections", "correct separations"),
+        seeds=3,
+        printed="Overlap tends to the truth; No Overlap saturates.",
+        verdict="agrees",
+        why="Overlap finds nearly all edges; No Overlap stops at about half of them.",
+        reduced="3 functions, and random points instead of the points of a search.",
+    )
+
+
+EXPERIMENTS = (
+    search_on("rolland-figure-3", "figure 3", "star", "regret on functions of a star graph"),
+    search_on("rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"),
+    search_on(
+        "rolland-figure-3-precision",
+        "figure 3, L as a precision",
+        "star, lengthscale 2.24",
+        "regret on functions of a star graph with lengthscale 2.24",
+    )._replace(
+        methods=("Overlap, lengthscales around 2.24", "Oracle", "random", "structbo"),
+        reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 2.24.",
+    ),
+    learning_on("rolland-figure-5", "figure 5", "star"),
+    learning_on("rolland-figure-6", "figure 6", "grid"),
+    Experiment(
+        name="rolland-figure-7",
+        paper=PAPER,
+        place="figure 7",
+        title="accuracy of the face cascade over its 22 thresholds",
+        kind=Search(evaluations=60),
+        problems=("face cascade",),
+        methods=("chain graph", "No Overlap, at most 4 groups of 6", "random", "structbo"),
+        measures=("best value", "average value"),
+        seeds=3,
+        printed="Overlap is slightly better than No Overlap, and both beat OpenCV's thresholds.",
+        reduced="3 runs of 60 evaluations, and 300 small pictures; the paper has 15 runs of 200.",
+        missing="not run for lack of time",
+        needs_data=True,
+    ),
+    Experiment(
+        name="rolland-figure-8",
+        paper=PAPER,
+        place="figure 8",
+        title="sum of the components' deviations over the joint deviation",
+        kind=Deviations(),
+        problems=("star",),
+        methods=("additive",),
+        measures=("ratio", "correlation"),
+        seeds=10,
+        printed="The ratio grows as the true deviation gets smaller, and the two are correlated.",
+        verdict="agrees",
+        why="The sum is several times too large, most where the true deviation is small. All "
+        "components share a parameter, so that data cannot tell their parts of it apart.",
+    ),
+    Experiment(
+        name="rolland-figure-9",
+        paper=PAPER,
+        place="figure 9",
+        title="likelihood of nine cosmological parameters",
+        kind=Search(evaluations=100),
+        problems=("cosmology",),
+        methods=("Overlap", "No Overlap", "random", "structbo"),
+        measures=("best value",),
+        seeds=5,
+        printed="Overlap is ahead of No Overlap at all times, and both beat the default.",
+        needs_data=True,
+        missing="an evaluation needs the package camb and takes seconds",
+    ),
+)

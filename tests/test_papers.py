@@ -1,0 +1,201 @@
+"""The harness of the papers' experiments: its functions, its records, and quick runs of all."""
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from papers import functions
+from papers.graph_functions import GRID, Factor, GraphGP, best_indices
+from papers.problems import PROBLEMS
+from papers.records import Key, Records, keys_of
+from papers.registry import EXPERIMENTS
+from papers.scores import paired_p, scores, spread
+from papers.screening import Screening
+from papers.search import Search
+
+ROOT = Path(__file__).parents[1]
+FAST = ("chen-figure-2", "rolland-figure-8")
+"""Experiments whose quick runs need no compilation."""
+OWN = [experiment for experiment in EXPERIMENTS.values() if not experiment.runs_of]
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, str(ROOT / "examples/papers"), *map(str, arguments)]
+
+
+def run(*arguments: object) -> str:
+    environment = os.environ | {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "MPLBACKEND": "agg"}
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("function", "best", "value"),
+    [
+        (functions.styblinski_tang, [-2.903534] * 3, -39.16617 * 3),
+        (functions.michalewicz, [2.202906, 1.570796], -1.8013),
+        (functions.branin, [np.pi, 2.275], 0.397887),
+        (functions.beale, [3.0, 0.5], 0.0),
+        (functions.hartmann6, [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573], -3.32237),
+        (functions.cosines, [0.3125, 0.3125], 0.9),
+    ],
+)
+def test_functions_have_their_known_optimum(function, best, value) -> None:
+    assert function(np.array(best)) == pytest.approx(value, abs=1e-4)
+    assert function(np.array([best, best])).shape == (2,)
+
+
+def test_elimination_finds_the_best_levels() -> None:
+    rng = np.random.default_rng(0)
+    factors = [Factor(pair, rng.normal(size=(3, 3))) for pair in [(0, 1), (1, 2), (0, 3), (2, 3)]]
+
+    def total(x) -> float:
+        return sum(f.table[tuple(x[d] for d in f.scope)] for f in factors)
+
+    best = max(itertools.product(range(3), repeat=4), key=total)
+    assert best_indices(factors, 4) == list(best)
+
+
+def test_functions_on_a_graph_have_unit_variance_and_stay_below_their_maximum() -> None:
+    drawn = [GraphGP(9, GRID, 0.2, seed) for seed in range(40)]
+    x = np.random.default_rng(0).random((200, 9))
+    values = np.array([function(x) for function in drawn])
+    # The standard error of the mean square over 40 draws is about 0.05.
+    assert np.square(values).mean() == pytest.approx(1.0, abs=0.2)
+    assert values[0].max() < drawn[0].maximum
+    assert drawn[0].edges.sum() == 2 * len(GRID)
+
+
+@pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in ("star", "cosmology")])
+def test_no_point_is_above_the_maximum(name: str) -> None:
+    try:
+        problem = PROBLEMS[name](3, None)
+    except FileNotFoundError as error:
+        assert "--data" in str(error)
+        return
+    x = np.random.default_rng(0).uniform(*np.transpose(problem.bounds), (300, problem.num_dims))
+    assert problem.maximum is not None
+    assert max(map(problem.function, x)) <= problem.maximum
+
+
+def test_regrets() -> None:
+    found = Search(4).measures({"value": [1.0, 3.0, 2.0, 4.0], "maximum": [5.0]})
+    assert found["simple regret"].tolist() == [4.0, 2.0, 2.0, 1.0]
+    assert found["average cumulative regret"].tolist() == [4.0, 3.0, 3.0, 2.5]
+    unknown = Search(3).measures({"value": [1.0, 3.0, 2.0], "maximum": []})
+    assert unknown["best value"].tolist() == [1.0, 3.0, 3.0]
+
+
+def test_paired_tests_use_equal_seeds_only() -> None:
+    first = {seed: float(seed) for seed in range(6)}
+    second = {seed: float(seed) + 1.0 for seed in range(1, 7)}
+    assert paired_p(first, second) == pytest.approx(2 * 0.5**5)
+    assert paired_p(first, first) == 1.0
+    assert np.isnan(paired_p(first, {0: 1.0}))
+
+
+def test_spread_is_the_standard_error() -> None:
+    values = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [6.0, 5.0]])
+    assert spread(values) == pytest.approx([np.sqrt(14 / 3) / 2, 0.0])
+
+
+def test_scores_are_of_the_last_step(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["rolland-figure-3"]._replace(methods=("Overlap", "random"), seeds=2)
+    records = Records(tmp_path / "runs.jsonl", experiment.kind)
+    for seed, method in itertools.product(range(2), experiment.methods):
+        values = {"value": [0.0, 1.0 + seed], "maximum": [4.0]}
+        records.add(Key("star", method, seed), values, seconds=1.0)
+    found = scores(experiment, records, "random")
+    assert len(found) == 4 and {score.mean for score in found[:2]} == {2.5}
+    assert np.isnan(found[1].p) and found[0].p == 1.0
+
+
+def test_runs_with_other_settings_are_not_mistaken_for_these(tmp_path: Path) -> None:
+    path, key = tmp_path / "runs.jsonl", Key("D = 10", "GPT", 0)
+    Records(path, Screening()).add(key, {"recovered": [1.0]}, seconds=1.0)
+    assert key in Records(path, Screening()).runs
+    assert key not in Records(path, Screening(budget=7)).runs
+
+
+@pytest.mark.parametrize("tail", ['{"problem": "D = 10", "meth', '{"problem": \n', '{"seed": 1}'])
+def test_a_corrupt_last_line_is_replaced(tail: str, tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    Records(path, Screening()).add(Key("D = 10", "GPT", 0), {"recovered": [1.0]}, seconds=1.0)
+    with path.open("a") as file:
+        file.write(tail)
+    records = Records(path, Screening())
+    assert len(records.runs) == 1
+    assert path.read_text().endswith(tail)  # reading changes nothing
+    records.add(Key("D = 10", "GPT", 1), {"recovered": [0.0]}, seconds=1.0)
+    assert [json.loads(line)["seed"] for line in path.read_text().splitlines()] == [0, 1]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_run_goes_on(jobs: int, tmp_path: Path) -> None:
+    path = tmp_path / "chen-figure-2.jsonl"
+    arguments = ["run", "chen-figure-2", "--quick", "--jobs", jobs, "--results", tmp_path]
+    process = subprocess.Popen(
+        command(*arguments, "--seeds", 400), stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    while not path.exists() or len(path.read_text().splitlines()) < 5:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = path.read_text()
+    complete = before[: before.rindex("\n") + 1]
+    seeds = 1 + max(json.loads(line)["seed"] for line in complete.splitlines())
+    run(*arguments, "--seeds", seeds)
+    after = path.read_text()
+    assert after.startswith(complete)
+    keys = [(d["method"], d["seed"]) for d in map(json.loads, after.splitlines())]
+    assert len(keys) == len(set(keys)) == 3 * seeds
+
+
+def test_every_experiment_has_its_runs_or_a_reason() -> None:
+    for experiment in EXPERIMENTS.values():
+        records = Records(ROOT / "examples/papers/results" / experiment.file_name, experiment.kind)
+        lacking = [key for key in keys_of(experiment) if key not in records.runs]
+        assert bool(experiment.missing) == bool(lacking), experiment.name
+        assert experiment.printed and (experiment.missing or experiment.why), experiment.name
+
+
+def quick(name: str, folder: Path) -> None:
+    run("run", name, "--quick", "--results", folder)
+    lines = (folder / EXPERIMENTS[name].file_name).read_text().splitlines()
+    assert len(lines) == len(EXPERIMENTS[name].methods)
+    for line in map(json.loads, lines):
+        assert line["versions"]["structbo"] and "cores" in line["machine"]
+        assert np.isfinite([series[-1] for series in line["values"].values() if series]).all()
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_fast_quick_runs(name: str, tmp_path: Path) -> None:
+    quick(name, tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "name", [e.name for e in OWN if e.name not in FAST and not e.needs_data and not e.missing]
+)
+def test_all_quick_runs(name: str, tmp_path: Path) -> None:
+    quick(name, tmp_path)
+
+
+def test_show_prints_a_table_and_draws_a_picture(tmp_path: Path) -> None:
+    experiment = EXPERIMENTS["rolland-figure-8"]
+    shutil.copy(ROOT / "examples/papers/results" / experiment.file_name, tmp_path)
+    shown = run("show", experiment.name, "--results", tmp_path)
+    assert (
+        experiment.printed in shown and f"| {experiment.methods[0]} | {experiment.seeds} |" in shown
+    )
+    assert (tmp_path / f"{experiment.name}.png").stat().st_size > 5000
