@@ -12,8 +12,11 @@ from structbo.samplers.hamiltonian import Hamiltonian
 from structbo.samplers.heat_bath import HeatBath
 from structbo.samplers.informed_edges import InformedEdges
 from structbo.samplers.kdpp import (
+    Entropy,
     greedy_kdpp,
     heat_bath_steps,
+    kdpp_entropy,
+    kdpp_log_prob,
     metropolis_steps,
     sample_kdpp,
     sample_kdpp_heat_bath,
@@ -37,6 +40,7 @@ __all__ = [
     "ChainState",
     "EdgeFlips",
     "EdgeGibbs",
+    "Entropy",
     "FamilyGibbs",
     "GridGibbs",
     "Hamiltonian",
@@ -59,6 +63,8 @@ __all__ = [
     "default_sampler",
     "greedy_kdpp",
     "heat_bath_steps",
+    "kdpp_entropy",
+    "kdpp_log_prob",
     "kernel_of",
     "metropolis_steps",
     "sample_kdpp",

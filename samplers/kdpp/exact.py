@@ -55,11 +55,20 @@ def sample_kdpp(key: Key[Array, ""], L: ArrayLike, k: int) -> Int[Array, " {k}"]
         L = checked_kernel(L, k)
         if k == 0:
             return jnp.zeros(0, int)
-        values, vectors = jnp.linalg.eigh(L)
-        tolerance = len(L) * ROUND_OFF * jnp.abs(values).max()
-        if is_concrete(values):
-            _check_spectrum(np.asarray(values), float(tolerance), k)
-        return _sample_from_spectrum(key, jnp.where(values > tolerance, values, 0.0), vectors, k)
+        return _sample_from_spectrum(key, *spectrum(L, k), k)
+
+
+def spectrum(L: Float[Array, "n n"], k: int) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    """Eigenvalues and eigenvectors of a matrix from `checked_kernel`; round-off becomes zero.
+
+    Raises:
+        ValueError: if the matrix is not positive semi-definite, or its rank is less than k.
+    """
+    values, vectors = jnp.linalg.eigh(L)
+    tolerance = len(L) * ROUND_OFF * jnp.abs(values).max()
+    if is_concrete(values):
+        _check_spectrum(np.asarray(values), float(tolerance), k)
+    return jnp.where(values > tolerance, values, 0.0), vectors
 
 
 @partial(jax.jit, static_argnums=3)
@@ -85,13 +94,7 @@ def _sample_eigenvectors(
 ) -> Int[Array, " {k}"]:
     """Indices of k eigenvectors, drawn in proportion to the product of the eigenvalues."""
 
-    def extend(log_sums: Array, log_value: Array) -> tuple[Array, Array]:
-        """Elementary symmetric polynomials of orders 0 to k after one more eigenvalue."""
-        longer = jnp.logaddexp(log_sums[1:], log_value + log_sums[:-1])
-        return jnp.concatenate([log_sums[:1], longer]), log_sums
-
-    empty = jnp.full(k + 1, -jnp.inf).at[0].set(0.0)
-    _, before = jax.lax.scan(extend, empty, log_values)
+    _, before = log_elementary_sums(log_values, k)
     log_uniforms = jnp.log(jax.random.uniform(key, log_values.shape))
 
     def decide(left: Array, item: tuple[Array, Array, Array]) -> tuple[Array, Array]:
@@ -102,6 +105,28 @@ def _sample_eigenvectors(
 
     _, taken = jax.lax.scan(decide, jnp.array(k), (log_values, before, log_uniforms), reverse=True)
     return jnp.nonzero(taken, size=k)[0]
+
+
+def log_elementary_sums(
+    log_values: Float[Array, " n"], k: int
+) -> tuple[Float[Array, " {k}+1"], Float[Array, "n {k}+1"]]:
+    """Logarithms of the elementary symmetric polynomials of orders 0 to k.
+
+    Args:
+        log_values: logarithms of the n values.
+        k: largest order, static.
+
+    Returns:
+        The polynomials of all values, and of the values before each one.
+    """
+
+    def extend(log_sums: Array, log_value: Array) -> tuple[Array, Array]:
+        """The polynomials after one more value."""
+        longer = jnp.logaddexp(log_sums[1:], log_value + log_sums[:-1])
+        return jnp.concatenate([log_sums[:1], longer]), log_sums
+
+    empty = jnp.full(k + 1, -jnp.inf).at[0].set(0.0)
+    return jax.lax.scan(extend, empty, log_values)
 
 
 def greedy_kdpp(L: ArrayLike, k: int) -> Int[Array, " {k}"]:

@@ -9,8 +9,8 @@ from jax import Array
 from jaxtyping import Float, Key
 
 from structbo.batches.ground_set import GroundSet
+from structbo.batches.information_gain import greedy_information_gain
 from structbo.batches.problem import BatchProblem
-from structbo.batches.pure_exploration import most_uncertain
 from structbo.models.foundation.values import Value
 
 Lie = Callable[[Float[np.ndarray, " n"]], float]
@@ -78,10 +78,7 @@ def widening(ground: GroundSet, q: int) -> float:
         hence its root by ``exp(C)``; Kathuria et al. 2016, section 3.1, multiply the root by
         ``exp(2 C)``.
     """
-    gain, free = 0.0, ground
-    for _ in range(min(q - 1, int(ground.available.sum()))):
-        (index,) = most_uncertain(free, 1)
-        gain += 0.5 * math.log1p(free.covariance[index, index] / free.noise)
-        free = free.given(index)
+    free = ground.covariance[np.ix_(ground.available, ground.available)]
+    gain = greedy_information_gain(free, ground.noise, q - 1)
     bound = gain / (1.0 - math.exp(-1.0))
     return math.exp(bound) if bound < 700.0 else math.inf

@@ -26,8 +26,8 @@ class BatchProblem:
         pending: indices of the pending points.
         criterion: scores single points. In `suggest` this is the `JointCriterion`, or the
             confidence bound with this batch's width if the criterion is a sum over components.
-        width: the square root of beta of this batch.
-        next_width: the square root of beta of the next batch.
+        width: the square root of beta of this batch, or a function from candidates to it.
+        next_width: the same of the next batch.
         first: the first point of the batch, or None for the criterion's best.
     """
 
@@ -36,8 +36,8 @@ class BatchProblem:
     values: Float[np.ndarray, " n"]
     pending: Int[np.ndarray, " p"]
     criterion: Score
-    width: float
-    next_width: float
+    width: Width
+    next_width: Width
     first: int | None
 
     @property
@@ -73,8 +73,9 @@ class BatchProblem:
         The bounds are ``next_width * 2`` and ``width`` deviations away from the mean.
         """
         mean, deviation = self.hallucinated.mean, self.hallucinated.deviation
-        best_lower = (mean - self.width * deviation).max()
-        return mean + 2.0 * self.next_width * deviation - best_lower
+        width, next_width = (width_at(w, self.ground) for w in (self.width, self.next_width))
+        best_lower = (mean - width * deviation).max()
+        return mean + 2.0 * next_width * deviation - best_lower
 
     def region(self, at_least: int) -> Bool[np.ndarray, " m"]:
         """The relevance region: candidates that may turn out to be the best.
@@ -173,9 +174,9 @@ def choose_batch(
                 "of equal candidates is available, and pending ones are not."
             )
         first += len(pending)
-    deviations = width_at(width, ground)
-    next_deviations = deviations if next_width is None else width_at(next_width, ground)
-    for name, value in (("width", deviations), ("next_width", next_deviations)):
+    next_width = width if next_width is None else next_width
+    for name, given in (("width", width), ("next_width", next_width)):
+        value = width_at(given, ground)
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{name} must be finite and not negative, got {value}.")
     problem = BatchProblem(
@@ -184,8 +185,8 @@ def choose_batch(
         values=np.asarray(data.y)[np.asarray(data.mask)],
         pending=np.arange(len(pending)),
         criterion=ConfidenceBound(width) if criterion is None else criterion,
-        width=deviations,
-        next_width=next_deviations,
+        width=width,
+        next_width=next_width,
         first=first,
     )
     chosen = np.asarray(strategy(problem, q, key), np.intp)

@@ -8,6 +8,7 @@ from structbo.batches.local_penalization import LocalPenalization
 from structbo.batches.problem import BatchStrategy
 from structbo.batches.pure_exploration import PureExploration
 from structbo.batches.thompson import ThompsonBatch
+from structbo.batches.two_stage import TwoStage
 from structbo.models.foundation.arguments import checked_choice
 
 BATCH_STRATEGIES: dict[str, BatchStrategy] = {
@@ -18,6 +19,7 @@ BATCH_STRATEGIES: dict[str, BatchStrategy] = {
     "pure_exploration": PureExploration(),
     "local_penalization": LocalPenalization(),
     "thompson": ThompsonBatch(),
+    "two_stage": TwoStage(),
 }
 """The strategies by name, with default arguments; the constant liar uses the worst value."""
 

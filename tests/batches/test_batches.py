@@ -23,6 +23,7 @@ from structbo.batches import (
     LocalPenalization,
     PureExploration,
     ThompsonBatch,
+    TwoStage,
     batch_kernel,
     choose_batch,
     lipschitz_constant,
@@ -46,6 +47,7 @@ STRATEGIES = {
     "constant liar": Hallucination(lie=np.min),
     "LP": LocalPenalization(),
     "Thompson": ThompsonBatch(),
+    "two stages": TwoStage(),
 }
 
 Posteriors = Callable[..., tuple[ConditionedGP, Data]]
@@ -272,6 +274,39 @@ def test_widening_bounds_how_much_deviations_shrink(posteriors: Posteriors):
     assert widening(ground, 1) == 1.0
 
 
+@pytest.mark.parametrize("width", [1.5, EstimationWidth(1.8)], ids=["BUCB", "B-EST"])
+def test_two_stages_explore_and_then_widen_confidence_bounds(posteriors: Posteriors, width):
+    """Against moments that are conditioned anew; the width of EST follows the deviations."""
+    single, data = posteriors(num_draws=1)
+    points = candidates()
+    problem = problem_of(single, data, points, width=width)
+    first = TwoStage(NUM_POINTS + 1)(problem, 4, KEY)
+    assert first == most_uncertain(problem.ground, 4)
+    chosen = TwoStage(NUM_POINTS)(problem, 4, KEY)
+    factor = widening(problem.ground, 4)
+    assert 1.0 < factor < 1000.0
+    more: list[tuple[np.ndarray, float]] = []
+    for index in chosen:
+        ground = GroundSet.of(posteriors(num_draws=1, more=more)[0], points)
+        own = 1.5
+        if isinstance(width, EstimationWidth):
+            own = ((1.8 - ground.mean) / ground.deviation).min()
+        scores = ground.mean + factor * own * ground.deviation
+        scores[chosen[: len(more)]] = -np.inf
+        assert scores.argmax() == index
+        more.append((points[index], ground.mean[index]))
+    assert chosen != Hallucination()(replace(problem, criterion=ConfidenceBound(width)), 4, KEY)
+
+
+def test_bounds_that_widen_without_limit_explore(posteriors: Posteriors):
+    """A noise of 1e-8 makes every observation worth more than 9 nats."""
+    single, data = posteriors(num_draws=1, noise=1e-16)
+    apart = 100.0 * np.concatenate([candidates(), candidates(5)])
+    problem = problem_of(single, data, apart)
+    assert np.isinf(widening(problem.ground, 60))
+    assert TwoStage(0)(problem, 60, KEY)[:2] == most_uncertain(problem.ground, 2)
+
+
 def test_penalty_and_lipschitz_constant(posteriors: Posteriors):
     mixture, _ = posteriors()
     points = candidates()
@@ -349,8 +384,8 @@ def test_batches_are_distinct_legal_and_aware_of_pending_points(posteriors: Post
     arguments["first"] = 6
     chosen = choose_batch(STRATEGIES[name], mixture, data, points, 3, **arguments)
     assert len(set((chosen // 2).tolist())) == 3
-    # Two strategies treat pending points as the start of the batch.
-    assert (chosen[0] == 6) == (name not in ("LP", "Thompson"))
+    # Two strategies treat pending points as the start of the batch, one widens the first bound.
+    assert (chosen[0] == 6) == (name not in ("LP", "Thompson", "two stages"))
     del arguments["pending"]
     alone = choose_batch(STRATEGIES[name], mixture, data, points, 1, **arguments)
     assert alone.tolist() == [6]

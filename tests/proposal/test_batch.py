@@ -28,7 +28,7 @@ SPACE = sb.Space({"a": (0.0, 1.0), "k": sb.Integer(0, 4), "c": sb.Categorical(["
 KNOWN = SPACE.from_unit(SPACE.snap(np.random.default_rng(0).random((9, 3))))
 VALUES = [(p["a"] - 0.4) ** 2 + p["k"] / 4 + (p["c"] == "v") for p in KNOWN]
 PENDING = [{"a": 0.4, "k": 0, "c": "u"}]
-OWN = ("constant_liar", "local_penalization", "thompson")
+OWN = ("constant_liar", "local_penalization", "thompson", "two_stage")
 """Strategies that do not start with the criterion's maximum if points are pending."""
 
 
