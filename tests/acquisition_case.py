@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from structbo.acquisition import Acquisition, AdditiveAcquisition, Search
+from structbo.data import Data
 from structbo.models import ConditionedGP
 
 NUM_DIMS, NUM_GRID, NUM_DRAWS = 4, 5, 3
@@ -34,6 +35,13 @@ def edge_matrix(pairs: list[tuple[int, int]]) -> np.ndarray:
     for i, j in pairs:
         matrix[i, j] = matrix[j, i] = 1
     return matrix
+
+
+def observations() -> Data:
+    rng = np.random.default_rng(0)
+    x = rng.random((9, NUM_DIMS))
+    x[:, CATEGORICAL] = rng.choice(LEVELS[CATEGORICAL], 9)
+    return Data(x, rng.normal(size=9), np.arange(9) < 7)
 
 
 def one(case: Case, draw: int) -> ConditionedGP:

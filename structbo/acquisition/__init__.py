@@ -22,7 +22,11 @@ from structbo.acquisition.exploration import (
     Iterations,
     Schedule,
 )
-from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
+from structbo.acquisition.independent_maximum import (
+    approximate_maximum,
+    expected_maximum,
+    published_maximum,
+)
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
 from structbo.acquisition.probability_of_improvement import LogPI
@@ -65,4 +69,5 @@ __all__ = [
     "expected_maximum",
     "gumbel_maxima",
     "log_improvement",
+    "published_maximum",
 ]

@@ -7,15 +7,24 @@ import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float
 
-from structbo.acquisition.independent_maximum import approximate_maximum, expected_maximum
-from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means
+from structbo.acquisition.independent_maximum import (
+    approximate_maximum,
+    expected_maximum,
+    published_maximum,
+)
+from structbo.acquisition.joint import TINY_VARIANCE, JointCriterion, best_means, best_values
 from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.arguments import check_name
 from structbo.models.gp import ConditionedGP
 
-Estimator = Literal["approximate", "numerical"]
-ESTIMATORS = {"approximate": approximate_maximum, "numerical": expected_maximum}
+Estimator = Literal["approximate", "numerical", "published"]
+ESTIMATORS = {
+    "approximate": (approximate_maximum, best_means),
+    "numerical": (expected_maximum, best_means),
+    "published": (published_maximum, best_values),
+}
+"""Estimators of the maximum, each with its lower bound."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,8 @@ class EST(JointCriterion):
     mean at an observed point.
 
     Args:
-        maximum: the method for this expectation, "approximate" (ESTa) or "numerical" (ESTn).
+        maximum: the method for this expectation: "approximate" (ESTa) or "numerical" (ESTn), or
+            "published" for ESTa as in its authors' code, above the largest observation.
 
     References:
         Wang, Zhou and Jegelka 2016; Kathuria et al. 2016, lemma 3.1.
@@ -43,9 +53,10 @@ class EST(JointCriterion):
         def estimate(item: tuple[ConditionedGP, Array]) -> Float[Array, ""]:
             posterior, best = item
             mean, variance = posterior.predict(search.candidates)
-            return ESTIMATORS[self.maximum](mean, jnp.sqrt(variance + TINY_VARIANCE), best)
+            return estimator(mean, jnp.sqrt(variance + TINY_VARIANCE), best)
 
-        return map_draws(estimate, (posteriors, best_means(posteriors)))
+        estimator, best = ESTIMATORS[self.maximum]
+        return map_draws(estimate, (posteriors, best(posteriors)))
 
     def score(
         self,

@@ -10,6 +10,8 @@ from jax import Array
 from jax.scipy.stats import norm
 from jaxtyping import Float
 
+LARGEST_SPREAD = 50.0
+"""Spread of the bell curve of `published_maximum` where the exceedance hardly falls."""
 NUM_NODES = 256
 NUM_BISECTIONS = 40
 FAR = 9.0
@@ -87,6 +89,33 @@ def approximate_maximum(
     start = exceedance(least[None], mean, deviation)[0]
     half = quantile(0.5 * start, mean, deviation, least) - least
     spread = half / jnp.sqrt(2.0 * jnp.log(2.0))
+    return least + start * spread * jnp.sqrt(0.5 * jnp.pi)
+
+
+def published_maximum(
+    mean: Float[Array, " m"], deviation: Float[Array, " m"], least: Float[Array, ""]
+) -> Float[Array, ""]:
+    """`approximate_maximum` as in the public code of the paper, which depends on the units.
+
+    The bell curve, with height one, matches the exceedance one unit above ``m_0``.
+
+    Args:
+        mean: of the variables.
+        deviation: of the variables.
+        least: the number ``m_0``.
+
+    Returns:
+        A number, not less than ``m_0``.
+
+    References:
+        The function ``gp_est`` of the repository zi-w/GP-EST; Kathuria et al. 2016, section 4.
+
+    Example:
+        >>> round(float(published_maximum(jnp.zeros(1), jnp.ones(1), jnp.array(0.0))), 4)
+        0.3266
+    """
+    start, above = exceedance(jnp.stack([least, least + 1.0]), mean, deviation)
+    spread = jnp.minimum((-2.0 * jnp.log(above)) ** -0.5, LARGEST_SPREAD)
     return least + start * spread * jnp.sqrt(0.5 * jnp.pi)
 
 

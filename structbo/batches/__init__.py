@@ -9,7 +9,7 @@ from structbo.batches.criteria import (
 from structbo.batches.determinantal import DPPMax, DPPSample, batch_kernel
 from structbo.batches.ground_set import GroundSet
 from structbo.batches.hallucination import Hallucination, Lie, widening
-from structbo.batches.information_gain import (
+from structbo.batches.information import (
     greedy_information_gain,
     information_gain,
     largest_information_gain,

@@ -9,7 +9,7 @@ from jax import Array
 from jaxtyping import Float, Key
 
 from structbo.batches.ground_set import GroundSet
-from structbo.batches.information_gain import greedy_information_gain
+from structbo.batches.information import greedy_information_gain
 from structbo.batches.problem import BatchProblem
 from structbo.models.foundation.values import Value
 

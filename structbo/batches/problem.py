@@ -175,8 +175,8 @@ def choose_batch(
             )
         first += len(pending)
     next_width = width if next_width is None else next_width
-    for name, given in (("width", width), ("next_width", next_width)):
-        value = width_at(given, ground)
+    for name, own in (("width", width), ("next_width", next_width)):
+        value = width_at(own, ground)
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{name} must be finite and not negative, got {value}.")
     problem = BatchProblem(

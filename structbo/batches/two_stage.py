@@ -21,7 +21,7 @@ class TwoStage:
     The batches of the first stage have the most uncertain points, each given the ones before. In
     the second stage, every point of a batch, also the first, maximizes a confidence bound whose
     width is multiplied by `widening`, given the posterior means at earlier points. The first stage
-    makes this factor small. With the criterion `UCB` this is two-stage BUCB, with `EST` two-stage B-EST.
+    makes this factor small. The criterion `UCB` gives two-stage BUCB, and `EST` two-stage B-EST.
 
     Args:
         num_uncertain: number of observations and pending points below which a batch belongs to the

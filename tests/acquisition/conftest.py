@@ -22,6 +22,7 @@ from acquisition_case import (
     Case,
     Values,
     edge_matrix,
+    observations,
     one,
 )
 
@@ -48,13 +49,6 @@ def thompson_sample(posterior: ConditionedGP, key: jax.Array) -> SamplePath:
     alone: Any = jax.tree.map(lambda leaf: leaf[None], posterior)
     sample = Thompson(16).of(alone, SimpleNamespace(key=key))  # type: ignore[arg-type]
     return jax.tree.map(lambda leaf: leaf[0], sample.draws)
-
-
-def observations() -> Data:
-    rng = np.random.default_rng(0)
-    x = rng.random((9, NUM_DIMS))
-    x[:, CATEGORICAL] = rng.choice(LEVELS[CATEGORICAL], 9)
-    return Data(x, rng.normal(size=9), np.arange(9) < 7)
 
 
 def draws_of_sites() -> dict[str, jax.Array]:

@@ -173,7 +173,7 @@ def test_names_stand_for_criteria_and_unknown_ones_list_them() -> None:
         structbo.Optimizer({"x": (0.0, 1.0)}, criterion="ei")
     with pytest.raises(TypeError, match=r"or an instance such as .*UCB\(beta=4.0\); got <class"):
         structbo.suggest({"x": (0.0, 1.0)}, [], [], criterion=acquisition.UCB)  # type: ignore
-    with pytest.raises(ValueError, match="'approximate', 'numerical', got 'exact'"):
+    with pytest.raises(ValueError, match="'numerical', 'published', got 'exact'"):
         acquisition.EST("exact")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'sampled', 'gumbel', got 'exact'"):
         acquisition.MES(maxima="exact")  # type: ignore[arg-type]

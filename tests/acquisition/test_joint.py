@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from acquisition_case import NUM_DRAWS, Case, evaluate, one
+from acquisition_case import NUM_DRAWS, Case, evaluate, observations, one
 from scipy.stats import norm
 
 from structbo.acquisition import EST, UCB, Acquisition, LogEI, LogEQI, LogPI, expected_maximum
@@ -52,6 +52,22 @@ def test_the_estimated_maximum_of_est_is_that_of_independent_candidates(
     for draw in range(NUM_DRAWS):
         expected = float(maximum(one(case, draw), best[draw]))
         assert estimates[draw] == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_published_estimate_starts_from_the_largest_observation(
+    case: Case, acquire: Any
+) -> None:
+    """``m_0 + a b sqrt(pi / 2)``, with a the exceedance at m_0 and b from the one a unit above."""
+    estimates = np.asarray(acquire(EST("published")).contexts)
+    least = observations().y[:7].max()
+    predict = jax.jit(lambda posterior, x: posterior.predict(x))
+    for draw in range(NUM_DRAWS):
+        mean, variance = map(np.asarray, predict(one(case, draw), case.search.candidates))
+        bounds = np.array([[least], [least + 1.0]])
+        a, above = 1.0 - norm.cdf((bounds - mean) / np.sqrt(variance + 1e-12)).prod(1)
+        spread = np.sqrt(-0.5 / np.log(above))
+        assert 0.01 < a * spread < 10.0
+        np.testing.assert_allclose(estimates[draw], least + a * spread * np.sqrt(0.5 * np.pi))
 
 
 def test_log_ei_is_the_log_of_the_mean_improvement(case: Case, acquire: Any) -> None:

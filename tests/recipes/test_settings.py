@@ -73,6 +73,8 @@ def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
     [
         ("bucb", batches.Hallucination()),
         ("b_est", batches.Hallucination()),
+        ("two_stage_bucb", batches.TwoStage(7)),
+        ("two_stage_b_est", batches.TwoStage(7)),
         ("ucb_pe", batches.PureExploration()),
         ("est_pe", batches.PureExploration()),
         ("ucb_dpp_max", batches.DPPMax()),
@@ -83,15 +85,17 @@ def test_criteria_and_their_schedules(name: str, calls: list[Call]) -> None:
     ],
 )
 def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
-    """Hallucinations have no lie: values are posterior means."""
-    optimizer = made("batch", method=method)
+    """Hallucinations have no lie: values are posterior means. There are three initial points."""
+    optimizer = made("batch", method=method, batch_size=4, num_uncertain=7)
     run(optimizer, 3)
     assert len(optimizer.ask(4)) == 4
     assert calls[0].batch == strategy
     if "est" in method:
-        assert calls[0].criterion == EST()
+        assert calls[0].criterion == EST("published")
     else:
-        beta = 2.0 * np.log(480 * 50**2 * np.pi**2 / 6 / 0.1)
+        # The 48th point after the initial ones belongs to the twelfth batch.
+        t = 48 if "bucb" in method else 12
+        beta = 2.0 * np.log(480 * t**2 * np.pi**2 / 6 / 0.1)
         np.testing.assert_allclose(calls[0].criterion.beta(50, 3), beta)
     assert calls[0].components == {(0, 1, 2)}
 
