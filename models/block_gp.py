@@ -31,8 +31,9 @@ class BlockGP(Value):
         categorical: indices of categorical dimensions, whose levels are equally correlated.
 
     References:
-        Gardner et al. 2017, section 3.2 and eq. (6). The paper does not print the hyper-parameters;
-        each block's own are the default of GPy, which it uses.
+        Gardner et al. 2017, section 3.2 and eq. (6). The paper does not print which
+        hyper-parameters blocks have: its sum over one base kernel reads as shared ones, and each
+        block's own are the default of GPy, which it uses.
 
     Example:
         >>> BlockGP().num_parameters([0, 0, 1]), BlockGP(is_shared=True).num_parameters([0, 0, 1])

@@ -1,7 +1,7 @@
 """Expected improvement averaged over partitions, and baselines (Gardner et al. 2017)."""
 
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -12,7 +12,7 @@ from structbo.data import Direction
 from structbo.draws import partition_search
 from structbo.draws.partition_search import ParameterCount
 from structbo.models import AdditiveGP, BlockGP, Model, canonical
-from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.arguments import check_name, checked_count
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
     Values,
@@ -23,6 +23,9 @@ from structbo.recipes.refitting import (
 )
 from structbo.space import Space, SpaceLike
 
+Hyperparameters = Literal["dimension", "block", "shared"]
+KINDS = get_args(Hyperparameters)
+
 
 def model_mcmc(
     space: SpaceLike,
@@ -32,6 +35,7 @@ def model_mcmc(
     num_models: int = 50,
     num_initial: int = 10,
     cycle: int = 1,
+    hyperparameters: Hyperparameters | None = None,
     as_printed: bool = False,
 ) -> Optimizer:
     """Model MCMC: expected improvement averaged over a Markov chain of partitions.
@@ -48,11 +52,13 @@ def model_mcmc(
         num_initial: size of the initial design, which the paper does not print.
         cycle: number of observations between updates of partitions and hyper-parameters. The paper
             uses 1, which takes seconds each time.
-        as_printed: whether to do as the paper does: each block has its own lengthscale and
-            variance, which the BIC counts; improvement is over the best observation; and the
-            acquisition of each model is maximized alone, eq. (11). By default each dimension has
-            its own lengthscale, improvement is over the best posterior mean, and the average over
-            models is maximized.
+        hyperparameters: "dimension" for a lengthscale per dimension; "block" for a lengthscale and
+            a variance per block, which the BIC counts; "shared" for one of both, as for one base
+            kernel. By default "dimension", and "shared" if ``as_printed``: with "shared", the chain
+            finds the true partition about as often as in the paper.
+        as_printed: whether to do as the paper does: improvement is over the best observation, and
+            the acquisition of each model is maximized alone, eq. (11). By default, improvement is
+            over the best posterior mean, and the average over models is maximized.
 
     Returns:
         The optimizer.
@@ -61,7 +67,7 @@ def model_mcmc(
         Gardner et al. 2017, section 5 and eq. (10) and (11).
     """
     space = Space(space)
-    parts = _parts(space, as_printed)
+    parts = _parts(space, hyperparameters, as_printed)
     return refitted(
         space,
         direction,
@@ -84,11 +90,15 @@ class _Parts(NamedTuple):
     num_parameters: ParameterCount | None
 
 
-def _parts(space: Space, as_printed: bool) -> _Parts:
-    if not as_printed:
-        return _Parts(partition_model(space.categorical), LogEI(), "multi_start", None)
-    model = BlockGP(categorical=space.categorical)
-    return _Parts(model, LogEI("value"), "draw_by_draw", model.num_parameters)
+def _parts(space: Space, hyperparameters: Hyperparameters | None, as_printed: bool) -> _Parts:
+    kind = hyperparameters or ("shared" if as_printed else "dimension")
+    check_name("hyperparameters", kind, KINDS)
+    criterion = LogEI("value" if as_printed else "mean")
+    maximizer = "draw_by_draw" if as_printed else "multi_start"
+    if kind == "dimension":
+        return _Parts(partition_model(space.categorical), criterion, maximizer, None)
+    model = BlockGP(kind == "shared", categorical=space.categorical)
+    return _Parts(model, criterion, maximizer, model.num_parameters)
 
 
 class _PartitionChain:
@@ -127,6 +137,7 @@ def bag_of_models(
     num_models: int = 50,
     num_initial: int = 10,
     cycle: int = 1,
+    hyperparameters: Hyperparameters | None = None,
     as_printed: bool = False,
 ) -> Optimizer:
     """Bag of models: expected improvement under the best of a bag of random partitions.
@@ -137,7 +148,7 @@ def bag_of_models(
         Gardner et al. 2017, section 6, after Kandasamy, Schneider and Poczos 2015.
     """
     space, num_models = Space(space), checked_count("num_models", num_models)
-    parts = _parts(space, as_printed)
+    parts = _parts(space, hyperparameters, as_printed)
     return refitted(
         space,
         direction,
@@ -159,6 +170,7 @@ def known_partition(
     seed: int = 0,
     num_initial: int = 10,
     cycle: int = 1,
+    hyperparameters: Hyperparameters | None = None,
     as_printed: bool = False,
 ) -> Optimizer:
     """Expected improvement under one partition, with maximized hyper-parameters.
@@ -172,7 +184,7 @@ def known_partition(
         seed: for all random choices.
         num_initial: size of the initial design, which the paper does not print.
         cycle: number of observations between maximizations of hyper-parameters.
-        as_printed: see `model_mcmc`.
+        hyperparameters, as_printed: see `model_mcmc`.
 
     Returns:
         The optimizer.
@@ -189,7 +201,7 @@ def known_partition(
         raise ValueError(f"labels must have shape ({space.num_dims},), got {blocks.shape}.")
     # Labels can be of any kind, such as names of the blocks.
     structure = {"labels": canonical(np.unique(blocks, return_inverse=True)[1])}
-    parts = _parts(space, as_printed)
+    parts = _parts(space, hyperparameters, as_printed)
     return refitted(
         space,
         direction,

@@ -114,6 +114,7 @@ def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
         (partial(recipes.vanilla, direction="min"), "direction must be"),
         (partial(recipes.g_add_gp_ucb, cycle=0), "cycle must be"),
         (partial(recipes.model_mcmc, num_models=0), "num_models must be"),
+        (partial(recipes.model_mcmc, hyperparameters="own"), "hyperparameters must be .*'own'"),
         (partial(recipes.rembo, num_directions=0), "num_directions must be"),
         (partial(recipes.batch, method=["bucb"]), "method must be one of"),
         (partial(recipes.add_gp_ucb, num_groupings=0), "num_groupings must be"),

@@ -12,7 +12,7 @@ from scipy.stats import multivariate_normal, qmc
 from structbo import Optimizer, recipes
 from structbo.acquisition import UCB, ActiveVariables, LogEI
 from structbo.draws import latent_sites, log_likelihoods, partition_search
-from structbo.maximizers import Components, DrawByDraw, Search
+from structbo.maximizers import Components, DrawByDraw, MultiStart, Search
 from structbo.models import outer_box_ratio
 from structbo.models.foundation.precision import double_precision
 from structbo.recipes.refitting import most_likely, partition_model
@@ -228,13 +228,17 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["model_mcmc", "bag_of_models", "known_partition"])
 def test_partitions_as_printed(name: str, calls: list[Call]) -> None:
-    """Hyper-parameters of blocks, which the BIC counts, f_best, and maxima of single models."""
+    """Shared hyper-parameters, the best observation, and maxima of single models."""
     run(made(name), 4)
     assert calls[-1].criterion == LogEI() and "variance" not in calls[-1].draws
     optimizer = made(name, as_printed=True)
     assert optimizer.method.maximizer == DrawByDraw()
     run(optimizer, 4)
     assert calls[-1].criterion == LogEI("value")
+    assert calls[-1].draws["variance"].shape[1:] == calls[-1].draws["lengthscale"].shape[1:] == ()
+    optimizer = made(name, hyperparameters="block")
+    run(optimizer, 4)
+    assert calls[-1].criterion == LogEI() and optimizer.method.maximizer == MultiStart()
     assert calls[-1].draws["variance"].shape[1:] == (3,)
 
 
