@@ -54,8 +54,7 @@ def model_mcmc(
             uses 1, which takes seconds each time.
         hyperparameters: "dimension" for a lengthscale per dimension; "block" for a lengthscale and
             a variance per block, which the BIC counts; "shared" for one of both, as for one base
-            kernel. By default "dimension", and "shared" if ``as_printed``: with "shared", the chain
-            finds the true partition about as often as in the paper.
+            kernel. By default "dimension", and "block" if ``as_printed``.
         as_printed: whether to do as the paper does: improvement is over the best observation, and
             the acquisition of each model is maximized alone, eq. (11). By default, improvement is
             over the best posterior mean, and the average over models is maximized.
@@ -91,7 +90,7 @@ class _Parts(NamedTuple):
 
 
 def _parts(space: Space, hyperparameters: Hyperparameters | None, as_printed: bool) -> _Parts:
-    kind = hyperparameters or ("shared" if as_printed else "dimension")
+    kind = hyperparameters or ("block" if as_printed else "dimension")
     check_name("hyperparameters", kind, KINDS)
     criterion = LogEI("value" if as_printed else "mean")
     maximizer = "draw_by_draw" if as_printed else "multi_start"

@@ -228,18 +228,18 @@ def test_partitions_of_the_selection(calls: list[Call], monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", ["model_mcmc", "bag_of_models", "known_partition"])
 def test_partitions_as_printed(name: str, calls: list[Call]) -> None:
-    """Shared hyper-parameters, the best observation, and maxima of single models."""
+    """Hyper-parameters of blocks, the best observation, and maxima of single models."""
     run(made(name), 4)
     assert calls[-1].criterion == LogEI() and "variance" not in calls[-1].draws
     optimizer = made(name, as_printed=True)
     assert optimizer.method.maximizer == DrawByDraw()
     run(optimizer, 4)
     assert calls[-1].criterion == LogEI("value")
-    assert calls[-1].draws["variance"].shape[1:] == calls[-1].draws["lengthscale"].shape[1:] == ()
-    optimizer = made(name, hyperparameters="block")
+    assert calls[-1].draws["variance"].shape[1:] == (3,)
+    optimizer = made(name, hyperparameters="shared")
     run(optimizer, 4)
     assert calls[-1].criterion == LogEI() and optimizer.method.maximizer == MultiStart()
-    assert calls[-1].draws["variance"].shape[1:] == (3,)
+    assert calls[-1].draws["variance"].shape[1:] == calls[-1].draws["lengthscale"].shape[1:] == ()
 
 
 @pytest.mark.parametrize("seed", range(3))
