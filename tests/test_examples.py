@@ -5,21 +5,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from itertools import cycle
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SCRIPTS = {
     str(path.relative_to(EXAMPLES))
     for path in EXAMPLES.rglob("*.py")
-    if '__name__ == "__main__"' in path.read_text() or path.parent.name == "extend"
+    if ('__name__ == "__main__"' in path.read_text() and path.parent.name != "papers")
+    or path.parent.name == "extend"
 }
-"""All scripts for users; they import the other files of the folder."""
+"""All scripts for users but `papers`, which has its own tests; they import files of the folder."""
 
 PROBLEMS = """
 import numpy as np
@@ -92,6 +91,7 @@ NIGHTLY = {
         "--bench OUT --problems star10.0 --seeds 0 --results OUT/table.csv",
         {"BUDGET": "24", "CASES": "[('believer', 1), ('dpp_sample', 2)]"},
     ),
+    "benchmarks/beale.py": Short("--seeds 0", {"NUM_DIMS": "6", "BUDGET": "2"}),
     "benchmarks/certificates.py": Short(
         "--priors default --dims 4 --observations 12 --seeds 0 --table OUT/table.csv",
         {"NUM_RANDOM": "500"},
@@ -122,6 +122,14 @@ NIGHTLY = {
     ),
     "benchmarks/posterior_reference.py": Short(
         "--data star-20 --seconds 1", {"FIRST_LENGTH": "8", "FOLDER": "Path('OUT')"}
+    ),
+    "benchmarks/projections.py": Short(
+        "--runs 1 --dims 10",
+        {
+            "NUM_HELD_OUT": "20",
+            "LENGTH": "{'num_warmup': 5, 'num_samples': 5, 'num_chains': 1}",
+            "RESULTS": "Path('OUT')",
+        },
     ),
     "benchmarks/real.py": Short(
         "--data OUT --problems abalone --samplers structbo tpe --seeds 0 --results OUT/table.csv",
@@ -155,38 +163,9 @@ NIGHTLY = {
         "--strategies believer",
         {"SIZE": "5", "NUM_WEEKS": "1"},
     ),
-    "studies/active_variables.py": Short(
-        "--seeds 1 --folder OUT", {"SIZES": "(8,)", "LARGE": "8", "BUDGET": "60"}
-    ),
-    "studies/batches.py": Short(
-        "--runs 1 --abalone OUT/abalone.data --results OUT",
-        {"M": "100", "NUM_BATCHES": "{5: 1, 10: 1}"},
-    ),
-    "studies/beale.py": Short("--seeds 0", {"NUM_DIMS": "6", "BUDGET": "2"}),
     "studies/calibration.py": Short("--cases ActiveGibbs --replications 20 --folder OUT"),
-    "studies/graph_learning.py": Short(
-        "--repetitions 1 --folder OUT", {"SIZES": "(10, 12)", "NUM_DRAWS": "3"}
-    ),
     "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
     "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna", "sklearn")),
-    "studies/partitions.py": Short(
-        "--runs 1",
-        {
-            "NUM_DIMS": "4",
-            "NUM_POINTS": "12",
-            "NUM_MODELS": "25",
-            "LENGTH": "{'num_warmup': 5, 'num_samples': 20, 'num_chains': 1}",
-            "RESULTS": "Path('OUT')",
-        },
-    ),
-    "studies/projections.py": Short(
-        "--runs 1 --dims 10",
-        {
-            "NUM_HELD_OUT": "20",
-            "LENGTH": "{'num_warmup': 5, 'num_samples': 5, 'num_chains': 1}",
-            "RESULTS": "Path('OUT')",
-        },
-    ),
 }
 """All scripts; settings of benchmarks and studies only show that they run."""
 
@@ -229,15 +208,11 @@ def run(name: str, short: Short, out: Path) -> str:
     """The output of a script in a new process, which must write all given files."""
     arguments = short.arguments.replace("OUT", str(out)).split()
     constants = {key: value.replace("OUT", str(out)) for key, value in short.constants.items()}
-    rings = np.random.default_rng(0).random((120, 8)).round(3)
     inputs = {
         "program.py": program(EXAMPLES / name, constants),
         "problems.py": PROBLEMS,
         "abalone/task.py": TASK,
         "results.jsonl": "",
-        "abalone.data": "\n".join(
-            f"{sex},{','.join(map(str, row))}" for sex, row in zip(cycle("MFI"), rings)
-        ),
     }
     (out / "abalone").mkdir()
     for file, text in inputs.items():
@@ -245,7 +220,7 @@ def run(name: str, short: Short, out: Path) -> str:
     environment = os.environ | {
         "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
         "MPLBACKEND": "agg",
-        "PYTHONPATH": str((EXAMPLES / name).parent),
+        "PYTHONPATH": os.pathsep.join(map(str, [(EXAMPLES / name).parent, EXAMPLES])),
     }
     command = [sys.executable, "-W", "error::DeprecationWarning", "program.py", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=out)

@@ -54,6 +54,8 @@ def chosen_experiments(arguments: Namespace) -> list[Experiment]:
     """The named experiments, or all that have runs of their own."""
     if arguments.all:
         return [experiment for experiment in EXPERIMENTS.values() if not experiment.runs_of]
+    if not arguments.experiments:
+        raise SystemExit("Name experiments, or pass --all; `list` names them.")
     if unknown := [name for name in arguments.experiments if name not in EXPERIMENTS]:
         raise SystemExit(f"{unknown} are no experiments; `list` names them.")
     return [EXPERIMENTS[name] for name in arguments.experiments]
@@ -68,6 +70,8 @@ def show(arguments: Namespace) -> int:
     if not records.runs:
         print(f"{experiment.name} has no runs: {experiment.missing or 'run it first'}.")
         return 1
+    if arguments.against not in ("", *experiment.methods):
+        raise SystemExit(f"--against must be one of {experiment.methods}.")
     print(f"{experiment.paper}, {experiment.place}: {experiment.title}\n")
     print(markdown(experiment, records, arguments.against))
     print(f"\nThe paper: {experiment.printed}\nReduced: {experiment.reduced}")

@@ -6,7 +6,7 @@ from papers.experiment import Experiment
 
 PAPER = "Kathuria et al. 2016"
 PRINTED = "DPP samples are best; LP-UCB is between them and the greedy batches, which it overtakes."
-REDUCED = "10 runs instead of 50, on 512 candidates, with kernel parameters of maximum likelihood."
+REDUCED = "5 runs instead of 50, on 512 candidates, with kernel parameters of maximum likelihood."
 
 
 def on_candidates(name: str, place: str, problems: tuple[str, ...]) -> Experiment:
@@ -20,7 +20,7 @@ def on_candidates(name: str, place: str, problems: tuple[str, ...]) -> Experimen
         problems=tuple(f"{problem}, B = {size}" for problem in problems for size in (5, 10)),
         methods=tuple(METHODS),
         measures=("immediate regret",),
-        seeds=10,
+        seeds=5,
         printed=PRINTED,
         reduced=REDUCED,
         reference="UCB-DPP-SAMPLE",

@@ -9,6 +9,7 @@ from papers.problem import Problem
 
 import structbo as sb
 from structbo import recipes
+from structbo.acquisition import HalfLog
 
 
 class AskTell(Protocol):
@@ -68,9 +69,15 @@ METHODS: dict[str, Method] = {
         cycle=50,
         num_gibbs=300,
     ),
-    # Chen, Castro and Krause 2012
-    "GPT, GP-UCB": maximizer(recipes.hds_gp_ucb, budget=60, noise=0.1),
-    "FDT, GP-UCB": maximizer(recipes.hds_gp_ucb, test="FDT", budget=60, noise=0.1),
+    # Chen, Castro and Krause 2012, with known hyper-parameters
+    "GPT, GP-UCB": maximizer(
+        recipes.hds_gp_ucb, budget=60, noise=0.1, outputscale=1.0, bandwidth=0.05, as_printed=True
+    ),
+    "GP-UCB, known": maximizer(
+        recipes.gp_ucb,
+        known={"lengthscale": 0.05 / 2**0.5, "outputscale": 1.0, "noise": 0.1},
+        beta=HalfLog(),
+    ),
     # Li et al. 2016
     **{f"ADD-{d}": maximizer(recipes.add_gp_ucb, group_size=d) for d in (1, 5, 10, 25)},
     **{f"RPP-{d}": maximizer(recipes.rpp_gp_ucb, group_size=d) for d in (1, 5, 10, 25)},

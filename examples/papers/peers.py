@@ -23,7 +23,7 @@ class Optuna:
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._trial: Any = None
-        self._space = {
+        self._space: dict[str, Any] = {
             f"x{d}": optuna.distributions.FloatDistribution(low, high)
             for d, (low, high) in enumerate(problem.bounds)
         }

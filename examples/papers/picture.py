@@ -20,7 +20,7 @@ def picture(experiment: Experiment, records: Records) -> Figure:
         records: its runs.
     """
     lengths = {measure: _length(experiment, records, measure) for measure in experiment.measures}
-    columns = [(problem,) for problem in experiment.problems]
+    columns: list[Problems] = [(problem,) for problem in experiment.problems]
     if max(lengths.values()) == 1:
         columns = [experiment.problems]
     size = (max(4.2 * len(columns) + 0.6, 6.5), 3.0 * len(experiment.measures) + 0.6)

@@ -81,6 +81,11 @@ def projected_mixture(num_dims: int, spread: float, seed: int, data: Path | None
     return Problem(function, [(0.0, 1.0)] * num_dims, maximum=function(places[2]))
 
 
+def on_data(name: str, seed: int, data: Path | None) -> Problem:
+    """A real task, which has no random part."""
+    return real_task(name, data)
+
+
 PROBLEMS: dict[str, Maker] = {
     "star": partial(on_graph, STAR, 0.2),
     "grid": partial(on_graph, GRID, 0.2),
@@ -95,5 +100,5 @@ PROBLEMS: dict[str, Maker] = {
     "Quad": partial(embedded.few_active, embedded.quad),
     "QuadMix": partial(embedded.few_active, embedded.quad_mix),
     "Branin": partial(embedded.few_active, embedded.branin),
-    **{name: lambda seed, data, name=name: real_task(name, data) for name in FOLDERS},
+    **{name: partial(on_data, name) for name in FOLDERS},
 }

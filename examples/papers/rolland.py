@@ -24,7 +24,6 @@ def search_on(name: str, place: str, graph: str, title: str) -> Experiment:
         seeds=3,
         printed="Oracle is best. Overlap is like No Overlap at first, and better later.",
         reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 0.2.",
-        missing="not run for lack of time",
     )
 
 
@@ -48,8 +47,15 @@ def learning_on(name: str, place: str, graph: str) -> Experiment:
 
 
 EXPERIMENTS = (
-    search_on("rolland-figure-3", "figure 3", "star", "regret on functions of a star graph"),
-    search_on("rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"),
+    search_on(
+        "rolland-figure-3", "figure 3", "star", "regret on functions of a star graph"
+    )._replace(
+        why="As in the paper, the oracle has the lowest average regret of the paper's methods. The "
+        "graph is learned only twice in 60 evaluations, too rarely for Overlap to get ahead.",
+    ),
+    search_on(
+        "rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"
+    )._replace(missing="not run for lack of time"),
     search_on(
         "rolland-figure-3-precision",
         "figure 3, L as a precision",
@@ -57,6 +63,7 @@ EXPERIMENTS = (
         "regret on functions of a star graph with lengthscale 2.24",
     )._replace(
         methods=("Overlap, lengthscales around 2.24", "Oracle", "random", "structbo"),
+        missing="not run for lack of time",
         reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 2.24.",
     ),
     learning_on("rolland-figure-5", "figure 5", "star"),

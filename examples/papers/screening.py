@@ -40,7 +40,6 @@ CASES: dict[str, Case] = {
     "Branin": Case(embedded.branin),
     "Beale": Case(embedded.beale),
 }
-METHODS = ("FDT", "GPT", "CWS")
 SCALE: dict[str, Any] = {"outputscale": 1.0, "bandwidth": 0.05}
 """The known kernel: bandwidth 0.1 on [-1, 1] is 0.05 of the range."""
 
@@ -90,7 +89,13 @@ class Screening:
             )
         else:
             screening = sb.HierarchicalDiagonalSampling(
-                space, method, budget=self.budget, seed=seed, noise=noise * case.ratio**2, **SCALE
+                space,
+                "FDT" if method.startswith("FDT") else "GPT",
+                budget=self.budget,
+                seed=seed,
+                noise=noise * case.ratio**2,
+                as_printed=method.endswith("as printed"),
+                **SCALE,
             )
         while not screening.is_done:
             trial = screening.ask()

@@ -1,6 +1,6 @@
 """Learned directions on the synthetic function of Li et al. 2016, section 5.1.
 
-    python examples/studies/projections.py
+    python examples/benchmarks/projections.py
 
 Two functions have D / 2 projections each, whose matrix is the identity plus uniform noise. The
 table has held-out log densities and errors of the additive model (delta = 0), the restricted one
@@ -11,6 +11,7 @@ has draws from the posterior, each under the same constraint. The results for D 
 import argparse
 import csv
 import os
+import sys
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
@@ -22,11 +23,14 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 from matplotlib.figure import Figure
-from scipy.special import logsumexp
 
 import structbo as sb
 from structbo.draws import restricted_projection_pursuit
 from structbo.models import AdditiveGP, NearIdentity, blocks, outer_box_ratio, projections
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
+
+from papers.functions import log_mixture
 
 numpyro.enable_x64()
 
@@ -41,14 +45,8 @@ def function(num_dims: int, rng: np.random.Generator):
     """The paper does not specify the three modes: here they are uniform in the unit cube."""
     size = num_dims // 2
     A = np.eye(num_dims) + rng.uniform(-0.25, 0.25, (num_dims, num_dims))
-    modes, log_shares = rng.random((3, size)), np.log([0.1, 0.1, 0.8])
-    variance = 0.01 * size**0.1
-
-    def group(z: np.ndarray) -> np.ndarray:
-        squares = np.square(z[:, None] - modes).sum(-1)
-        return logsumexp(log_shares - squares / (2 * variance), axis=1)
-
-    return lambda x: group((x @ A)[:, :size]) + group((x @ A)[:, size:])
+    modes = rng.random((3, size))
+    return lambda x: log_mixture((x @ A)[:, :size], modes) + log_mixture((x @ A)[:, size:], modes)
 
 
 def held_out(posterior: sb.Posterior, x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """Beale's function, on which screening fails, and how later evaluations correct it.
 
-    python examples/studies/beale.py --seeds 0 1 2
+    python examples/benchmarks/beale.py --seeds 0 1 2
 
 Two of 50 parameters matter, almost only near two corners. Hierarchical Diagonal Sampling with known
 kernel parameters, as in Chen, Castro and Krause (2012), decides too early. An `Optimizer` with this
@@ -10,11 +10,16 @@ stage, and the best noiseless value, which is at most 10.7.
 """
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
-from active_problems import beale
 
 import structbo as sb
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
+
+from papers.embedded import beale
 
 NUM_DIMS, NOISE, BUDGET = 50, 0.1, 60
 KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}
