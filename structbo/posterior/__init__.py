@@ -10,6 +10,7 @@ from structbo.posterior.functional_anova import anova_model
 from structbo.posterior.importances import Importances, Shares
 from structbo.posterior.leave_one_out import compare
 from structbo.posterior.posterior import Posterior
+from structbo.posterior.runs_to_decide import Runs
 from structbo.posterior.structures import (
     Probabilities,
     Structures,
@@ -28,6 +29,7 @@ __all__ = [
     "Posterior",
     "PosteriorDraws",
     "Probabilities",
+    "Runs",
     "Shares",
     "Structures",
     "Units",

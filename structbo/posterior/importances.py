@@ -130,8 +130,8 @@ def posterior_importances(
     posterior: PosteriorDraws, max_draws: int, seed: int, least_share: float = LEAST_SHARE
 ) -> Importances:
     """The importances of all parameters and pairs; see `Posterior.importances`."""
-    least = _checked_share(least_share)
-    drawn = _drawn_shares(posterior, max_draws, seed)
+    least = checked_share(least_share)
+    drawn = drawn_shares(posterior, max_draws, seed)
     first, total, pairs, higher = (summarized(shares, least) for shares in drawn)
     return Importances(
         posterior.names,
@@ -146,19 +146,20 @@ def posterior_interactions(
     posterior: PosteriorDraws, max_draws: int, seed: int, least_share: float
 ) -> Probabilities:
     """Whether pairs matter; see `Posterior.interaction_probabilities`."""
-    least = _checked_share(least_share)
-    shares = _drawn_shares(posterior, max_draws, seed).pairs
+    least = checked_share(least_share)
+    shares = drawn_shares(posterior, max_draws, seed).pairs
     pairs = np.triu_indices(len(posterior.names), 1)
     return symmetric(indicator_probabilities(shares >= least), pairs, posterior.names)
 
 
-def _checked_share(share: object) -> float:
+def checked_share(share: object) -> float:
+    """The argument ``least_share``, a number in (0, 1)."""
     if isinstance(share, float | np.floating) and 0.0 < share < 1.0:
         return float(share)
     raise ValueError(f"least_share must be a number in (0, 1), got {share!r}.")
 
 
-def _drawn_shares(posterior: PosteriorDraws, max_draws: int, seed: int) -> DrawnShares:
+def drawn_shares(posterior: PosteriorDraws, max_draws: int, seed: int) -> DrawnShares:
     """Shares of one function for each of at most ``max_draws`` draws."""
     from scipy.stats import qmc
 

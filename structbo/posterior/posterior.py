@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jax import Array
-from jaxtyping import Float, Key
+from jaxtyping import Bool, Float, Key
 
 from structbo.data import padded
 from structbo.models import ConditionedGP
@@ -22,8 +22,10 @@ from structbo.posterior.importances import (
     posterior_importances,
     posterior_interactions,
 )
+from structbo.posterior.interactions import NUM_PRIOR_DRAWS, interaction_table, like_prior
 from structbo.posterior.networkx import probability_graph
 from structbo.posterior.prior import Keys, prior_draws
+from structbo.posterior.runs_to_decide import Runs, posterior_runs
 from structbo.posterior.structures import Probabilities, indicator_probabilities, symmetric
 from structbo.posterior.summary import summary_table
 from structbo.posterior.units import Description
@@ -114,6 +116,103 @@ class Posterior(PosteriorDraws):
             [[0.0, 1.0], [1.0, 0.0]]
         """
         return posterior_interactions(self, max_draws, seed, least_share)
+
+    def interactions(
+        self, *, least_share: float = LEAST_SHARE, max_draws: int = 64, seed: int = 0
+    ) -> "pd.DataFrame":
+        """A table of what is known about every pair of parameters.
+
+        The verdict is ``found`` if the lower end of the 90 % interval of the pair's share is at
+        least ``least_share``, ``none`` if the upper end is below, and ``undecided`` otherwise. It
+        is ``unknown`` in place of ``undecided`` if the data say nothing: the distribution of the
+        share is the prior's.
+
+        Args:
+            least_share: share of the variance from which a pair matters, in (0, 1).
+            max_draws: how many draws to use; more are thinned evenly.
+            seed: seed of the drawn functions.
+
+        Returns:
+            A row for each pair, the largest share first. The columns are the ``share`` of the
+            variance of the function, as in ``importances().pairs``; the ends ``lower`` and
+            ``upper`` of its 90 % interval; the ``probability`` that it is at least ``least_share``,
+            and this probability ``prior`` to the data; and the ``verdict``.
+
+        Raises:
+            ValueError: if the model has a projection, least_share is not in (0, 1), or max_draws is
+                not positive.
+
+        Example:
+            >>> from structbo.models import AdditiveGP
+            >>> draws = {"Z": 1 - np.eye(2), "lengthscale": np.ones(2), "outputscale": 1.0}
+            >>> posterior = Posterior.at(AdditiveGP(), [[0.1, 0.2]], [0.3], draws | {"noise": 1.0})
+            >>> posterior.interactions(least_share=1e-9)["verdict"].to_dict()
+            {'x0,x1': 'found'}
+        """
+        prior = self.prior(num_draws=NUM_PRIOR_DRAWS, seed=seed)
+        return interaction_table(self, prior, max_draws, seed, least_share)
+
+    def like_prior(self, *, max_draws: int = 64, seed: int = 0) -> Bool[np.ndarray, "D D"]:
+        """Pairs of parameters about which the data say nothing.
+
+        The posterior of the share of such a pair is its prior: the two cumulative distribution
+        functions differ by at most 0.2.
+
+        Args:
+            max_draws: how many draws to use; more are thinned evenly.
+            seed: seed of the drawn functions.
+
+        Returns:
+            A symmetric matrix with a false diagonal.
+
+        Raises:
+            ValueError: if the model has a projection, or max_draws is not positive.
+        """
+        prior = self.prior(num_draws=NUM_PRIOR_DRAWS, seed=seed)
+        return like_prior(self, prior, max_draws, seed)
+
+    def runs_to_decide(
+        self,
+        first: str,
+        second: str,
+        *,
+        probability: float = 0.9,
+        least_share: float = LEAST_SHARE,
+        max_draws: int = 64,
+        seed: int = 0,
+    ) -> Runs:
+        """How many more runs are needed to decide whether two parameters interact.
+
+        Each draw of the posterior is the truth in turn. Its opponent is the same draw with the edge
+        switched on or off. The expected evidence of future runs for the truth, in nats, is the
+        divergence between the two predictions of these runs. The runs are spread evenly over the
+        space. As many are needed as raise the odds from the posterior's to ``probability``.
+
+        Draws whose pair would matter too little are left out. The opponent keeps the other
+        hyper-parameters, which future runs teach, too. So the numbers are a guide to the size of an
+        experiment.
+
+        Args:
+            first: name of a parameter.
+            second: name of the other one.
+            probability: of the interaction or of its absence, in (0.5, 1).
+            least_share: share of the variance from which the pair matters, in (0, 1).
+            max_draws: number of draws to use; more are thinned evenly.
+            seed: seed of the future runs.
+
+        Returns:
+            The median and a 90 % interval over the draws: zero for draws that are decided,
+            infinite if no number of runs suffices.
+
+        Raises:
+            ValueError: if the model does not have exactly one site of edge matrices, the names are
+                not two parameters, or a number is out of range.
+
+        References:
+            Good 1979, "Studies in the history of probability and statistics XXXVII: A. M. Turing's
+            statistical work in World War II", for the expected weight of evidence.
+        """
+        return posterior_runs(self, (first, second), probability, least_share, max_draws, seed)
 
     def active_probabilities(self) -> Probabilities:
         """Posterior probability that a dimension is in some component, shape (D,)."""

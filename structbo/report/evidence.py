@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, SpaceExhausted, suggest
-from structbo.posterior import Calibration, Importances, Posterior, Units
+from structbo.posterior import Calibration, Importances, Posterior, Runs, Units
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
@@ -124,6 +125,18 @@ class Evidence:
         if self.posterior.is_projected:
             return None
         return self.support.widened(self.posterior.importances())
+
+    @cached_property
+    def like_prior(self) -> NDArray[np.bool_]:
+        """About which pairs of parameters the runs say nothing, shape (D, D)."""
+        return self.posterior.like_prior()
+
+    def runs_to_decide(self, first: str, second: str) -> Runs | None:
+        """How many runs decide whether two parameters interact; None if the model has no edges."""
+        posterior = self.posterior
+        if len(posterior.edge_sites) != 1 or posterior.families:
+            return None
+        return posterior.runs_to_decide(first, second)
 
     @cached_property
     def calibration(self) -> Calibration:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from structbo.plots import plot_interactions
 from structbo.posterior import Importances, Shares
 from structbo.posterior.importances import LEAST_SHARE
+from structbo.posterior.interactions import FOUND, NONE, UNDECIDED, UNKNOWN, verdict
 from structbo.report.digits import percent
 from structbo.report.evidence import Evidence
 from structbo.report.html import Html, details, joined, table, tag
@@ -17,11 +19,12 @@ from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
 from structbo.report.support import MAX_UNEXPLAINED
 
-FOUND, UNDECIDED, NONE = "found", "undecided", "none"
 MAX_ROWS = 15
 MAX_ALL = 200
 """Rows of the table of all pairs, so that many parameters do not make a large page."""
 HEADER = ("pair", "share of the variation (90 % interval)", "verdict")
+MANY_RUNS = 1000
+"""From this number on, simulated runs are not counted."""
 MIN_PAIRS = 3
 """Pairs from which a graph shows more than the table."""
 
@@ -34,25 +37,19 @@ class Pair(NamedTuple):
         names: their names.
         lower: lower end of the interval, in [0, 1].
         upper: its upper end.
+        is_like_prior: whether the runs say nothing about the pair.
     """
 
     dims: tuple[int, int]
     names: tuple[str, str]
     lower: float
     upper: float
+    is_like_prior: bool = False
 
     @property
     def verdict(self) -> str:
-        """Whether the interval is on one side of the least share that matters.
-
-        Example:
-            >>> ends = (0.005, 0.1), (0.0049, 0.005), (0.0, 0.0049)
-            >>> [Pair((0, 1), ("a", "b"), lower, upper).verdict for lower, upper in ends]
-            ['found', 'undecided', 'none']
-        """
-        if self.lower >= LEAST_SHARE:
-            return FOUND
-        return NONE if self.upper < LEAST_SHARE else UNDECIDED
+        """Whether the interval is on one side of the least share that matters."""
+        return verdict(self.lower, self.upper, LEAST_SHARE, is_like_prior=self.is_like_prior)
 
     @property
     def share(self) -> str:
@@ -71,14 +68,24 @@ class Pair(NamedTuple):
         return [" and ".join(self.names), self.share, self.verdict]
 
 
-def likeliest_first(importances: Importances) -> list[Pair]:
+def likeliest_first(importances: Importances, is_like_prior: NDArray[np.bool_]) -> list[Pair]:
     """All pairs, first the ones whose shares have the largest lower ends, to a tenth of a percent.
 
     Pairs with equal lower ends are in the order of their upper ends.
+
+    Args:
+        importances: of D parameters.
+        is_like_prior: about which pairs the runs say nothing, shape (D, D).
     """
     names, (_, lower, upper, *_) = importances.names, importances.pairs
     pairs = [
-        Pair((a, b), (names[a], names[b]), float(lower[a, b]), float(upper[a, b]))
+        Pair(
+            (a, b),
+            (names[a], names[b]),
+            float(lower[a, b]),
+            float(upper[a, b]),
+            bool(is_like_prior[a, b]),
+        )
         for a in range(len(names))
         for b in range(a + 1, len(names))
     ]
@@ -96,16 +103,18 @@ def interaction_section(evidence: Evidence, importances: Importances) -> Section
             f"{percent(evidence.support.unexplained)} of the variation of {evidence.value_name}."
         )
         return Section(title, finding, tag("p", remark, class_="remark"))
-    pairs = likeliest_first(importances)
+    pairs = likeliest_first(importances, evidence.like_prior)
     finding = _finding(pairs)
     possible = [pair for pair in pairs if pair.verdict != NONE]
     shown = possible[:MAX_ROWS]
     remark = f"{meaning} {_rules(evidence)} {_counts(pairs)}" + (
-        f" The table has the first {MAX_ROWS} of those found or undecided."
+        f" The table has the first {MAX_ROWS} of the pairs that may interact."
         if len(possible) > MAX_ROWS
         else ""
     )
     parts = [tag("p", remark, class_="remark")]
+    if more := _more_runs(evidence, [pair for pair in possible if pair.verdict != FOUND]):
+        parts.append(tag("p", more))
     if shown:
         rows = [pair.cells for pair in shown]
         shares = [table("Pairs that interact or may interact", HEADER, rows)]
@@ -127,14 +136,32 @@ def _rules(evidence: Evidence) -> str:
         f"\N{LEFT DOUBLE QUOTATION MARK}{FOUND}\N{RIGHT DOUBLE QUOTATION MARK} if the lower end of "
         f"the interval is at least {_least()}. The verdict is \N{LEFT DOUBLE QUOTATION MARK}{NONE}"
         f"\N{RIGHT DOUBLE QUOTATION MARK} if the upper end is below {_least()}, and "
-        f"\N{LEFT DOUBLE QUOTATION MARK}{UNDECIDED}\N{RIGHT DOUBLE QUOTATION MARK} otherwise."
+        f"\N{LEFT DOUBLE QUOTATION MARK}{UNDECIDED}\N{RIGHT DOUBLE QUOTATION MARK} otherwise. It "
+        f"is \N{LEFT DOUBLE QUOTATION MARK}{UNKNOWN}\N{RIGHT DOUBLE QUOTATION MARK} if the runs "
+        "have taught nothing about the pair: the model knows as much without them."
+    )
+
+
+def _more_runs(evidence: Evidence, open_pairs: Sequence[Pair]) -> str:
+    """How many runs would decide about the likeliest of the open pairs, if the model can tell."""
+    if not open_pairs:
+        return ""
+    first, second = open_pairs[0].names
+    runs = evidence.runs_to_decide(first, second)
+    if runs is None or not 0.0 < runs.median < MANY_RUNS:
+        return ""
+    most = f"{runs.upper:.0f}" if runs.upper < MANY_RUNS else f"more than {MANY_RUNS}"
+    return (
+        f"By simulations of the model, about {runs.median:.0f} more runs, with settings spread "
+        f"over the search space, would decide whether {first} and {second} interact (90 % "
+        f"interval: {max(runs.lower, 1.0):.0f} to {most})."
     )
 
 
 def _counts(pairs: Sequence[Pair]) -> str:
     """How many pairs have which verdict."""
     count = Counter(pair.verdict for pair in pairs)
-    words = [f"{count[verdict]} {verdict}" for verdict in (FOUND, UNDECIDED, NONE)]
+    words = [f"{count[word]} {word}" for word in (FOUND, UNDECIDED, UNKNOWN, NONE)]
     return f"Verdicts of all {len(pairs)} pairs: {', '.join(words)}."
 
 
@@ -158,7 +185,7 @@ def _graph(importances: Importances, shown: Sequence[Pair], finding: str) -> Htm
         axes[0],
         f"The graph of the pairs in the table. {finding}",
         "The pairs in the table as lines. Wider lines have a larger expected share, and pale ones "
-        "are undecided.",
+        "are undecided or unknown.",
     )
 
 
@@ -183,7 +210,7 @@ def _finding(pairs: Sequence[Pair]) -> str:
         words = [f"{' with '.join(pair.names)} ({pair.share} of the variation)" for pair in found]
         more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
         return f"The data show interactions: {'; '.join(words[:3])}{more}."
-    undecided = sum(pair.verdict == UNDECIDED for pair in pairs)
+    undecided = sum(pair.verdict != NONE for pair in pairs)
     if not undecided:
         return f"The runs rule out all pairs: each causes less than {_least()} of the variation."
     known = (

@@ -138,7 +138,7 @@ def _effects(evidence: Evidence, importances: Importances) -> Section:
         tag("div", *curves, class_="pictures"),
         changes_table(evidence, effects[:MAX_ROWS]),
     ]
-    likeliest = likeliest_first(importances)[:1]
+    likeliest = likeliest_first(importances, evidence.like_prior)[:1]
     parts += [_surface(evidence, pair.names) for pair in likeliest if pair.verdict != NONE]
     finding = clear_changes(evidence, effects)
     return Section(CHANGES, finding, joined(parts))

@@ -2,8 +2,9 @@
 
 import base64
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from searches import NAMES, given_search
 
 from structbo import Optimizer, Space, write_report
-from structbo.posterior import Importances, Shares
+from structbo.posterior import Importances, Runs, Shares
 from structbo.report.digits import column_texts
 from structbo.report.evidence import Evidence
 from structbo.report.html import table
@@ -150,10 +151,23 @@ def with_pairs(lower: np.ndarray, upper: np.ndarray) -> Importances:
     )
 
 
-def section_of(importances: Importances, unexplained: float = 0.0) -> Section:
+def section_of(
+    importances: Importances,
+    unexplained: float = 0.0,
+    unknown: Sequence[tuple[int, int]] = (),
+    runs: Runs | None = None,
+) -> Section:
     """The section on interactions for these shares, not widened any further."""
     search = Optimizer(Space({name: (0.0, 1.0) for name in importances.names}))
-    evidence = evidence_of(search, support=Support(np.ones(25, bool), unexplained))
+    is_like_prior = np.zeros_like(importances.pairs.mean, bool)
+    for pair in unknown:
+        is_like_prior[pair] = True
+    evidence = evidence_of(
+        search,
+        support=Support(np.ones(25, bool), unexplained),
+        like_prior=is_like_prior,
+        runs_to_decide=lambda first, second: runs,
+    )
     with picture_style():
         return interaction_section(evidence, importances)
 
@@ -196,11 +210,37 @@ def test_a_verdict_needs_an_interval_on_one_side_of_half_a_percent():
         [pair(NAMES[1], NAMES[2]), percents("0.0 to 0.4 %"), "none"],
         [pair(NAMES[2], NAMES[3]), percents("0.0 to 0.0 %"), "none"],
     ]
-    assert "Verdicts of all 6 pairs: 2 found, 2 undecided, 2 none." in section.body
+    assert "Verdicts of all 6 pairs: 2 found, 2 undecided, 0 unknown, 2 none." in section.body
     assert section.finding == percents(
         f"The data show interactions: {NAMES[1]} with {NAMES[3]} (4.0 to 6.1 % of the variation); "
         f"{NAMES[0]} with {NAMES[1]} (0.5 to 30.0 % of the variation)."
     )
+
+
+def test_a_pair_about_which_the_runs_say_nothing_is_unknown():
+    """An interval that decides is known, also if the prior alone decides."""
+    section = section_of(four_pairs(), unknown=[(0, 1), (0, 3), (2, 3)])
+    _, (_, *every) = Tables(section.body).tables
+    verdicts = ["found", "found", "undecided", "unknown", "none", "none"]
+    assert [row[2] for row in every] == verdicts
+    assert "Verdicts of all 6 pairs: 2 found, 1 undecided, 1 unknown, 2 none." in section.body
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        (Runs(40.0, 0.0, 300.0), "about 40 more runs, with settings spread over the search space"),
+        (Runs(40.0, 12.0, np.inf), "(90 % interval: 12 to more than 1000)"),
+        (Runs(0.0, 0.0, 3.0), ""),
+        (Runs(np.inf, 3.0, np.inf), ""),
+        (None, ""),
+    ],
+)
+def test_the_report_says_how_many_runs_decide(runs: Runs | None, words: str):
+    body = section_of(four_pairs(), runs=runs).body
+    assert words in body
+    about = escape(f"would decide whether {NAMES[0]} and {NAMES[2]} interact")
+    assert (about in body) == bool(words)
 
 
 def test_without_a_found_pair_the_report_says_what_is_known():
