@@ -4,6 +4,7 @@ The paper learns directions without the constraint, then shrinks them towards th
 they satisfy it. `NearIdentity` is a prior with the same constraint, for sampling.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -46,6 +47,12 @@ class RestrictedProjection(NamedTuple):
     fit: Fit
     model: AdditiveGP
 
+    @property
+    def start(self) -> dict[str, ArrayLike]:
+        """Values at which a search for directions given more observations can start."""
+        values = {n: v for n, v in self.fit.values.items() if n != "labels"}
+        return {**values, "W": self.learned}
+
 
 def restricted_projection_pursuit(
     X: ArrayLike,
@@ -57,6 +64,7 @@ def restricted_projection_pursuit(
     num_alphas: int = 11,
     num_groupings: int | None = None,
     learned: ArrayLike | None = None,
+    start: Mapping[str, ArrayLike] | None = None,
     seed: int = 0,
 ) -> RestrictedProjection:
     """Learns, restricts and groups directions by maximization.
@@ -76,6 +84,8 @@ def restricted_projection_pursuit(
         num_alphas: size of the grid.
         num_groupings: number of random groupings to compare; by default the number of groups.
         learned: directions from an earlier call, shape (D, D); None learns them.
+        start: where the search for directions starts, the ``start`` of an earlier result; by
+            default at prior medians.
         seed: seed of the groupings.
 
     Returns:
@@ -100,7 +110,8 @@ def restricted_projection_pursuit(
         free, alphas = identity, np.ones(1)
     else:
         if learned is None:
-            probable = maximum_likelihood(model, X, y, {"labels": singles}, with_priors=True)
+            given = {"labels": singles}
+            probable = maximum_likelihood(model, X, y, given, with_priors=True, start=start)
             learned = probable.values["W"]
         free = np.asarray(learned, float)
         with double_precision():

@@ -76,6 +76,7 @@ def maximum_likelihood(
     *,
     with_priors: bool = False,
     num_starts: int = 1,
+    start: Mapping[str, ArrayLike] | None = None,
 ) -> Fit:
     """Maximizes the likelihood over all sites that are not given, with L-BFGS.
 
@@ -92,13 +93,15 @@ def maximum_likelihood(
         with_priors: whether to stop at the maximum of the joint density.
         num_starts: number of searches, of which the best counts; all but the first start at prior
             draws. One is enough for lengthscales, but not for free directions.
+        start: values of some free sites at which the first search starts in place of prior medians,
+            such as a maximum given fewer observations.
 
     Returns:
         The values at the best maximum, with their evidence.
 
     Raises:
-        ValueError: if a given site does not exist, a discrete site is missing, or the data are
-            invalid.
+        ValueError: if a given site does not exist, a discrete site is missing, a start is not at a
+            free site, or the data are invalid.
 
     References:
         Gardner et al. 2017, eq. (5) and (6).
@@ -119,20 +122,21 @@ def maximum_likelihood(
         given = {name: jnp.asarray(value) for name, value in structure.items()}
         problem = _compiled(model, tuple(sorted(given)), X.shape[1])
 
-        def climb(start: Flat, weight: float) -> tuple[Flat, float, int]:
+        def climb(first: Flat, weight: float) -> tuple[Flat, float, int]:
             def objective(flat: Flat) -> tuple[float, Flat]:
                 (loss, _), gradient = problem.loss(jnp.asarray(flat), weight, given, data)
                 return float(loss), np.asarray(gradient)
 
-            first = objective(start)[0]
-            if not np.isfinite(first) or not start.size:
-                return start, first, 1
+            height = objective(first)[0]
+            if not np.isfinite(height) or not first.size:
+                return first, height, 1
             bounds = np.stack([middle - REACH, middle + REACH], axis=1)
-            found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds)
+            found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds)
             return found.x, float(found.fun), 1 + int(found.nfev)
 
-        middle = problem.start(0)
-        climbs = [climb(problem.start(k), 1.0) for k in range(num_starts)]
+        middle = problem.at({})
+        starts = [problem.at(start or {}), *map(problem.draw, range(1, num_starts))]
+        climbs = [climb(np.clip(x, middle - REACH, middle + REACH), 1.0) for x in starts]
         if not with_priors:
             climbs += [climb(best, 0.0) for best, _, _ in climbs]
         num_evaluations = sum(count for _, _, count in climbs)
@@ -143,10 +147,14 @@ def maximum_likelihood(
 
 
 class _Problem(NamedTuple):
-    """A loss of a flat vector, its starts, and the map from vectors to values of sites."""
+    """A loss of a flat vector, and maps from values of sites to vectors and back.
+
+    The vectors are at given values, with prior medians for all others, or at prior draws.
+    """
 
     loss: Callable[..., Any]
-    start: Callable[[int], Flat]
+    at: Callable[[Mapping[str, ArrayLike]], Flat]
+    draw: Callable[[int], Flat]
     constrain: Callable[[Float[Array, " P"]], dict[str, Array]]
 
 
@@ -170,14 +178,18 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         name: jnp.median(prior.sample(keys_median[name], (NUM_PRIOR_DRAWS,)), axis=0)
         for name, prior in free.items()
     }
-    middle, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
+    _, unravel = ravel_pytree({n: transforms[n].inv(value) for n, value in medians.items()})
 
-    def start(k: int) -> Flat:
-        """Prior medians for k = 0, otherwise a prior draw."""
-        if k == 0:
-            return np.asarray(middle)
-        draws = {n: prior.sample(jax.random.fold_in(keys_start[n], k)) for n, prior in free.items()}
-        return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in draws.items()})[0])
+    def flat_at(values: Mapping[str, ArrayLike]) -> Flat:
+        if unknown := set(values) - set(free):
+            raise ValueError(f"start has {sorted(unknown)}, but the free sites are {[*free]}.")
+        known = {n: jnp.asarray(values.get(n, median), float) for n, median in medians.items()}
+        return np.asarray(ravel_pytree({n: transforms[n].inv(v) for n, v in known.items()})[0])
+
+    def draw(k: int) -> Flat:
+        return flat_at(
+            {n: prior.sample(jax.random.fold_in(keys_start[n], k)) for n, prior in free.items()}
+        )
 
     def constrain(flat: Float[Array, " P"]) -> dict[str, Array]:
         return {name: transforms[name](value) for name, value in unravel(flat).items()}
@@ -193,4 +205,4 @@ def _compiled(model: Model, given: tuple[str, ...], num_dims: int) -> _Problem:
         return -likelihood - weight * of_free, (likelihood, jnp.asarray(of_given, float))
 
     slope = jax.value_and_grad(loss, has_aux=True)
-    return _Problem(Program(slope), start, constrain)
+    return _Problem(Program(slope), flat_at, draw, constrain)

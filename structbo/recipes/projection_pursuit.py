@@ -63,7 +63,7 @@ def rpp_gp_ucb(
     Directions W are learned and then pulled towards the identity, ``(1 - alpha) W + alpha I``, so
     that the box around the projected cube is hardly larger than the cube. A grid of feasible alphas
     is compared by likelihood, and so are as many random groupings of the directions as there are
-    groups.
+    groups. The search for directions starts at the last ones.
 
     W maximizes the posterior under a normal prior around the identity; the paper uses a state-space
     method. The maximum over the box is clipped into the cube and then improved by gradient ascent.
@@ -100,21 +100,31 @@ def rpp_gp_ucb(
         seed=seed,
         model=projection_pursuit(SCALE),
         criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
-        fitter=partial(_restricted, **settings),
+        fitter=_Restricted(settings),
         num_initial=num_initial,
         cycle=cycle,
     )
 
 
-def _restricted(
-    model: Model,
-    X: Float[np.ndarray, "n D"],
-    y: Float[np.ndarray, " n"],
-    seed: int,
-    **settings: Any,
-) -> Values:
-    found = restricted_projection_pursuit(X, y, scale=SCALE, seed=seed, **settings)
-    return [found.fit.values]
+class _Restricted:
+    """A search for directions that starts at its last ones."""
+
+    def __init__(self, settings: dict[str, Any]) -> None:
+        self._settings = settings
+        self._start: dict[str, ArrayLike] | None = None
+
+    def __call__(
+        self,
+        model: Model,
+        X: Float[np.ndarray, "n D"],
+        y: Float[np.ndarray, " n"],
+        seed: int,
+    ) -> Values:
+        found = restricted_projection_pursuit(
+            X, y, scale=SCALE, start=self._start, seed=seed, **self._settings
+        )
+        self._start = found.start
+        return [found.fit.values]
 
 
 def pp_gp_ucb(

@@ -52,6 +52,22 @@ def test_normal_mean_has_its_closed_form():
     assert nothing_free.num_parameters == 0 and nothing_free.log_likelihood < fit.log_likelihood
 
 
+def test_a_search_starts_where_it_is_told():
+    """y ~ N(m^2, 1) has two equal maxima, one per sign; the start decides between them."""
+
+    def folded(X, y=None, mask=True):
+        m = numpyro.sample("m", dist.Normal(0.0, 3.0))
+        numpyro.sample("y", dist.Normal(m**2, 1.0).expand([len(X)]).mask(mask).to_event(1), obs=y)
+
+    y = 4.0 + RNG.normal(size=14)
+    found = {sign: maximum_likelihood(folded, X, y, {}, start={"m": sign}) for sign in (-1.0, 1.0)}
+    for sign, fit in found.items():
+        np.testing.assert_allclose(fit.values["m"], sign * np.sqrt(y.mean()), rtol=1e-4)
+    again = maximum_likelihood(folded, X, y, {}, start=found[-1.0].values)
+    np.testing.assert_allclose(again.values["m"], found[-1.0].values["m"], rtol=1e-4)
+    assert again.num_evaluations < found[-1.0].num_evaluations
+
+
 @jax.jit
 def likelihood(values) -> jax.Array:
     trace = handlers.trace(handlers.substitute(handlers.seed(MODEL, 0), data=values))
@@ -150,6 +166,10 @@ def test_bag_from_the_prior():
     [
         (lambda: maximum_likelihood(MODEL, X, Y, {}), r"add \['labels'\]"),
         (lambda: maximum_likelihood(MODEL, X, Y, {"Z": 1}), r"structure has \['Z'\]"),
+        (
+            lambda: maximum_likelihood(MODEL, X, Y, TOGETHER, start={"labels": [0]}),
+            r"start has \['labels'\], but the free sites are",
+        ),
         (lambda: model_mcmc(AdditiveGP(edges()), X, Y), "exactly one site of partitions"),
         (lambda: bag_of_models(MODEL, X, Y, group_size=0), "group_size must be at least 1, got 0"),
     ],

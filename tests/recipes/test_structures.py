@@ -15,6 +15,7 @@ from structbo.draws import latent_sites, log_likelihoods, partition_search
 from structbo.maximizers import Components, DrawByDraw, MultiStart, Search
 from structbo.models import outer_box_ratio
 from structbo.models.foundation.precision import double_precision
+from structbo.recipes import projection_pursuit
 from structbo.recipes.refitting import most_likely, partition_model
 from structbo.recipes.variable_selection import OnSlice
 from structbo.space import Levels
@@ -185,6 +186,26 @@ def test_directions_meet_the_constraint_or_none(
     run(made(name, num_initial=12, **settings), 13)
     assert least <= float(jax.jit(outer_box_ratio)(calls[-1].draws["W"][0])) <= most
     assert sorted(np.bincount(calls[-1].draws["labels"][0]).tolist()) == [1, 2]
+
+
+def test_directions_start_at_the_last_ones(
+    calls: list[Call], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts, learned = [], []
+    search = projection_pursuit.restricted_projection_pursuit
+
+    def noted(*args: Any, start: Any, **kwargs: Any) -> Any:
+        found = search(*args, start=start, **kwargs)
+        starts.append(start)
+        learned.append(found.learned)
+        return found
+
+    monkeypatch.setattr(projection_pursuit, "restricted_projection_pursuit", noted)
+    run(made("rpp_gp_ucb", cycle=1), 6)
+    assert starts[0] is None and len(starts) == 3
+    for start, directions in zip(starts[1:], learned, strict=False):
+        np.testing.assert_array_equal(start["W"], directions)
+        assert {"lengthscale", "outputscale", "noise"} < set(start)
 
 
 def test_an_embedding_stays_that_of_its_seed(calls: list[Call]) -> None:
