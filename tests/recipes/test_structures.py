@@ -1,5 +1,6 @@
 """The structures of recipes: graphs, active parameters, directions and partitions."""
 
+from itertools import product
 from typing import Any
 
 import jax
@@ -9,7 +10,7 @@ from numpyro import handlers
 from recipe_runs import SPACE, STAR, Call, made, objective, run
 from scipy.stats import multivariate_normal, qmc
 
-from structbo import Optimizer, recipes
+from structbo import Optimizer, Real, Space, recipes
 from structbo.acquisition import UCB, ActiveVariables, LogEI
 from structbo.draws import latent_sites, log_likelihoods, partition_search
 from structbo.maximizers import Components, DrawByDraw, MultiStart, Search
@@ -76,6 +77,46 @@ def test_the_oracle_is_the_process_in_the_units_of_the_objective(calls: list[Cal
     with double_precision():
         found = log_likelihoods(call.model, call.draws, call.data)
     np.testing.assert_allclose(found, [expected])
+
+
+@pytest.mark.parametrize("maximizer", ["multi_start", "message_passing"])
+def test_the_oracle_maximizes_the_sum_of_its_bounds(maximizer: str) -> None:
+    """Over all 125 points of a grid, by brute force from the components' posteriors."""
+    space = Space({name: Real(0.0, 1.0, step=0.25) for name in "abc"})
+    grid = np.array(list(product(np.linspace(0.0, 1.0, 5), repeat=3)))
+    rng = np.random.default_rng(5)
+    known, values = grid[rng.permutation(125)[:6]], rng.normal(size=6)
+    optimizer = recipes.g_add_gp_ucb(
+        space,
+        "maximize",
+        graph=STAR,
+        num_initial=6,
+        lengthscales=[0.4],
+        noises=[0.05],
+        standardize=False,
+        maximizer=maximizer,
+    )
+    for x, value in zip(known, values, strict=True):
+        optimizer.tell(dict(zip("abc", map(float, x), strict=True)), value)
+    asked = np.array([*optimizer.ask().params.values()])
+
+    def correlation(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return np.exp(-0.5 * ((x[:, None] - z) / 0.4) ** 2)
+
+    factors = [correlation(grid[:, d], known[:, d]) for d in range(3)]
+    between = [correlation(known[:, d], known[:, d]) for d in range(3)]
+    gram = 0.5 * between[0] * (between[1] + between[2]) + 0.05 * np.eye(6)
+    bound = np.zeros(125)
+    for d in (1, 2):
+        cross = 0.5 * factors[0] * factors[d]
+        variance = 0.5 - (cross * np.linalg.solve(gram, cross.T).T).sum(1)
+        # The first iteration: beta = log(2) / 2.
+        bound += cross @ np.linalg.solve(gram, values) + np.sqrt(0.5 * np.log(2.0) * variance)
+    is_new = (grid[:, None] != known).any(2).all(1)
+    best = grid[is_new][bound[is_new].argmax()]
+    np.testing.assert_allclose(asked, best)
+    scores, _ = optimizer.score([dict(zip("abc", map(float, x), strict=True)) for x in grid])
+    np.testing.assert_allclose(scores, bound, atol=1e-5)
 
 
 def test_the_screening_comes_first_and_its_evidence_is_the_prior(calls: list[Call]) -> None:
