@@ -27,6 +27,12 @@ from structbo.models import (
 )
 from structbo.models.foundation.precision import double_precision
 
+MAX_EVALUATIONS = 300
+"""Evaluations of the search for directions, which ends before it fits all observations exactly.
+
+Fifty times as many predict new observations no better, see `docs/papers/projections.md`.
+"""
+
 
 class RestrictedProjection(NamedTuple):
     """A projection that satisfies the delta-ratio constraint, and the groups of its directions.
@@ -111,7 +117,9 @@ def restricted_projection_pursuit(
     else:
         if learned is None:
             given = {"labels": singles}
-            probable = maximum_likelihood(model, X, y, given, with_priors=True, start=start)
+            probable = maximum_likelihood(
+                model, X, y, given, with_priors=True, start=start, max_evaluations=MAX_EVALUATIONS
+            )
             learned = probable.values["W"]
         free = np.asarray(learned, float)
         with double_precision():

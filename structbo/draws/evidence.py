@@ -20,6 +20,7 @@ from numpyro.distributions import biject_to
 from numpyro.infer.util import compute_log_probs
 
 from structbo.data import Data, checked_data
+from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
 from structbo.models.foundation.program import Program
@@ -77,6 +78,7 @@ def maximum_likelihood(
     with_priors: bool = False,
     num_starts: int = 1,
     start: Mapping[str, ArrayLike] | None = None,
+    max_evaluations: int = 15_000,
 ) -> Fit:
     """Maximizes the likelihood over all sites that are not given, with L-BFGS.
 
@@ -95,6 +97,7 @@ def maximum_likelihood(
             draws. One is enough for lengthscales, but not for free directions.
         start: values of some free sites at which the first search starts in place of prior medians,
             such as a maximum given fewer observations.
+        max_evaluations: maximum number of evaluations of one search.
 
     Returns:
         The values at the best maximum, with their evidence.
@@ -131,7 +134,14 @@ def maximum_likelihood(
             if not np.isfinite(height) or not first.size:
                 return first, height, 1
             bounds = np.stack([middle - REACH, middle + REACH], axis=1)
-            found = minimize(objective, first, jac=True, method="L-BFGS-B", bounds=bounds)
+            found = minimize(
+                objective,
+                first,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxfun": checked_count("max_evaluations", max_evaluations)},
+            )
             return found.x, float(found.fun), 1 + int(found.nfev)
 
         middle = problem.at({})

@@ -66,6 +66,9 @@ def test_a_search_starts_where_it_is_told():
     again = maximum_likelihood(folded, X, y, {}, start=found[-1.0].values)
     np.testing.assert_allclose(again.values["m"], found[-1.0].values["m"], rtol=1e-4)
     assert again.num_evaluations < found[-1.0].num_evaluations
+    cut = maximum_likelihood(folded, X, y, {}, start={"m": -1.0}, max_evaluations=2)
+    assert cut.num_evaluations < found[-1.0].num_evaluations
+    assert cut.log_likelihood < found[-1.0].log_likelihood
 
 
 @jax.jit
