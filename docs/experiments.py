@@ -31,17 +31,18 @@ class Results(SphinxDirective):
             text = f"{heading} Missing: {experiment.missing}. The paper: {experiment.printed}"
         else:
             name, run = experiment.name, experiment.runs_of or experiment.name
+            here = f"Here: {experiment.reduced}" if experiment.reduced else ""
             text = "\n\n".join(
                 [
-                    f"{heading} {experiment.printed} {experiment.reduced}",
+                    f"{heading} The paper: {experiment.printed} {here}",
                     markdown(experiment, records_of(experiment)),
                     f"![{experiment.title}](../../examples/papers/results/{name}.png)",
                     f"*{experiment.verdict[:1].upper()}{experiment.verdict[1:]}.* {experiment.why} "
                     f"`python examples/papers run {run}`, then `show {name}`.",
                 ]
             )
-        for path in (RESULTS / experiment.file_name, RESULTS / f"{experiment.name}.png"):
-            self.env.note_dependency(str(path))
+        note_sources(self.env)
+        self.env.note_dependency(str(RESULTS / experiment.file_name))
         return self.parse_text_to_nodes(text)
 
 
@@ -53,6 +54,7 @@ class Verdicts(SphinxDirective):
         for e in EXPERIMENTS.values():
             verdict = f"missing: {e.missing}" if e.missing else e.verdict
             rows.append(f"| {e.paper} | {e.place} | {e.title} | {verdict} |")
+        note_sources(self.env)
         return self.parse_text_to_nodes("\n".join(rows))
 
 
@@ -62,11 +64,19 @@ class Number(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, *wanted = (part.strip() for part in self.text.split("|"))
         experiment = experiment_named(name)
+        note_sources(self.env)
+        self.env.note_dependency(str(RESULTS / experiment.file_name))
         found = scores(experiment, records_of(experiment), experiment.methods[0])
         for score in found:
             if [score.problem, score.method, score.measure] == wanted:
                 return [nodes.Text(mean_with_error(score))], []
         raise ValueError(f"{name} has no score {wanted}.")
+
+
+def note_sources(env: Any) -> None:
+    """A page is built again when the registry changes."""
+    for path in RESULTS.parent.glob("*.py"):
+        env.note_dependency(str(path))
 
 
 def experiment_named(name: str) -> Experiment:

@@ -14,12 +14,17 @@ import numpy as np
 import pytest
 from papers import functions
 from papers.graph_functions import GRID, Factor, GraphGP, best_indices
+from papers.methods import METHODS
+from papers.peers import PEERS
+from papers.problem import Problem
 from papers.problems import PROBLEMS
 from papers.records import Key, Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
+
+import structbo as sb
 
 ROOT = Path(__file__).parents[1]
 FAST = ("chen-figure-2", "rolland-figure-8")
@@ -93,6 +98,26 @@ def test_regrets() -> None:
     assert found["average cumulative regret"].tolist() == [4.0, 3.0, 3.0, 2.5]
     unknown = Search(3).measures({"value": [1.0, 3.0, 2.0], "maximum": []})
     assert unknown["best value"].tolist() == [1.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("name", [e.name for e in OWN if isinstance(e.kind, Search)])
+def test_methods_suit_their_problems(name: str) -> None:
+    """Problems with data have stand-ins of the same size."""
+    sizes = {"face cascade": 22, "cosmology": 9, "matrix completion": 3}
+    experiment = EXPERIMENTS[name]
+    for problem, method in itertools.product(experiment.problems, experiment.methods):
+        stand_in = Problem(lambda x: 0.0, [(0.0, 1.0)] * sizes.get(problem, 0))
+        made = stand_in if problem in sizes else PROBLEMS[problem](0, None)
+        optimizer = METHODS[method](made, 0)
+        assert isinstance(optimizer, sb.Optimizer) and optimizer.direction == "maximize"
+
+
+@pytest.mark.parametrize("peer", [name for name in PEERS if name != "GPSampler"])
+def test_peers_start_from_the_first_points(peer: str) -> None:
+    pytest.importorskip({"CMA-ES": "cmaes"}.get(peer, "optuna"))
+    ours, theirs = (Search(8, 5).run("Styblinski-Tang", m, 0, None) for m in ("random", peer))
+    assert theirs["value"][:5] == ours["value"][:5]
+    assert np.isfinite(theirs["value"]).all() and len(theirs["value"]) == 8
 
 
 def test_paired_tests_use_equal_seeds_only() -> None:

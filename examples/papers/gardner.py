@@ -41,8 +41,8 @@ EXPERIMENTS = (
             "joint posterior",
         ),
         measures=("distance", "truth visited"),
-        seeds=5,
-        reduced="5 runs instead of 10.",
+        seeds=3,
+        reduced="3 runs instead of 10.",
         printed="The chain comes within 17 % and visits the truth in 8 of 10 runs; the bag stays "
         "30 % away.",
         missing="not run for lack of time",
