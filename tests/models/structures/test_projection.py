@@ -21,12 +21,25 @@ from structbo.models import (
     OuterBox,
     cliques,
     edges,
+    least_alpha,
     outer_box_ratio,
     projected,
     squared_exponential,
 )
 
 RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("delta", [0.05, 0.1])
+def test_the_bound_leaves_the_same_small_sum_of_any_directions(delta):
+    """Elements off the diagonal, relative to it, sum to log(1 + delta) to first order."""
+    for num_dims, reach in ((10, 0.25), (50, 0.25), (100, 0.125)):
+        A = np.eye(num_dims) + RNG.uniform(-reach, reach, (num_dims, num_dims))
+        alpha = float(jax.jit(least_alpha)(A, delta))
+        W = (1.0 - alpha) * A + alpha * np.eye(num_dims)
+        np.testing.assert_allclose(outer_box_ratio(W), 1.0 + delta, rtol=1e-9)
+        off = np.abs(W / np.diag(W)) - np.eye(num_dims)
+        np.testing.assert_allclose(off.sum(), np.log1p(delta), rtol=0.01)
 
 
 @pytest.mark.parametrize("num_dims", [2, 3])
