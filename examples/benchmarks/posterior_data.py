@@ -1,11 +1,16 @@
 """Data sets with posteriors known from long runs, to compare samplers."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import qmc
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
+
+from papers.functions import hartmann6, styblinski_tang
 
 NOISE = 0.01
 NUM_TEST = 200
@@ -45,34 +50,6 @@ def random_pairs(num_dims: int, seed: int) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in every[chosen]]
 
 
-def styblinski_tang(x: np.ndarray) -> np.ndarray:
-    """A sum over variables, each on [-5, 5]."""
-    z = 10.0 * x - 5.0
-    return np.asarray(-0.5 * (z**4 - 16.0 * z**2 + 5.0 * z).sum(1))
-
-
-def hartmann(x: np.ndarray) -> np.ndarray:
-    """Hartmann's function of the first six variables; the others do nothing."""
-    a = np.array(
-        [
-            [10.0, 3.0, 17.0, 3.5, 1.7, 8.0],
-            [0.05, 10.0, 17.0, 0.1, 8.0, 14.0],
-            [3.0, 3.5, 1.7, 10.0, 17.0, 8.0],
-            [17.0, 8.0, 0.05, 10.0, 0.1, 14.0],
-        ]
-    )
-    p = 1e-4 * np.array(
-        [
-            [1312, 1696, 5569, 124, 8283, 5886],
-            [2329, 4135, 8307, 3736, 1004, 9991],
-            [2348, 1451, 3522, 2883, 3047, 6650],
-            [4047, 8828, 8732, 5743, 1091, 381],
-        ]
-    )
-    exponents = (a * (x[:, None, :6] - p) ** 2).sum(2)
-    return np.asarray(np.exp(-exponents) @ [1.0, 1.2, 3.0, 3.2])
-
-
 def rotated(x: np.ndarray) -> np.ndarray:
     """A sum of waves and a bowl along ten directions that are no axes."""
     directions = np.linalg.qr(np.random.default_rng(5).normal(size=(10, 10)))[0]
@@ -91,8 +68,8 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
     "grid": (9, waves(9, GRID, 2)),
     "graph15": (15, waves(15, random_pairs(15, 3), 3)),
     "graph20": (20, waves(20, random_pairs(20, 4), 4)),
-    "styblinski": (10, styblinski_tang),
-    "hartmann": (50, hartmann),
+    "styblinski": (10, lambda x: -styblinski_tang(10.0 * x - 5.0)),
+    "hartmann": (50, lambda x: -hartmann6(x[:, :6])),
     "rotated": (10, rotated),
     "svr": (13, svr),
 }

@@ -42,7 +42,7 @@ EXPERIMENTS = (
         (*(f"D = {D}" for D in SIZES), *(f"noise {v}" for v in NOISES)),
     )._replace(
         verdict="agrees",
-        why="FDT and GPT are right in all runs. Their evaluations grow with log D and with the noise, "
+        why="FDT and GPT are right in all runs. Evaluations grow with log D and with the noise, "
         "GPT takes about half of FDT's, and CWS fails in many runs with 200 parameters and more.",
         printed="HDS is always right and grows with log D and the noise; GPT needs half of FDT's "
         "evaluations; CWS grows with D.",
