@@ -17,11 +17,13 @@ from typing import NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jaxtyping import Bool, Complex, Float, Int
 
 from structbo.models import SamplePath
 from structbo.models.decomposition import true_first
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.gram import component_product
 from structbo.models.residual import OtherOrdersResidual, elementary_sums
 from structbo.posterior.quadrature import Quadrature
@@ -30,6 +32,8 @@ Carry = TypeVar("Carry")
 Sums = tuple[Array, ...]
 """Running sums of products with zero, one and two deviations, and stored values per dimension."""
 
+NO_TRIPLES = np.zeros((0, 3), int)
+"""No terms of three dimensions."""
 CHUNK = 8
 """Points evaluated at once, so that products over dimensions fit in cache."""
 
@@ -42,12 +46,14 @@ class Variances(NamedTuple):
         pairs: two-dimensional terms, symmetric with a zero diagonal.
         higher_order: the sum of all terms of three dimensions and more.
         higher_order_with: the sum of the higher-order terms that contain each dimension.
+        triples: the chosen terms of three dimensions.
     """
 
     first_order: Float[Array, " D"]
     pairs: Float[Array, "D D"]
     higher_order: Float[Array, ""]
     higher_order_with: Float[Array, " D"]
+    triples: Float[Array, " T"]
 
 
 class Products(NamedTuple):
@@ -126,6 +132,12 @@ class Products(NamedTuple):
 
         is_joined = (self.members[:, i] & self.members[:, j]).any()
         return jax.lax.cond(is_joined, effect, lambda: jnp.zeros((num_nodes, num_nodes)))
+
+    def triple(self, dims: Int[Array, " 3"], places: Int[Array, "m D"]) -> Float[Array, " m"]:
+        """The term of three dimensions at points."""
+        kept = jnp.isin(jnp.arange(len(self.means)), dims)
+        values = [self.deviations[dim, places[:, dim]] for dim in dims]
+        return (values[0] * values[1] * values[2] @ self.averaged(kept)).real
 
     def higher_order(
         self, places: Int[Array, "m D"]
@@ -228,6 +240,11 @@ class OtherProducts(NamedTuple):
         """The term of two dimensions at their nodes."""
         return jnp.zeros((self.values.shape[1], self.values.shape[1]))
 
+    def triple(self, dims: Int[Array, " 3"], places: Int[Array, "m D"]) -> Float[Array, " m"]:
+        """The term of three dimensions at points."""
+        values = [self.values[dim, places[:, dim]] for dim in dims]
+        return values[0] * values[1] * values[2] @ self.coefficients
+
     def higher_order(
         self, places: Int[Array, "m D"]
     ) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
@@ -243,7 +260,10 @@ class OtherProducts(NamedTuple):
 
 
 def term_variances(
-    path: SamplePath, quadrature: Quadrature, uniforms: Float[Array, "M D"]
+    path: SamplePath,
+    quadrature: Quadrature,
+    uniforms: Float[Array, "M D"],
+    triples: Int[AnyArray, "T 3"] = NO_TRIPLES,
 ) -> Variances:
     """Variances of the terms of one function; traceable.
 
@@ -252,10 +272,11 @@ def term_variances(
         quadrature: how to average over each dimension.
         uniforms: points of the unit cube at which terms of three dimensions and more are
             evaluated, their number a multiple of `CHUNK`.
+        triples: the dimensions of the terms of three whose variances are wanted, too.
     """
     parts = parts_of(path, quadrature)
     weights = jnp.asarray(quadrature.weights)
-    num_nodes, num_dims = weights.shape
+    num_dims = weights.shape[1]
 
     def of_dim(dim: Int[Array, ""]) -> Float[Array, ""]:
         effect = sum(part.main_effect(dim) for part in parts)
@@ -277,13 +298,25 @@ def term_variances(
         everything, with_dim = (sum(terms) for terms in zip(*found, strict=True))
         return jnp.square(everything).mean(), jnp.square(with_dim).mean(1)
 
-    ends = jnp.cumsum(weights, 0)
-    places = jax.vmap(jnp.searchsorted, (1, 1), 1)(ends, uniforms)
-    places = jnp.minimum(places, num_nodes - 1).reshape(-1, CHUNK, num_dims)
-    higher, higher_with = (v.mean(0) for v in jax.lax.map(of_points, places))
+    def of_triple(dims: Int[Array, " 3"]) -> Float[Array, ""]:
+        return jnp.square(sum(part.triple(dims, places) for part in parts)).mean()
+
+    places = places_of(quadrature, uniforms)
+    chunks = places.reshape(-1, CHUNK, num_dims)
+    higher, higher_with = (v.mean(0) for v in jax.lax.map(of_points, chunks))
     first = jax.lax.map(of_dim, jnp.arange(num_dims))
     # If all terms contain a dimension, the two differ only by the error of the points.
-    return Variances(first, pairs, higher, jnp.minimum(higher_with, higher))
+    higher_with = jnp.minimum(higher_with, higher)
+    return Variances(
+        first, pairs, higher, higher_with, jax.lax.map(of_triple, jnp.asarray(triples))
+    )
+
+
+def places_of(quadrature: Quadrature, uniforms: Float[Array, "M D"]) -> Int[Array, "M D"]:
+    """The nodes at quantiles of the weights of each dimension."""
+    ends = jnp.cumsum(jnp.asarray(quadrature.weights), 0)
+    places = jax.vmap(jnp.searchsorted, (1, 1), 1)(ends, uniforms)
+    return jnp.minimum(places, len(ends) - 1)
 
 
 def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products | OtherProducts, ...]:

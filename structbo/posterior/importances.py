@@ -5,16 +5,18 @@ indices: first order, second order and total.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import numpy as np
 from jax import Array
-from jaxtyping import Float, Key
+from jaxtyping import Float, Int, Key
 
 from structbo.models import ConditionedGP
 from structbo.models.foundation.arguments import checked_seed
-from structbo.posterior.anova import Variances, term_variances
+from structbo.posterior.anova import NO_TRIPLES, Variances, term_variances
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Quadrature, quadrature_of
 from structbo.posterior.structures import (
@@ -33,6 +35,8 @@ NUM_NODES = 24
 """Nodes of Gauss-Legendre quadrature, enough for lengthscales above 0.1."""
 NUM_POINTS = 256
 """Points at which terms of three parameters and more are evaluated."""
+MAX_TRIPLES = 2000
+"""Largest number of triples in a table: 23 parameters have fewer."""
 LEAST_SHARE = 0.005
 """Share of the variance from which a term matters."""
 
@@ -68,8 +72,9 @@ class Importances(NamedTuple):
             with a zero diagonal, shape (D, D). Zero for pairs that no draw joins;
             `Posterior.together_probabilities` has the Monte Carlo error of that, and
             `Posterior.interaction_probabilities` the one of ``pairs.matters``.
-        higher_order: share of all terms of three parameters and more, a scalar. In every draw,
-            first-order, pair and higher-order shares add up to one.
+        higher_order: share of all terms of three parameters and more, a scalar; see
+            `Posterior.triples`. In every draw, first-order, pair and higher-order shares add up to
+            one.
     """
 
     names: tuple[str, ...]
@@ -118,12 +123,14 @@ class DrawnShares(NamedTuple):
         total: shares of all terms that contain a parameter.
         pairs: shares of the interactions of two parameters, each pair once.
         higher_order: share of all terms of three parameters and more.
+        triples: shares of the chosen interactions of three parameters.
     """
 
     first_order: Float[np.ndarray, "chains draws D"]
     total: Float[np.ndarray, "chains draws D"]
     pairs: Float[np.ndarray, "chains draws E"]
     higher_order: Float[np.ndarray, "chains draws 1"]
+    triples: Float[np.ndarray, "chains draws T"]
 
 
 def posterior_importances(
@@ -132,7 +139,7 @@ def posterior_importances(
     """The importances of all parameters and pairs; see `Posterior.importances`."""
     least = checked_share(least_share)
     drawn = drawn_shares(posterior, max_draws, seed)
-    first, total, pairs, higher = (summarized(shares, least) for shares in drawn)
+    first, total, pairs, higher, _ = (summarized(shares, least) for shares in drawn)
     return Importances(
         posterior.names,
         first,
@@ -159,16 +166,47 @@ def checked_share(share: object) -> float:
     raise ValueError(f"least_share must be a number in (0, 1), got {share!r}.")
 
 
-def drawn_shares(posterior: PosteriorDraws, max_draws: int, seed: int) -> DrawnShares:
-    """Shares of one function for each of at most ``max_draws`` draws."""
+def posterior_triples(
+    posterior: PosteriorDraws, max_draws: int, seed: int, least_share: float
+) -> "pd.DataFrame":
+    """The table of `Posterior.triples`."""
+    import pandas as pd
+
+    least, names = checked_share(least_share), posterior.names
+    if (number := comb(len(names), 3)) > MAX_TRIPLES:
+        raise ValueError(
+            f"triples are computed for at most {MAX_TRIPLES} groups, and {len(names)} parameters "
+            f"have {number}. importances().higher_order is the share of all of them."
+        )
+    triples = np.array([*combinations(range(len(names)), 3)], int).reshape(-1, 3)
+    shares = summarized(drawn_shares(posterior, max_draws, seed, triples).triples, least)
+    labels = [",".join(names[dim] for dim in triple) for triple in triples]
+    table = pd.DataFrame(shares._asdict(), index=labels)
+    return table.sort_values("mean", ascending=False, kind="stable")
+
+
+def drawn_shares(
+    posterior: PosteriorDraws,
+    max_draws: int,
+    seed: int,
+    triples: Int[np.ndarray, "T 3"] = NO_TRIPLES,
+) -> DrawnShares:
+    """Shares of one function for each of at most ``max_draws`` draws.
+
+    Args:
+        posterior: the draws.
+        max_draws: number of draws.
+        seed: seed of the functions.
+        triples: the dimensions of the interactions of three parameters.
+    """
     from scipy.stats import qmc
 
     key = jax.random.key(checked_seed(seed))
     quadrature = quadrature_of(posterior, NUM_NODES)
     kept = posterior.thinned(max_draws)
     uniforms = qmc.Sobol(len(posterior.names), scramble=False).random(NUM_POINTS)
-    found = kept.map_draws(_drawn_variances, quadrature, uniforms, key=key)
-    first, pairs, higher, higher_with = (np.asarray(value) for value in found)
+    found = kept.map_draws(_drawn_variances, quadrature, uniforms, triples, key=key)
+    first, pairs, higher, higher_with, of_three = (np.asarray(value) for value in found)
     upper = np.triu_indices(len(posterior.names), 1)
     interactions = pairs[:, *upper]
     variance = first.sum(1) + interactions.sum(1) + higher
@@ -183,17 +221,22 @@ def drawn_shares(posterior: PosteriorDraws, max_draws: int, seed: int) -> DrawnS
         shares(first + pairs.sum(2) + higher_with),
         shares(interactions),
         shares(higher[:, None]),
+        shares(of_three),
     )
 
 
 def _drawn_variances(
-    gp: ConditionedGP, key: Key[Array, ""], quadrature: Quadrature, uniforms: Float[Array, "M D"]
+    gp: ConditionedGP,
+    key: Key[Array, ""],
+    quadrature: Quadrature,
+    uniforms: Float[Array, "M D"],
+    triples: Int[Array, "T 3"],
 ) -> Variances:
     """Variances of the terms of one function drawn from a process."""
     key_path, key_shift = jax.random.split(key)
     path = gp.sample_path(key_path, NUM_FEATURES)
     shift = jax.random.uniform(key_shift, uniforms.shape[1:])
-    return term_variances(path, quadrature, (uniforms + shift) % 1.0)
+    return term_variances(path, quadrature, (uniforms + shift) % 1.0, triples)
 
 
 def summarized(

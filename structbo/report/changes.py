@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 
 from structbo.posterior import Effect
 from structbo.report.digits import column_texts, parameter_texts
-from structbo.report.evidence import Evidence, some
+from structbo.report.evidence import Evidence
 from structbo.report.html import Html, table
+from structbo.report.lists import some
 
 
 def clear_changes(evidence: Evidence, effects: Sequence[Effect]) -> str:

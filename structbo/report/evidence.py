@@ -247,25 +247,3 @@ class Predictions(NamedTuple):
         means, lows, highs = (texts[k * count : (k + 1) * count] for k in range(3))
         ends = [f"{low} to {high}" for low, high in zip(lows, highs, strict=True)]
         return list(zip(means, ends, strict=True))
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words as in a sentence.
-
-    Example:
-        >>> listed(["a", "b", "c"]), listed(["a"])
-        ('a, b and c', 'a')
-    """
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def some(names: Sequence[str], number: int = 4) -> str:
-    """The first names of a list, and how many more there are.
-
-    Example:
-        >>> some(["a", "b", "c", "d"], 2)
-        'a, b and 2 more'
-    """
-    rest = len(names) - number
-    return listed([*names[:number], f"{rest} more"] if rest > 0 else names)

@@ -6,8 +6,9 @@ import numpy as np
 
 from structbo.plots import plot_convergence
 from structbo.report.digits import column_texts, percent
-from structbo.report.evidence import Evidence, listed, some
+from structbo.report.evidence import Evidence
 from structbo.report.html import Html, details, joined, table, tag
+from structbo.report.lists import listed, some
 from structbo.report.page import Section
 from structbo.report.pictures import drawn
 from structbo.report.ranges import constraint_text, range_text

@@ -10,9 +10,10 @@ from structbo.plots.slices import slices_of
 from structbo.posterior import Effect, Importances
 from structbo.report.changes import changes_table, clear_changes
 from structbo.report.digits import column_texts, parameter_texts, percent
-from structbo.report.evidence import Evidence, some
+from structbo.report.evidence import Evidence
 from structbo.report.html import Html, joined, table, tag
 from structbo.report.interactions import NONE, interaction_section, likeliest_first
+from structbo.report.lists import some
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, drawn, picture
 from structbo.report.support import MAX_UNEXPLAINED, most_frequent, outranked

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from structbo.models.foundation.arrays import FloatArray
 from structbo.posterior import Calibration, Importances, Shares
 from structbo.report.digits import parameter_texts
+from structbo.report.lists import some
 from structbo.space import Space
 
 MAX_UNEXPLAINED = 0.5
@@ -92,13 +93,17 @@ def outranked(importances: Importances) -> tuple[int, NDArray[np.bool_]]:
 def most_frequent(space: Space, X: FloatArray) -> list[str]:
     """The value, or the quarter of the range, with the most points, for every parameter.
 
+    Values that no point has are named, too, if the parameter has few or is a category.
+
     Args:
         space: of the points.
         X: points of the unit cube, shape (n, D).
 
     Example:
-        >>> most_frequent(Space({"x": (0.0, 40.0)}), np.array([[0.1], [0.2], [0.9]]))
-        ['0 to 10 in 2 of 3 runs']
+        >>> from structbo.space import Categorical
+        >>> space = Space({"x": (0.0, 40.0), "acid": Categorical(["HCl", "HBr", "HI"])})
+        >>> most_frequent(space, np.array([[0.1, 0.0], [0.2, 0.0], [0.9, 1.0]]))
+        ['0 to 10 in 2 of 3 runs', 'HCl in 2 of 3 runs; never HBr']
     """
     found = []
     for parameter, u in zip(space.parameters, X.T, strict=True):
@@ -106,11 +111,15 @@ def most_frequent(space: Space, X: FloatArray) -> list[str]:
         if levels is not None and (parameter.is_categorical or len(levels) <= MAX_LEVELS):
             nearest = np.abs(u[:, None] - levels).argmin(1)
             counts = np.bincount(nearest, minlength=len(levels))
-            place = str(parameter.from_unit(float(levels[counts.argmax()])))
+            values = [str(parameter.from_unit(float(level))) for level in levels]
+            place = values[counts.argmax()]
+            never = [value for value, count in zip(values, counts, strict=True) if not count]
         else:
             quarters = np.minimum((4.0 * u).astype(int), 3)
             counts = np.bincount(quarters, minlength=4)
             ends = (counts.argmax() + np.arange(2)) / 4.0
             place = " to ".join(parameter_texts([parameter.from_unit(float(end)) for end in ends]))
-        found.append(f"{place} in {counts.max()} of {len(u)} runs")
+            never = []
+        unseen = f"; never {some(never)}" if never else ""
+        found.append(f"{place} in {counts.max()} of {len(u)} runs{unseen}")
     return found

@@ -7,8 +7,9 @@ from structbo.posterior import Calibration
 from structbo.posterior.convergence import MAX_RHAT, MIN_EFFECTIVE_DRAWS
 from structbo.posterior.summary import approximation
 from structbo.report.digits import percent
-from structbo.report.evidence import Evidence, listed
+from structbo.report.evidence import Evidence
 from structbo.report.html import Html, details, joined, table, tag
+from structbo.report.lists import listed
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
 from structbo.report.support import MIN_FAR

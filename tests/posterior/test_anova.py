@@ -1,6 +1,7 @@
 """The analysis of variance of a drawn function equals the one of its values on a product grid."""
 
 import re
+from itertools import combinations
 from typing import Any
 
 import jax
@@ -89,7 +90,8 @@ def test_variances_are_those_on_the_grid(case: Any):
     path, quadrature, values = case
     expected = grid_variances(values, quadrature.weights)
     uniforms = qmc.Sobol(NUM_DIMS, seed=0).random(4096)
-    found = jax.jit(term_variances)(path, quadrature, uniforms)
+    triples = np.array([*combinations(range(NUM_DIMS), 3)])
+    found = jax.jit(term_variances)(path, quadrature, uniforms, triples)
     np.testing.assert_allclose(
         found.first_order, [expected[(d,)] for d in range(NUM_DIMS)], ROUNDING
     )
@@ -99,6 +101,8 @@ def test_variances_are_those_on_the_grid(case: Any):
     higher = {dims: variance for dims, variance in expected.items() if len(dims) > 2}
     assert sum(higher.values()) > 0.003 * values.var()
     np.testing.assert_allclose(found.higher_order, sum(higher.values()), rtol=0.05)
+    of_three = [expected[tuple(triple)] for triple in triples.tolist()]
+    np.testing.assert_allclose(found.triples, of_three, rtol=0.1, atol=1e-12)
     for d in range(NUM_DIMS):
         with_dim = sum(variance for dims, variance in higher.items() if d in dims)
         np.testing.assert_allclose(found.higher_order_with[d], with_dim, rtol=0.06, atol=1e-12)

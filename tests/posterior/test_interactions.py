@@ -8,7 +8,7 @@ from jaxtyping import Array
 from scipy.stats import qmc
 
 from structbo import anova_model
-from structbo.models import ConditionedGP
+from structbo.models import AdditiveGP, ConditionedGP, main_effects
 from structbo.posterior import Posterior
 from structbo.posterior.runs_to_decide import divergences
 
@@ -61,6 +61,20 @@ def test_verdicts_follow_from_the_shares():
         [shares.mean[0, 2], shares.lower[0, 2], shares.upper[0, 2]])  # fmt: skip
     assert table.loc["x0,x1", "probability"] == 0.5
     assert not found.like_prior()[0, 2]
+
+
+def test_the_triple_of_three_parameters_is_all_of_higher_order():
+    draws = posterior([1.0, 0.0] * 20)
+    table, higher = draws.triples(), draws.importances().higher_order
+    assert table.index.to_list() == ["x0,x1,x2"] and higher.mean > 0.01
+    np.testing.assert_allclose(table.loc["x0,x1,x2"], np.array(higher), rtol=1e-9)
+
+
+def test_very_many_triples_are_refused():
+    model = AdditiveGP(main_effects())
+    draw = {"lengthscale": np.ones(24), "outputscale": 1.0, "noise": 1.0}
+    with pytest.raises(ValueError, match="24 parameters have 2024"):
+        Posterior.at(model, np.zeros((1, 24)), [0.0], draw).triples()
 
 
 def moments(gp: ConditionedGP, key: Array, points: Array) -> tuple[Array, Array]:
