@@ -174,6 +174,8 @@ def _site(name: str, site: dict[str, Any]) -> _Site:
 
 @dataclass(frozen=True)
 class _Graph:
+    """Edges of a graph."""
+
     num_dims: int
 
     @property
@@ -192,6 +194,8 @@ class _Graph:
 
 @dataclass(frozen=True)
 class _Labels:
+    """Blocks of a partition."""
+
     num_dims: int
 
     @property
@@ -214,6 +218,8 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _Numbers:
+    """Numbers on a finite set."""
+
     levels: Float[np.ndarray, " G"]
     shape: Index
 
