@@ -72,7 +72,7 @@ def g_add_gp_ucb(
     around the lengthscale of the paper's functions, and the noise is one more number on a finite
     set. The paper draws functions with the "lengthscale matrix" ``L = .2 I`` where
     ``L^-1 = diag(l)^2``: l is .2 if L holds lengthscales ("length"), and 2.24 by the formula
-    ("precision").
+    ("precision"), which makes the functions nearly quadratic.
 
     Args:
         space: the search space, or what `Space` accepts.
