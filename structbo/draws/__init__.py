@@ -2,6 +2,7 @@
 
 from structbo.draws.chain import Chain, sweeps_per_draw
 from structbo.draws.conditioning import condition, likelihood_of, log_likelihoods, num_inducing
+from structbo.draws.direction_pursuit import pursued_directions
 from structbo.draws.direction_search import RestrictedProjection, restricted_projection_pursuit
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.gibbs_search import GibbsSearch
@@ -36,6 +37,7 @@ __all__ = [
     "maximum_likelihood",
     "model_mcmc",
     "num_inducing",
+    "pursued_directions",
     "random_groups",
     "restricted_projection_pursuit",
     "run_chains",

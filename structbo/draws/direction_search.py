@@ -85,11 +85,10 @@ def restricted_projection_pursuit(
         group_size: number of directions per component.
         delta: bound on the outer box; 0 gives the additive model of Kandasamy et al. 2015, and
             infinity gives unrestricted projection pursuit.
-        scale: standard deviation of the prior of the elements of W around the identity. It replaces
-            the regularization of the paper's state-space method.
+        scale: standard deviation of the prior of the elements of W around the identity.
         num_alphas: size of the grid.
         num_groupings: number of random groupings to compare; by default the number of groups.
-        learned: directions from an earlier call, shape (D, D); None learns them.
+        learned: directions, shape (D, D), such as of `pursued_directions`; None learns them.
         start: where the search for directions starts, the ``start`` of an earlier result; by
             default at prior medians.
         seed: seed of the groupings.

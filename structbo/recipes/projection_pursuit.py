@@ -6,7 +6,7 @@ one lengthscale for all dimensions, these recipes one per dimension.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,12 @@ from jaxtyping import Float
 
 from structbo.acquisition import UCB, AdditiveUCB, GroupLog, Schedule
 from structbo.data import Direction
-from structbo.draws import Fitter, restricted_projection_pursuit, step_seed
+from structbo.draws import (
+    Fitter,
+    pursued_directions,
+    restricted_projection_pursuit,
+    step_seed,
+)
 from structbo.draws.direction_search import projection_pursuit
 from structbo.models import (
     AdditiveGP,
@@ -26,7 +31,7 @@ from structbo.models import (
     independent_lengthscale,
     projections,
 )
-from structbo.models.foundation.arguments import check_positive, checked_count
+from structbo.models.foundation.arguments import check_name, check_positive, checked_count
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer import Optimizer
 from structbo.recipes.refitting import (
@@ -42,6 +47,7 @@ from structbo.space import Space, SpaceLike
 
 SCALE = 0.3
 """Standard deviation of the prior of directions, around the identity."""
+Directions = Literal["together", "one by one"]
 DIRECTIONS = 2
 """The `use` argument of `step_seed` for random directions."""
 
@@ -56,6 +62,7 @@ def rpp_gp_ucb(
     num_initial: int = 10,
     cycle: int = 25,
     num_alphas: int = 11,
+    directions: Directions = "together",
     beta: Schedule | float | None = None,
 ) -> Optimizer:
     """RPP-GP-UCB: additive confidence bounds along directions that stay near the identity.
@@ -65,8 +72,7 @@ def rpp_gp_ucb(
     is compared by likelihood, and so are as many random groupings of the directions as there are
     groups. The search for directions starts at the last ones.
 
-    W maximizes the posterior under a normal prior around the identity; the paper uses a state-space
-    method. The maximum over the box is clipped into the cube and then improved by gradient ascent.
+    The maximum over the box is clipped into the cube and then improved by gradient ascent.
 
     Args:
         space: the search space, or what `Space` accepts, without categorical parameters.
@@ -77,6 +83,8 @@ def rpp_gp_ucb(
         num_initial: size of the initial design.
         cycle: number of observations between updates of directions, groups and hyper-parameters.
         num_alphas: size of the grid of alphas.
+        directions: "together" for the most probable directions under a normal prior around the
+            identity, "one by one" for `structbo.draws.pursued_directions`, as in the paper.
         beta: exploration parameter of every group; by default ``d log(2 t) / 5``. The paper only
             gives the order ``d log(t)``.
 
@@ -93,6 +101,7 @@ def rpp_gp_ucb(
         raise ValueError(f"delta must be at least 0, got {delta}.")
     group_size = checked_count("group_size", group_size)
     num_alphas = checked_count("num_alphas", num_alphas)
+    check_name("directions", directions, get_args(Directions))
     settings: dict[str, Any] = {"group_size": group_size, "delta": delta, "num_alphas": num_alphas}
     return refitted(
         _ordered(space),
@@ -100,7 +109,7 @@ def rpp_gp_ucb(
         seed=seed,
         model=projection_pursuit(SCALE),
         criterion=AdditiveUCB(GroupLog(group_size) if beta is None else beta),
-        fitter=_Restricted(settings),
+        fitter=_Restricted(settings, one_by_one=directions == "one by one"),
         num_initial=num_initial,
         cycle=cycle,
     )
@@ -109,8 +118,9 @@ def rpp_gp_ucb(
 class _Restricted:
     """A search for directions that starts at its last ones."""
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings: dict[str, Any], *, one_by_one: bool) -> None:
         self._settings = settings
+        self._one_by_one = one_by_one
         self._start: dict[str, ArrayLike] | None = None
 
     def __call__(
@@ -120,8 +130,12 @@ class _Restricted:
         y: Float[np.ndarray, " n"],
         seed: int,
     ) -> Values:
+        learned = None
+        if self._one_by_one and self._settings["delta"] > 0.0:
+            last = None if self._start is None else self._start["W"]
+            learned = pursued_directions(X, y, start=last)
         found = restricted_projection_pursuit(
-            X, y, scale=SCALE, start=self._start, seed=seed, **self._settings
+            X, y, scale=SCALE, learned=learned, start=self._start, seed=seed, **self._settings
         )
         self._start = found.start
         return [found.fit.values]
@@ -135,6 +149,7 @@ def pp_gp_ucb(
     group_size: int = 5,
     num_initial: int = 10,
     cycle: int = 25,
+    directions: Directions = "together",
     beta: Schedule | float | None = None,
 ) -> Optimizer:
     """PP-GP-UCB: additive confidence bounds along unrestricted directions.
@@ -152,6 +167,7 @@ def pp_gp_ucb(
         delta=float("inf"),
         num_initial=num_initial,
         cycle=cycle,
+        directions=directions,
         beta=beta,
     )
 

@@ -7,7 +7,11 @@ import pytest
 from numpyro.handlers import condition
 
 import structbo as sb
-from structbo.draws import maximum_likelihood, restricted_projection_pursuit
+from structbo.draws import (
+    maximum_likelihood,
+    pursued_directions,
+    restricted_projection_pursuit,
+)
 from structbo.models import (
     AdditiveGP,
     Decomposition,
@@ -53,6 +57,21 @@ def test_restriction_is_met_and_buys_accuracy():
         np.testing.assert_allclose(restricted.fit.values["W"], restricted.W)
     assert error(found[np.inf]) < 0.5 * error(found[0.0])
     assert error(found[0.3]) < error(found[0.0])
+
+
+def test_directions_one_by_one() -> None:
+    """The second direction explains what the first one leaves; searches start where told."""
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    x = RNG.random((40, 2))
+    z = x @ turn
+    y = 3.0 * np.sin(4.0 * z[:, 0]) + 0.3 * np.cos(5.0 * z[:, 1])
+    y = (y - y.mean()) / y.std()
+    W = pursued_directions(x, y)
+    cosines = np.abs((W / np.linalg.norm(W, axis=0) * turn).sum(0))
+    assert cosines.min() > 0.98
+    np.testing.assert_allclose(pursued_directions(x, y, start=W)[:, 0], W[:, 0], rtol=0.05)
+    start = RNG.normal(size=(2, 2))
+    np.testing.assert_array_equal(pursued_directions(x, np.zeros(40), start=start), start)
 
 
 @pytest.mark.nightly

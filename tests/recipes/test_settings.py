@@ -118,6 +118,7 @@ def test_batch_methods(method: str, strategy: Any, calls: list[Call]) -> None:
         (partial(recipes.rembo, num_directions=0), "num_directions must be"),
         (partial(recipes.batch, method=["bucb"]), "method must be one of"),
         (partial(recipes.add_gp_ucb, num_groupings=0), "num_groupings must be"),
+        (partial(recipes.pp_gp_ucb, directions="both"), "directions must be .*got 'both'"),
         (partial(recipes.rpp_gp_ucb, num_alphas=0), "num_alphas must be"),
         (partial(recipes.g_add_gp_ucb, edge_probability=2), "edge_probability must be"),
         (partial(recipes.g_add_gp_ucb, lengthscales=(-1.0, 1.0)), "lengthscales must be positive"),

@@ -229,10 +229,18 @@ def test_directions_meet_the_constraint_or_none(
     assert sorted(np.bincount(calls[-1].draws["labels"][0]).tolist()) == [1, 2]
 
 
+@pytest.mark.parametrize("directions", ["together", "one by one"])
 def test_directions_start_at_the_last_ones(
-    calls: list[Call], monkeypatch: pytest.MonkeyPatch
+    directions: str, calls: list[Call], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    starts, learned = [], []
+    starts, learned, pursued = [], [], []
+    pursue = projection_pursuit.pursued_directions
+
+    def noted_pursuit(*args: Any, start: Any) -> Any:
+        pursued.append((start, pursue(*args, start=start)))
+        return pursued[-1][1]
+
+    monkeypatch.setattr(projection_pursuit, "pursued_directions", noted_pursuit)
     search = projection_pursuit.restricted_projection_pursuit
 
     def noted(*args: Any, start: Any, **kwargs: Any) -> Any:
@@ -242,11 +250,15 @@ def test_directions_start_at_the_last_ones(
         return found
 
     monkeypatch.setattr(projection_pursuit, "restricted_projection_pursuit", noted)
-    run(made("rpp_gp_ucb", cycle=1), 6)
+    run(made("rpp_gp_ucb", cycle=1, directions=directions), 6)
     assert starts[0] is None and len(starts) == 3
-    for start, directions in zip(starts[1:], learned, strict=False):
-        np.testing.assert_array_equal(start["W"], directions)
+    for start, last in zip(starts[1:], learned, strict=False):
+        np.testing.assert_array_equal(start["W"], last)
         assert {"lengthscale", "outputscale", "noise"} < set(start)
+    assert len(pursued) == (3 if directions == "one by one" else 0)
+    for k, (start, found) in enumerate(pursued):
+        np.testing.assert_array_equal(found, learned[k])
+        assert start is None if k == 0 else (start == learned[k - 1]).all()
 
 
 def test_an_embedding_stays_that_of_its_seed(calls: list[Call]) -> None:
