@@ -57,13 +57,13 @@ class OuterBox(NamedTuple):
         """The range of every projection."""
         return jnp.abs(self.W).sum(0)
 
-    def to_unit(self, x: Float[AnyArray, "n D"]) -> Float[Array, "n P"]:
+    def to_unit(self, x: Float[AnyArray, "*n D"]) -> Float[Array, "*n P"]:
         """Coordinates in the box of points of the unit cube."""
         return (jnp.asarray(x) @ self.W - self.low) / self.width
 
     def from_unit(
-        self, u: Float[AnyArray, "n P"]
-    ) -> tuple[Float[Array, "n D"], Float[Array, " n"]]:
+        self, u: Float[AnyArray, "*n P"]
+    ) -> tuple[Float[Array, "*n D"], Float[Array, "*n"]]:
         """Points of the unit cube near points of the box.
 
         Each is the point with the same projections nearest to the center of the cube, clipped into

@@ -58,10 +58,8 @@ class DrawByDraw(Maximizer):
         return starts.reshape(-1, starts.shape[2])
 
     def prepare(self, function: Function, search: Search) -> None:
-        if isinstance(function, HasDraws):
-            starts = search.starts[: len(search.starts) // function.num_draws]
-            function, search = function.of_draw(0), search._replace(starts=starts)
-        self.maximizer.prepare(function, search)
+        if not isinstance(function, HasDraws):  # otherwise the first call compiles
+            self.maximizer.prepare(function, search)
 
     def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         if not isinstance(function, HasDraws):
