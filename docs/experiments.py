@@ -88,6 +88,8 @@ def experiment_named(name: str) -> Experiment:
 
 def records_of(experiment: Experiment) -> Records:
     """The runs of an experiment, which must be complete."""
+    if experiment.missing:
+        raise ValueError(f"{experiment.name} has no results: {experiment.missing}.")
     records = Records(RESULTS / experiment.file_name, experiment.kind)
     if lacking := [key for key in keys_of(experiment) if key not in records.runs]:
         raise ValueError(f"{records.path} lacks {len(lacking)} runs, such as {lacking[0]}.")

@@ -51,7 +51,7 @@ class Experiment(NamedTuple):
         place: what the paper calls it.
         title: what is compared, in a few words.
         kind: the kind of run.
-        problems: names of the problems.
+        problems: names of the problems; none if they are not at hand.
         methods: names of the methods.
         measures: the measures of the picture and the table.
         seeds: number of runs of every method on every problem.

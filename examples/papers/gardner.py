@@ -15,13 +15,13 @@ def on_function(name: str, place: str, problem: str, iterations: str) -> Experim
         paper=PAPER,
         place=place,
         title=f"regret on {problem} in 10 dimensions",
-        kind=Search(evaluations=60),
+        kind=Search(evaluations=40),
         problems=(problem,),
         methods=METHODS,
         measures=("simple regret",),
-        seeds=3,
+        seeds=2,
         printed="",
-        reduced="3 runs instead of 10, 60 evaluations instead of "
+        reduced="2 runs instead of 10, 40 evaluations instead of "
         f"{iterations}, and a new model after every fifth.",
     )
 

@@ -31,7 +31,14 @@ def picture(experiment: Experiment, records: Records) -> Figure:
             draw = _lines if lengths[measure] > 1 else _bars
             draw(panel, experiment, records, problems, measure)
     handles, labels = panels[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False, fontsize=8)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside upper center",
+        ncols=4 if len(columns) > 1 else 2,
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 
