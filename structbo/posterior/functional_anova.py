@@ -35,12 +35,13 @@ def anova_model(space: SpaceLike) -> AdditiveGP:
     Its components are `Centered`, so they are the terms of the functional analysis of variance. An
     edge is an interaction: it never explains a main effect. Every main effect has a variance, and
     with at most 20 parameters every pair, too. Pairs of parameters with strong main effects tend to
-    be strong. Terms of three and
-    more parameters are the residual, `OtherOrders`. The correlations of five to twelve choices of a
-    category are learned, because some may be alike.
+    be strong. Terms of three and more parameters are the residual, `OtherOrders`. The correlations
+    of five to twelve choices of a category are learned, because some may be alike.
 
     Before data, a parameter is expected to interact with two others, and an edge is present with a
-    probability of at most one half.
+    probability of at most one half. Main effects are expected to have .54 of the variance, pairs
+    .22 and higher orders .24. The share of a pair is at least .005 with probability .36 among 5
+    real parameters, .12 among 10 and .06 among 15.
 
     Args:
         space: the parameters, or what `Space` accepts. Averages are over the unit interval for real

@@ -48,6 +48,20 @@ def test_two_partners_are_expected(num_dims: int, probability: float):
     assert (model.interactions == Interactions(own=None)) == (num_dims == 21)
 
 
+@pytest.mark.nightly
+def test_the_prior_is_what_the_documentation_says():
+    """Of five parameters: shares of orders, and the probability that a pair matters."""
+    model = anova_model({f"x{d}": (0.0, 1.0) for d in range(5)})
+    trace = prior_trace(model, 5)
+    values = {name: site["value"] for name, site in trace.items() if name != "y"}
+    prior = Posterior.at(model, np.zeros((1, 5)), [0.0], values).prior(num_draws=256)
+    found = prior.importances(max_draws=256)
+    assert found.first_order.mean.sum() == pytest.approx(0.54, abs=0.05)
+    assert found.higher_order.mean == pytest.approx(0.24, abs=0.05)
+    pairs = np.triu_indices(5, 1)
+    assert found.pairs.matters[pairs].mean() == pytest.approx(0.36, abs=0.05)
+
+
 def learned(y: np.ndarray, x: np.ndarray) -> Posterior:
     space = Space({name: (0.0, 1.0) for name in "abc"})
     return fit(
