@@ -15,6 +15,7 @@ version = release = version_of("structbo")
 
 extensions = [
     "experiments",
+    "recovery",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",

@@ -1,0 +1,119 @@
+"""Searches for the best of all combinations of a complete factorial experiment."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.reactions import table
+from papers.experiment import Measures, Values
+from papers.methods import AskTell
+
+import structbo as sb
+from structbo import recipes
+
+
+class OptunaChoices:
+    """A sampler of Optuna, for which ordered values are integers and others are categories.
+
+    Args:
+        sampler: name of the sampler.
+        space: the parameters, all of which have few values.
+        seed: seed of the sampler.
+    """
+
+    def __init__(self, sampler: str, space: sb.Space, seed: int) -> None:
+        import optuna
+
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        of = optuna.distributions
+        self._space, self._levels = space, space.levels
+        self._distributions: dict[str, Any] = {}
+        for dim, (name, levels) in enumerate(zip(space.names, self._levels, strict=True)):
+            assert levels is not None
+            is_category = dim in space.categorical
+            made = of.CategoricalDistribution([*range(len(levels))])
+            self._distributions[name] = (
+                made if is_category else of.IntDistribution(0, len(levels) - 1)
+            )
+        self._study = optuna.create_study(
+            direction="maximize", sampler=getattr(optuna.samplers, sampler)(seed=seed)
+        )
+
+    def ask(self) -> Any:
+        """The next trial, whose `params` are values of the space."""
+        trial = self._study.ask(self._distributions)
+        pairs = zip(self._space.names, self._levels, strict=True)
+        unit = [levels[trial.params[name]] for name, levels in pairs if levels is not None]
+        (choices,) = self._space.from_unit(np.array([unit]))
+        return Asked(trial, choices)
+
+    def tell(self, trial: Any, value: float) -> None:
+        """Reports the value of a trial."""
+        self._study.tell(trial.asked, value)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A trial of Optuna, and its point.
+
+    Args:
+        asked: the trial.
+        params: values of the parameters by name.
+    """
+
+    asked: Any
+    params: dict[str, Any]
+
+
+METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
+    "structbo": lambda space, seed: sb.Optimizer(space, "maximize", seed=seed),
+    "GPSampler": partial(OptunaChoices, "GPSampler"),
+    "TPE": partial(OptunaChoices, "TPESampler"),
+    "random": lambda space, seed: recipes.random(space, "maximize", seed=seed),
+}
+"""The methods by name; each has its own first points."""
+
+
+@dataclass(frozen=True)
+class Reactions:
+    """A search for the highest yield in a table, without noise.
+
+    Args:
+        evaluations: number of combinations to run.
+    """
+
+    evaluations: int = 60
+    axis = "runs"
+
+    def steps(self, count: int) -> np.ndarray:
+        """The numbers of runs."""
+        return np.arange(1, count + 1)
+
+    def settings(self) -> dict[str, Any]:
+        """The fields."""
+        return asdict(self)
+
+    def quick(self) -> "Reactions":
+        """A few runs, of which two or three are proposed by a model."""
+        return Reactions(evaluations=12)
+
+    def run(self, problem: str, method: str, seed: int, data: Path | None) -> Values:
+        """The yield of every run, and the highest one of the table."""
+        if data is None:
+            raise FileNotFoundError(f"{problem} needs --data, with factorials/{problem}.csv.")
+        reaction = table(data / "factorials" / f"{problem}.csv")
+        optimizer = METHODS[method](reaction.space, seed)
+        values = []
+        for _ in range(self.evaluations):
+            trial = optimizer.ask()
+            values.append(reaction.value(trial.params))
+            optimizer.tell(trial, values[-1])
+        return {"value": values, "maximum": [reaction.best]}
+
+    def measures(self, values: Mapping[str, list[float]]) -> Measures:
+        """How far the best yield so far is below the highest one, in percentage points."""
+        best = np.maximum.accumulate(values["value"])
+        return {"missing yield": values["maximum"][0] - best}
