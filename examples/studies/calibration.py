@@ -5,7 +5,7 @@
 The method is in `ranks.py`. Blocks are tested alone, with all other sites known, and composed by
 `default_sampler`, with all sites unknown. The script writes a row for every quantity, with the
 counts of its ranks, and a figure of their deviations from uniform ranks. Rows of other cases and
-seeds are kept. In results/ the two worst quantities (p < 0.003, of 71) are repeated with other
+seeds are kept. In results/ the two worst quantities (p < 0.003, of 82) are repeated with other
 seeds. All repetitions have p > 0.1, so these two are chance.
 """
 

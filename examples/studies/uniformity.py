@@ -6,7 +6,7 @@
 from functools import lru_cache
 
 import numpy as np
-from matplotlib.colors import TABLEAU_COLORS
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from ranks import NUM_DRAWS
@@ -49,16 +49,18 @@ def picture(rows: list[dict[str, str]]) -> Figure:
     The first seed of a case has thick lines; the band of more replications is darker.
 
     Args:
-        rows: at most 16 cases, each row with its case, seed and quantity besides its `summary`.
+        rows: at most 20 cases and 20 quantities; each row has its case, seed and quantity besides
+            its `summary`.
 
     Returns:
         One panel per case.
     """
-    figure, levels = Figure(figsize=(12, 10), layout="constrained"), _levels()
+    figure, levels = Figure(figsize=(12, 12), layout="constrained"), _levels()
     quantities = dict.fromkeys(row["quantity"] for row in rows)
-    colors = dict(zip(quantities, [*TABLEAU_COLORS, "k", "y"], strict=False))
-    panels = figure.subplots(4, 4, sharex=True, sharey=True).flat
-    for axes, case in zip(panels, dict.fromkeys(row["case"] for row in rows), strict=False):
+    colors = dict(zip(quantities, colormaps["tab20"].colors, strict=False))
+    panels = figure.subplots(5, 4, sharex=True, sharey=True).flat
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    for axes, case in zip(panels, cases, strict=False):
         ours = [row for row in rows if row["case"] == case]
         for num_replications in {int(row["replications"]) for row in ours}:
             low, high = (side - levels for side in ecdf_band(num_replications))
@@ -67,10 +69,12 @@ def picture(rows: list[dict[str, str]]) -> Figure:
             counts = np.array(row["rank counts"].split(), int)
             is_first = row["seed"] == ours[0]["seed"]
             departure, color = counts.cumsum() / counts.sum() - levels, colors[row["quantity"]]
-            axes.step(levels, departure, color, lw=1.3 if is_first else 0.4, where="post")
+            axes.step(levels, departure, color=color, lw=1.3 if is_first else 0.4, where="post")
         axes.set_title(case, fontsize=9)
+    for axes in panels[len(cases) :]:
+        axes.set_visible(False)
     lines = [Line2D([], [], color=color, label=quantity) for quantity, color in colors.items()]
-    figure.legend(handles=lines, loc="outside upper center", ncols=6, frameon=False)
+    figure.legend(handles=lines, loc="outside upper center", ncols=8, frameon=False)
     figure.supxlabel("rank of the truth, as a fraction")
     figure.supylabel("ECDF minus uniform; gray: simultaneous 95 % band")
     return figure
