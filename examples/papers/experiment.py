@@ -12,6 +12,8 @@ Values = dict[str, list[float]]
 Measures = dict[str, Float[np.ndarray, " steps"]]
 """The quantities to compare between methods, by name, along the axis of the kind of run."""
 
+LACK_OF_TIME = "not run for lack of time"
+
 
 class Kind(Protocol):
     """A kind of run. Its fields are the settings that all runs of an experiment share."""

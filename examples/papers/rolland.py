@@ -1,7 +1,7 @@
 """Experiments of Rolland, Scarlett, Bogunovic and Cevher 2018."""
 
 from papers.deviations import Deviations
-from papers.experiment import Experiment
+from papers.experiment import LACK_OF_TIME, Experiment
 from papers.graph_learning import GraphLearning
 from papers.search import Search
 
@@ -55,7 +55,7 @@ EXPERIMENTS = (
     ),
     search_on(
         "rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"
-    )._replace(missing="not run for lack of time"),
+    )._replace(missing=LACK_OF_TIME),
     search_on(
         "rolland-figure-3-precision",
         "figure 3, L as a precision",
@@ -63,7 +63,7 @@ EXPERIMENTS = (
         "regret on functions of a star graph with lengthscale 2.24",
     )._replace(
         methods=("Overlap, lengthscales around 2.24", "Oracle", "random", "structbo"),
-        missing="not run for lack of time",
+        missing=LACK_OF_TIME,
         reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 2.24.",
     ),
     learning_on("rolland-figure-5", "figure 5", "star"),
@@ -80,7 +80,7 @@ EXPERIMENTS = (
         seeds=3,
         printed="Overlap is slightly better than No Overlap, and both beat OpenCV's thresholds.",
         reduced="3 runs of 60 evaluations, and 300 small pictures; the paper has 15 runs of 200.",
-        missing="not run for lack of time",
+        missing=LACK_OF_TIME,
         needs_data=True,
     ),
     Experiment(

@@ -38,7 +38,7 @@ class Search:
 
     def quick(self) -> "Search":
         """Two proposals after the first points."""
-        return replace(self, evaluations=self.num_initial + 2)
+        return replace(self, evaluations=max(self.num_initial, 10) + 2)
 
     def run(self, problem: str, method: str, seed: int, data: Path | None) -> Values:
         """The value of every evaluated point without noise, and the maximum if it is known."""
