@@ -27,14 +27,15 @@ class Results(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         experiment = experiment_named(self.arguments[0])
         heading = f"**{experiment.place[:1].upper()}{experiment.place[1:]}: {experiment.title}.**"
+        printed = f"The paper: {experiment.printed}" if experiment.printed else ""
         if experiment.missing:
-            text = f"{heading} Missing: {experiment.missing}. The paper: {experiment.printed}"
+            text = f"{heading} Missing: {experiment.missing}. {printed}"
         else:
             name, run = experiment.name, experiment.runs_of or experiment.name
             here = f"Here: {experiment.reduced}" if experiment.reduced else ""
             text = "\n\n".join(
                 [
-                    f"{heading} The paper: {experiment.printed} {here}",
+                    f"{heading} {printed} {here}",
                     markdown(experiment, records_of(experiment)),
                     f"![{experiment.title}](../../examples/papers/results/{name}.png)",
                     f"*{experiment.verdict[:1].upper()}{experiment.verdict[1:]}.* {experiment.why} "

@@ -59,7 +59,10 @@ def show(arguments: Namespace) -> int:
         raise SystemExit(f"--against must be one of {experiment.methods}.")
     print(f"{experiment.paper}, {experiment.place}: {experiment.title}\n")
     print(markdown(experiment, records, arguments.against))
-    print(f"\nThe paper: {experiment.printed}\nReduced: {experiment.reduced}")
+    print()
+    if experiment.printed:
+        print(f"The paper: {experiment.printed}")
+    print(f"Reduced: {experiment.reduced}")
     print(f"Verdict: {experiment.verdict}. {experiment.why}")
     picture(experiment, records).savefig(arguments.results / f"{experiment.name}.png", dpi=90)
     return 0

@@ -57,7 +57,7 @@ class Experiment(NamedTuple):
         methods: names of the methods.
         measures: the measures of the picture and the table.
         seeds: number of runs of every method on every problem.
-        printed: what the paper prints.
+        printed: what the paper prints; empty if there is no paper.
         reduced: how the runs differ from the paper.
         verdict: whether the results agree with the paper.
         why: the reason of the verdict.
