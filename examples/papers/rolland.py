@@ -65,8 +65,8 @@ EXPERIMENTS = (
         "regret on functions of a star graph with lengthscale 2.24",
     )._replace(
         methods=("Overlap, lengthscales around 2.24", "Oracle", "random", "structbo"),
-        why="Functions with this lengthscale are nearly quadratic: all methods but random points find "
-        "the optimum within few evaluations, with the graph or without.",
+        why="Functions with this lengthscale are nearly quadratic: all methods but random points "
+        "find the optimum within few evaluations, with the graph or without.",
         reduced="3 functions and 60 evaluations; the paper averages 10 runs. Lengthscale 2.24.",
     ),
     learning_on("rolland-figure-5", "figure 5", "star"),
