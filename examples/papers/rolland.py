@@ -58,7 +58,7 @@ EXPERIMENTS = (
         "rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"
     )._replace(
         verdict="agrees",
-        why="The oracle is ahead, and Overlap and No Overlap are alike within chance; see figure 3.",
+        why="The oracle is ahead, and Overlap and No Overlap differ by chance; see figure 3.",
     ),
     search_on(
         "rolland-figure-3-precision",
