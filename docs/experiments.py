@@ -48,11 +48,11 @@ class Results(SphinxDirective):
 
 
 class Verdicts(SphinxDirective):
-    """All experiments, each with its verdict."""
+    """All experiments of papers, each with its verdict."""
 
     def run(self) -> list[nodes.Node]:
         rows = ["| paper | place | what | verdict |", "|---|---|---|---|"]
-        for e in EXPERIMENTS.values():
+        for e in (e for e in EXPERIMENTS.values() if e.printed):
             verdict = f"missing: {e.missing}" if e.missing else e.verdict
             rows.append(f"| {e.paper} | {e.place} | {e.title} | {verdict} |")
         note_sources(self.env)
