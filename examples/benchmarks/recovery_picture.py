@@ -30,8 +30,9 @@ def of_recovery(path: Path) -> Figure:
     for place, method in enumerate(dict.fromkeys(key.method for key in keys)):
         own, color = [key for key in keys if key.method == method], f"C{place}"
         curve(reliability, records, own, color)
+        compared = [key for key in own if key.problem in at_all_sizes(keys)]
         for axes, score in zip(panels, BY_SIZE, strict=True):
-            by_size(axes, records, own, score, color)
+            by_size(axes, records, compared, score, color)
     handles = {
         label: handle
         for axes in figure.axes
@@ -39,6 +40,12 @@ def of_recovery(path: Path) -> Figure:
     }
     figure.legend(handles.values(), handles.keys(), loc="outside right center")
     return figure
+
+
+def at_all_sizes(keys: Sequence[Key]) -> set[str]:
+    """The problems with runs for every number of observations, so that means are comparable."""
+    problems = [{key.problem for key in keys if key.n == n} for n in {key.n for key in keys}]
+    return set.intersection(*problems)
 
 
 def by_size(axes: Axes, records: Records, keys: Sequence[Key], score: str, color: str) -> None:
