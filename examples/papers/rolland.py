@@ -7,7 +7,6 @@ from papers.search import Search
 
 PAPER = "Rolland et al. 2018"
 METHODS = ("Overlap", "No Overlap", "Oracle", "random", "structbo")
-REGRETS = ("simple regret", "average cumulative regret")
 
 
 def search_on(name: str, place: str, graph: str, title: str) -> Experiment:
@@ -20,7 +19,7 @@ def search_on(name: str, place: str, graph: str, title: str) -> Experiment:
         kind=Search(evaluations=60, noise=0.01),
         problems=(graph,),
         methods=METHODS,
-        measures=REGRETS,
+        measures=("simple regret", "average cumulative regret"),
         seeds=10,
         printed="Oracle is best. Overlap is like No Overlap at first, and better later.",
         reduced="10 functions and 60 evaluations. Lengthscale 0.2.",
