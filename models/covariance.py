@@ -138,8 +138,8 @@ class AdditiveCovariance:
         """Prior variances of the function at points, or the one of all points."""
         if self.has_unit_variance:
             return self.outputscale
-        components = ComponentTable.of(self.decomposition.members)
-        weights = (components.by_dim(self.variances), self.variances)
+        components, variances = ComponentTable.of(self.decomposition.members), self.variances
+        weights = (components.by_dim(variances), variances)
         total = component_sum(self.variance_factors(x)[..., None], weights, components)
         return total[:, 0] + self.residual_variance(x)
 

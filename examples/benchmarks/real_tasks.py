@@ -1,10 +1,7 @@
 """Real tasks as Optuna sees them: parameters with their kinds, and a function to maximize."""
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +11,7 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
+from task_module import task_module
 
 FOLDERS = {
     "cascade": "viola_jones",
@@ -48,9 +46,9 @@ class Task(NamedTuple):
     def load(cls, data: Path, name: str) -> "Task":
         """The task with this name, from its folder in the data."""
         if name in TUNING:
-            task = _module(data / "hpo").Tune(*TUNING[name])
+            task = task_module(data / "hpo").Tune(*TUNING[name])
             return cls(task.kinds, task.bounds, task.objective)
-        module = _module(data / FOLDERS[name])
+        module = task_module(data / FOLDERS[name])
         sign = -1.0 if name in MINIMIZED else 1.0
         bounds = np.asarray(module.BOUNDS, float)
         return cls(["lin"] * len(bounds), bounds, lambda x: sign * module.objective(x))
@@ -79,16 +77,6 @@ class Task(NamedTuple):
         values = [float(params[name]) for name in self.distributions]
         pairs = zip(self.kinds, values, strict=True)
         return self.objective(np.array([np.log10(v) if kind == "log" else v for kind, v in pairs]))
-
-
-def _module(folder: Path) -> ModuleType:
-    name = f"task_{folder.name}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, folder / "task.py")
-        assert spec is not None and spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 def _distribution(kind: str, low: float, high: float) -> BaseDistribution:

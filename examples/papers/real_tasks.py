@@ -1,10 +1,8 @@
 """Real tasks to maximize: a folder of the data has a ``task.py`` with its bounds and objective."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
+from benchmarks.task_module import task_module
 from papers.problem import Problem
 
 FOLDERS = {
@@ -29,17 +27,7 @@ def real_task(name: str, data: Path | None) -> Problem:
         raise FileNotFoundError(
             f"{name!r} needs {FOLDERS[name]}/task.py in the folder of the data, got --data {data}."
         )
-    module = _module(data / FOLDERS[name])
+    module = task_module(data / FOLDERS[name])
     sign = -1.0 if name in MINIMIZED else 1.0
     bounds = [(float(low), float(high)) for low, high in module.BOUNDS]
     return Problem(lambda x: sign * float(module.objective(x)), bounds)
-
-
-def _module(folder: Path) -> ModuleType:
-    name = f"task_{folder.name}"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, folder / "task.py")
-        assert spec is not None and spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]

@@ -13,7 +13,7 @@ from structbo.models.strengths import PAIR_SITE
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.predictive import leave_one_out_densities, replicate
 from structbo.posterior.prior import Keys, prior_draws
-from structbo.posterior.structures import pair_labels
+from structbo.posterior.structures import labels_of_pairs
 
 Names = Mapping[str, Sequence[str]]
 
@@ -79,11 +79,6 @@ def _structures(posterior: PosteriorDraws) -> dict[str, Float[np.ndarray, "chain
 def _floats(value: Shaped[AnyArray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """Floats: ArviZ subtracts draws, and cannot rank an integer that never changes."""
     return np.asarray(value, float)
-
-
-def labels_of_pairs(names: Sequence[str]) -> list[str]:
-    """Labels of all pairs, in the order of `numpy.triu_indices`."""
-    return pair_labels(names, np.triu_indices(len(names), 1))
 
 
 def named(

@@ -22,7 +22,7 @@ from structbo.posterior.quadrature import Quadrature, quadrature_of
 from structbo.posterior.structures import (
     Probabilities,
     indicator_probabilities,
-    pair_labels,
+    labels_of_pairs,
     symmetric,
 )
 
@@ -106,7 +106,7 @@ class Importances(NamedTuple):
         kinds = {
             "first_order": (self.names, self.first_order),
             "total": (self.names, self.total),
-            "pair": (pair_labels(self.names, upper), Shares(*(v[upper] for v in self.pairs))),
+            "pair": (labels_of_pairs(self.names), Shares(*(v[upper] for v in self.pairs))),
             "higher_order": (("",), Shares(*(np.atleast_1d(v) for v in self.higher_order))),
         }
         tables = [

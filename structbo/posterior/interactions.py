@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.importances import checked_share, drawn_shares, summarized
-from structbo.posterior.structures import pair_labels
+from structbo.posterior.structures import labels_of_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +68,7 @@ def interaction_table(
         "prior": summarized(before, least).matters,
         "verdict": [verdict(low, high, least, is_like_prior=same) for low, high, same in rows],
     }
-    pairs = np.triu_indices(len(posterior.names), 1)
-    table = pd.DataFrame(columns, index=pair_labels(posterior.names, pairs))
+    table = pd.DataFrame(columns, index=labels_of_pairs(posterior.names))
     return table.sort_values("share", ascending=False, kind="stable")
 
 

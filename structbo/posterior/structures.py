@@ -154,6 +154,11 @@ def pair_labels(names: Sequence[str], pairs: Pairs) -> list[str]:
     return [f"{names[a]},{names[b]}" for a, b in zip(*pairs, strict=True)]
 
 
+def labels_of_pairs(names: Sequence[str]) -> list[str]:
+    """Labels of all pairs, in the order of `numpy.triu_indices`."""
+    return pair_labels(names, np.triu_indices(len(names), 1))
+
+
 def indicator_rhat(indicators: ArrayLike) -> Float[np.ndarray, " K"]:
     """R-hat of events: 1 if all draws agree, infinite if constant chains disagree.
 

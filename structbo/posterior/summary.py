@@ -6,12 +6,13 @@ import numpy as np
 from jaxtyping import Shaped
 
 from structbo.models.strengths import PAIR_SITE
-from structbo.posterior.arviz import labels_of_pairs, named, to_container
+from structbo.posterior.arviz import named, to_container
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.structures import (
     Pairs,
     indicator_probabilities,
     indicator_rhat,
+    labels_of_pairs,
     pair_labels,
 )
 

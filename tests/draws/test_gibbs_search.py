@@ -162,7 +162,7 @@ def test_the_budget_counts_likelihoods(num_likelihoods: int, evaluations: list) 
 
 
 def test_impossible_partitions_cost_nothing(evaluations: list) -> None:
-    """Of four dimensions in blocks of two at most, none can join a full block."""
+    """The four dimensions are in two blocks, both of which are full."""
     model, data = partition_model(max_size=2, num_groups=3), observed(num_dims=4)
     start = {"labels": np.array([0, 0, 1, 1], np.int32)}
     GibbsSearch(model, 0, 40, start).advance(data)

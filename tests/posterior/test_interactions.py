@@ -1,6 +1,7 @@
-"""What is known about pairs, whether data say it, and how many runs decide."""
+"""Verdicts about pairs, comparisons with the prior, and the number of runs that decide."""
 
-import jax
+from collections.abc import Callable
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_a_decided_pair_takes_no_runs():
 
 
 def test_divergences_of_normals_are_sums_over_variables():
-    """Of independent variables with variances 1 and 4, and means that differ by 2."""
+    """The variables are independent, with variances 1 and 4 and means that differ by 2."""
     eye = jnp.eye(3)
     found = divergences(jnp.zeros(3), eye, jnp.full(3, 2.0), 2.0 * eye)
     one = 0.5 * (1.0 / 4.0 + 4.0 / 4.0 - 1.0 + np.log(4.0))
@@ -132,6 +133,6 @@ def test_divergences_of_normals_are_sums_over_variables():
         (lambda p: p.interactions(least_share=0.0), "least_share must be a number in"),
     ],
 )
-def test_arguments_are_checked(call: jax.typing.ArrayLike, message: str):
+def test_arguments_are_checked(call: Callable[[Posterior], object], message: str):
     with pytest.raises(ValueError, match=message):
         call(posterior([1.0, 0.0]))

@@ -55,7 +55,7 @@ def test_what_is_known_of_the_graph(graph: Any, site: str | None, calls: list[Ca
 
 
 def test_groups_without_overlap_keep_their_bounds(calls: list[Call]) -> None:
-    """Of three parameters, two groups of two at most, though all three of them interact."""
+    """There are at most two groups of two, although all three parameters interact."""
     optimizer = made("g_add_gp_ucb", graph="no overlap", max_groups=2, max_group_size=2, cycle=1)
     run(optimizer, 12)
     sizes = [sorted(map(len, call.components)) for call in calls]
@@ -141,7 +141,7 @@ def screened(as_printed: bool) -> Optimizer:
 
 
 def test_the_printed_search_knows_its_process(calls: list[Call]) -> None:
-    """On the diagonal of the active parameter, the kernel is that of the screening."""
+    """The kernel along the active parameter equals the screening's kernel along its diagonal."""
     optimizer = screened(as_printed=True)
     points = run(optimizer, 1)
     call = calls[-1]
