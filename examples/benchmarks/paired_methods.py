@@ -10,6 +10,7 @@ from methods import BoTorch, Structbo
 from numpyro.distributions import LogNormal
 from posterior_model import MODEL, THREE_QUARTERS
 
+import structbo as sb
 from structbo.models import AdditiveGP, Decomposition, Residual, edges, matern52
 
 LENGTHSCALE = 0.2
@@ -48,6 +49,9 @@ def components(members: np.ndarray, num_dims: int) -> Any:
 
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
+    "anova_model": lambda problem, seed: Structbo(
+        problem.D, seed=seed, model=sb.anova_model(problem.D)
+    ),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "independent": lambda problem, seed: Structbo(problem.D, seed=seed, model=MODEL),
     "three_quarters": lambda problem, seed: Structbo(problem.D, seed=seed, model=THREE_QUARTERS),

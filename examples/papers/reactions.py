@@ -70,6 +70,9 @@ class Asked:
 
 METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
     "structbo": lambda space, seed: sb.Optimizer(space, "maximize", seed=seed),
+    "anova_model": lambda space, seed: sb.Optimizer(
+        space, "maximize", seed=seed, model=sb.anova_model(space)
+    ),
     "GPSampler": partial(OptunaChoices, "GPSampler"),
     "TPE": partial(OptunaChoices, "TPESampler"),
     "random": lambda space, seed: recipes.random(space, "maximize", seed=seed),
