@@ -50,7 +50,7 @@ def components(members: np.ndarray, num_dims: int) -> Any:
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
     "anova_model": lambda problem, seed: Structbo(
-        problem.D, seed=seed, model=sb.anova_model(problem.D)
+        problem.D, seed=seed, model=sb.anova_model([(0.0, 1.0)] * problem.D)
     ),
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
     "independent": lambda problem, seed: Structbo(problem.D, seed=seed, model=MODEL),
