@@ -114,9 +114,7 @@ NIGHTLY = {
         {"BUDGETS": "{'rotated10': 22}", "COUNTS": "(21, 22)"},
     ),
     "benchmarks/parts.py": Short("--cases 4,28 --results OUT/table.csv", {"NUM_ASKS": "2"}),
-    "benchmarks/pictures.py": Short(
-        f"--bench OUT --tables {EXAMPLES}/benchmarks/results --output OUT"
-    ),
+    "benchmarks/pictures.py": Short(f"--tables {EXAMPLES}/benchmarks/results --output OUT"),
     "benchmarks/posterior.py": Short(
         "--data star-20 --chains 1 --folder OUT", {"NUM_DRAWS": "(2,)"}
     ),
@@ -212,7 +210,6 @@ def run(name: str, short: Short, out: Path) -> str:
         "program.py": program(EXAMPLES / name, constants),
         "problems.py": PROBLEMS,
         "abalone/task.py": TASK,
-        "results.jsonl": "",
     }
     (out / "abalone").mkdir()
     for file, text in inputs.items():

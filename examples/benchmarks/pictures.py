@@ -1,9 +1,8 @@
 """Pictures of the tables of regret, of real tasks, of large problems and of recovery.
 
-    python examples/benchmarks/pictures.py [--bench ../shared/bench]
+    python examples/benchmarks/pictures.py
 
-The tables in results/ come from `regret.py`, `real.py`, `scale.py` and `recovery.py`. The folder
-of the bench has the peers' runs for the plot of regret.
+The tables in results/ come from `regret.py`, `real.py`, `scale.py` and `recovery.py`.
 """
 
 import argparse
@@ -31,14 +30,13 @@ def lines(axes: Axes, counts: Sequence[int], curves: Mapping[str, np.ndarray], t
     axes.set(yscale="log", title=title, xlabel="evaluations")
 
 
-def of_regret(folder: Path, bench: Path) -> Figure:
+def of_regret(folder: Path) -> Figure:
     """Median regret on the shared functions, compared with peers."""
     runs = Runs(folder / "regret.csv", ("problem", "model", "seed"), [*map(str, regret.COUNTS)])
     figure = Figure(figsize=(13.0, 5.5), layout="constrained")
     for axes, problem in zip(figure.subplots(2, 4).flat, regret.PROBLEMS, strict=False):
         own = np.median(runs.of_seeds(problem, DEFAULT), axis=0)
-        others = {name: np.array(row) for name, row in regret.peers(bench, problem).items()}
-        lines(axes, regret.COUNTS, {DEFAULT: own, **others}, problem)
+        lines(axes, regret.COUNTS, {DEFAULT: own, **regret.peers(problem)}, problem)
     return finished(figure)
 
 
@@ -98,12 +96,11 @@ def finished(figure: Figure) -> Figure:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bench", type=Path, default=Path("../shared/bench"))
     parser.add_argument("--tables", type=Path, default=FOLDER)
     parser.add_argument("--output", type=Path, default=FOLDER)
     options = parser.parse_args()
     figures = {
-        "regret": of_regret(options.tables, options.bench),
+        "regret": of_regret(options.tables),
         "real": of_tasks(options.tables),
         "scale": of_scale(options.tables),
         "recovery": of_recovery(options.tables / "recovery.jsonl"),

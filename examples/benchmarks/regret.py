@@ -2,13 +2,11 @@
 
     python examples/benchmarks/regret.py --bench ../shared/bench
 
-The folder holds ``problems.py`` (functions to maximize over the unit cube) and
-``results.jsonl`` (runs of other libraries). Every run has the same 20 Sobol points and the same
-noise as the peers' runs. It is written to results/regret.csv as it ends, and is skipped the next
-time.
+The folder holds ``problems.py`` (functions to maximize over the unit cube). Every run has the same
+20 Sobol points and the same noise as the runs of other libraries in results/regret_peers.csv. It is
+written to results/regret.csv as it ends, and is skipped the next time.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from itertools import product
@@ -38,7 +36,8 @@ MODELS = {
     "three_quarters": THREE_QUARTERS,
 }
 """The default, without its residual, and with other priors of lengthscales."""
-PEERS = {"vanilla": "BoTorch default", "turbo": "TuRBO-1", "tpe": "TPE", "cma": "CMA-ES"}
+PEERS = Path(__file__).parent / "results" / "regret_peers.csv"
+"""Runs of other libraries: the regret after the last of their evaluations, and after `COUNTS`."""
 
 
 def run(
@@ -59,21 +58,13 @@ def run(
     return problem.f_opt - np.maximum.accumulate(problem(x))
 
 
-def peers(bench: Path, family: str) -> dict[str, list[float]]:
-    """Median regret of recorded runs after some numbers of evaluations."""
-    curves: dict[str, list[np.ndarray]] = {}
-    for line in (bench / "results.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        if record.get("best") and record["problem"].split(".")[0] == family:
-            curve = record["f_opt"] - np.array(record["best"])
-            curves.setdefault(record["method"], []).append(curve)
+def peers(family: str) -> dict[str, np.ndarray]:
+    """Median regret of recorded runs after `COUNTS` evaluations, NaN beyond the last one."""
+    runs = Runs(PEERS, ("problem", "method", "seed"), ("evaluations", "last", *map(str, COUNTS)))
     return {
-        name: [
-            float(np.median([c[n - 1] for c in curves[method] if len(c) >= n] or [np.nan]))
-            for n in COUNTS
-        ]
-        for method, name in PEERS.items()
-        if method in curves
+        method: np.median(runs.of_seeds(where, method), axis=0)[2:]
+        for where, method in runs.settings()
+        if where == family
     }
 
 
@@ -108,7 +99,7 @@ def main() -> None:
             regret = runs.of_seeds(where, name)
             show(f"{name}, median", np.median(regret, axis=0), len(regret))
             show(f"{name}, worst", np.max(regret, axis=0))
-        for name, regret in peers(arguments.bench, family).items():
+        for name, regret in peers(family).items():
             show(name, regret)
 
 
