@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "examples")]
+EXAMPLES = HERE.parent / "examples"
+sys.path[:0] = [str(HERE), str(EXAMPLES), str(EXAMPLES / "benchmarks")]
 
 project = "structbo"
 author = "The structbo developers"
@@ -15,6 +16,7 @@ version = release = version_of("structbo")
 
 extensions = [
     "experiments",
+    "measurements",
     "recovery",
     "myst_parser",
     "sphinx.ext.autodoc",

@@ -4,21 +4,17 @@
 ``{recovery-peers} anova random_forest ...`` compares several methods on tables and functions.
 """
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from docutils import nodes
+from recovery_problems import HALVES
+from recovery_records import Key, Records
 from sphinx.util.docutils import SphinxDirective
+from tables import BENCHMARKS, Table
 
-BENCHMARKS = Path(__file__).parents[1] / "examples" / "benchmarks"
-RESULTS = BENCHMARKS / "results" / "recovery.jsonl"
-sys.path.insert(0, str(BENCHMARKS))
-
-from recovery_problems import HALVES  # noqa: E402
-from recovery_records import Key, Records  # noqa: E402
+RESULTS = BENCHMARKS / "recovery.jsonl"
 
 NUM_POINTS = 150
 NAMES = {
@@ -134,8 +130,7 @@ def inserted(
 ) -> list[nodes.Node]:
     """A table, built again when the runs change."""
     directive.env.note_dependency(str(RESULTS))
-    lines = [header, ["---"] * len(header), *rows]
-    return directive.parse_text_to_nodes("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return directive.parse_text_to_nodes(str(Table(header, rows)))
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -46,8 +46,7 @@ EXPERIMENTS = (
         "30 % away.",
         verdict="disagrees",
         why="In part. As in the paper, the bag stays far from the truth and the chain gets closer. "
-        "The paper does not print the length of its chain: 200 models rarely visit the truth, and "
-        "1,000 do as often as in the paper, see the page of the method.",
+        "The paper does not print the length of its chain, and 200 models rarely visit the truth.",
     ),
     on_function("gardner-figure-3-left", "figure 3, left", "Styblinski-Tang", "200")._replace(
         why="No method is ahead by more than chance after so few evaluations.",
