@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from papers import functions
-from papers.graph_functions import GRID, Factor, GraphGP, best_indices
+from papers.graph_functions import GRID, GraphGP
 from papers.methods import METHODS
 from papers.peers import PEERS
 from papers.problem import Problem
@@ -24,6 +24,7 @@ from papers.registry import EXPERIMENTS
 from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
+from papers.waves import Factor, best_indices
 
 import structbo as sb
 

@@ -7,18 +7,22 @@ from posterior_data import GRID, random_pairs
 
 
 class Rotated:
-    """A sum of waves and bowls along ten random directions, around a random point."""
+    """A sum of waves and bowls along random directions, around a random point.
 
-    D = 10
-    f_opt = 10.0
+    Args:
+        seed: seed of the directions and of the point.
+        num_dims: number of variables, each in the unit interval.
+        num_directions: number of orthogonal directions, each with a wave and a bowl.
+    """
 
-    def __init__(self, seed: int) -> None:
-        rng = np.random.default_rng([seed, 10])
-        self._directions = np.linalg.qr(rng.normal(size=(self.D, self.D)))[0]
-        self._center = rng.uniform(0.2, 0.8, self.D)
+    def __init__(self, seed: int, num_dims: int = 10, num_directions: int = 10) -> None:
+        rng = np.random.default_rng([seed, num_dims])
+        self.D, self.f_opt = num_dims, float(num_directions)
+        self._directions = np.linalg.qr(rng.normal(size=(num_dims, num_directions)))[0]
+        self.center = rng.uniform(0.2, 0.8, num_dims)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
-        z = 4.0 * (x - self._center) @ self._directions
+        z = 4.0 * (x - self.center) @ self._directions
         return np.asarray((np.cos(3.0 * z) - 0.5 * z**2).sum(1))
 
 

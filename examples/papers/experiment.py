@@ -64,6 +64,7 @@ class Experiment(NamedTuple):
         reference: the method that the tests compare all others with.
         average: the average over runs.
         runs_of: the experiment whose runs this one shows; empty if none.
+        others: other kinds of run that serve as well, such as longer ones.
         needs_data: whether the problems need the folder of the data.
         missing: why there are no results; empty if there are.
     """
@@ -84,6 +85,7 @@ class Experiment(NamedTuple):
     reference: str = ""
     average: Literal["mean", "median"] = "mean"
     runs_of: str = ""
+    others: tuple[Kind, ...] = ()
     needs_data: bool = False
     missing: str = ""
 

@@ -61,6 +61,28 @@ def hartmann6(x: Points) -> Values:
     return np.asarray(-np.exp(-squares) @ np.array([1.0, 1.2, 3.0, 3.2]))
 
 
+def levy(x: Points) -> Values:
+    """Minimum 0, at 1, on [-10, 10]."""
+    w = 1 + (x - 1) / 4
+    first, last = np.sin(np.pi * w[..., 0]) ** 2, w[..., -1]
+    middle = (w[..., :-1] - 1) ** 2 * (1 + 10 * np.sin(np.pi * w[..., :-1] + 1) ** 2)
+    return np.asarray(
+        first + middle.sum(-1) + (last - 1) ** 2 * (1 + np.sin(2 * np.pi * last) ** 2)
+    )
+
+
+def ackley(x: Points) -> Values:
+    """Minimum 0, at 0, on [-32.768, 32.768]."""
+    length, waves = np.sqrt(np.square(x).mean(-1)), np.cos(2 * np.pi * x).mean(-1)
+    return np.asarray(20 - 20 * np.exp(-0.2 * length) + np.e - np.exp(waves))
+
+
+def rosenbrock(x: Points) -> Values:
+    """Minimum 0, at 1, usually on [-2, 2] or [-5, 10]."""
+    first, second = x[..., :-1], x[..., 1:]
+    return np.asarray((100 * (second - first**2) ** 2 + (1 - first) ** 2).sum(-1))
+
+
 def cosines(x: Points) -> Values:
     """A mixture of cosines; in two dimensions the maximum 0.9 is at 0.3125, on the unit square."""
     u = 1.6 * x - 0.5

@@ -4,14 +4,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from papers.experiment import Experiment, Kind, Values
 
 LIBRARIES = ("structbo", "jax", "numpyro", "numpy", "scipy")
+PEERS = ("optuna", "cmaes", "botorch", "gpytorch", "torch", "scikit-learn", "gymnasium", "mujoco")
+"""Optional libraries, whose versions are recorded if they are installed."""
 
 
 class Key(NamedTuple):
@@ -30,10 +32,12 @@ class Records:
     Args:
         path: the file, which is created with the first run.
         kind: the kind of run, with its settings.
+        others: kinds whose runs serve as well, such as longer ones.
     """
 
-    def __init__(self, path: Path, kind: Kind) -> None:
+    def __init__(self, path: Path, kind: Kind, others: Sequence[Kind] = ()) -> None:
         self.path, self._settings = path, settings_of(kind)
+        accepted = [settings_of(one) for one in (kind, *others)]
         self.runs: dict[Key, Values] = {}
         text = path.read_text() if path.exists() else ""
         lines = text.splitlines(keepends=True)
@@ -41,7 +45,7 @@ class Records:
         if lines and not _is_complete(lines[-1]):
             self._complete = len(text.removesuffix(lines.pop()).encode())
         for line in map(json.loads, lines):
-            if line["settings"] == self._settings:
+            if line["settings"] in accepted:
                 self.runs[Key(*(line[name] for name in Key._fields))] = line["values"]
 
     def add(self, key: Key, values: Values, seconds: float) -> None:
@@ -91,14 +95,23 @@ def _is_complete(line: str) -> bool:
     return line.endswith("\n")
 
 
+def _versions(names: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for name in names:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:
+            continue
+
+
 def _commit() -> str:
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    folder = str(Path(__file__).parent)
+    command = ["git", "-C", folder, "describe", "--always", "--dirty", "--exclude", "*"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() or "unknown"
 
 
 ORIGIN = {
-    "versions": {"python": sys.version.split()[0]} | {name: version(name) for name in LIBRARIES},
+    "versions": {"python": sys.version.split()[0], **dict(_versions(LIBRARIES + PEERS))},
     "commit": _commit(),
     "machine": f"{os.cpu_count()} cores",
 }

@@ -1,6 +1,7 @@
 """Averages over runs, their standard errors, and paired tests."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -65,10 +66,10 @@ def scores(experiment: Experiment, records: Records, reference: str) -> list[Sco
     return found
 
 
-def paired_p(first: dict[int, float], second: dict[int, float]) -> float:
-    """The p-value of the differences between two methods, by seed."""
-    seeds = sorted(first.keys() & second.keys())
-    differences = np.array([first[seed] - second[seed] for seed in seeds])
+def paired_p(first: Mapping[Any, float], second: Mapping[Any, float]) -> float:
+    """The p-value of the differences between two methods, by seed or by problem and seed."""
+    cases = sorted(first.keys() & second.keys())
+    differences = np.array([first[case] - second[case] for case in cases])
     if len(differences) < 2:
         return np.nan
     return float(wilcoxon(differences).pvalue) if differences.any() else 1.0

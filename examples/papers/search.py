@@ -1,14 +1,47 @@
 """Optimization runs: all methods start from the same random points."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from papers.experiment import Measures, Values
-from papers.methods import METHODS
+from papers.methods import METHODS, AskTell
+from papers.problem import Problem
 from papers.problems import PROBLEMS
+
+
+def maximized(
+    problem: Problem,
+    optimizer: AskTell,
+    first: Float[np.ndarray, "m D"],
+    noise: Float[np.ndarray, " n"],
+) -> Values:
+    """Runs an optimizer for n evaluations.
+
+    Args:
+        problem: the function to maximize.
+        optimizer: the method.
+        first: the first points.
+        noise: what is added to the values that the optimizer is told.
+
+    Returns:
+        The value of every evaluated point without noise, the CPU seconds of every suggestion, and
+        the maximum if it is known.
+    """
+    values: list[float] = []
+    seconds: list[float] = []
+    for n, error in enumerate(noise):
+        start = time.process_time()
+        trial = first[n] if n < len(first) else optimizer.ask()
+        seconds.append(time.process_time() - start)
+        values.append(problem.function(np.asarray(getattr(trial, "params", trial))))
+        optimizer.tell(trial, values[-1] + float(error))
+    maximum = [] if problem.maximum is None else [problem.maximum]
+    return {"value": values, "maximum": maximum, "seconds": seconds[len(first) :]}
 
 
 @dataclass(frozen=True)
@@ -41,19 +74,14 @@ class Search:
         return replace(self, evaluations=max(self.num_initial, 10) + 2)
 
     def run(self, problem: str, method: str, seed: int, data: Path | None) -> Values:
-        """The value of every evaluated point without noise, and the maximum if it is known."""
+        """The values, the CPU seconds of suggestions, and the maximum if it is known."""
         made = PROBLEMS[problem](seed, data)
         optimizer = METHODS[method](made, seed)
         rng = np.random.default_rng([seed, 1])
         low, high = np.transpose(made.bounds)
         first = rng.uniform(low, high, (self.num_initial, made.num_dims))
         noise = self.noise * rng.normal(size=self.evaluations)
-        values: list[float] = []
-        for n in range(self.evaluations):
-            trial = first[n] if n < self.num_initial else optimizer.ask()
-            values.append(made.function(np.asarray(getattr(trial, "params", trial))))
-            optimizer.tell(trial, values[-1] + noise[n])
-        return {"value": values, "maximum": [] if made.maximum is None else [made.maximum]}
+        return maximized(made, optimizer, first, noise)
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """Regrets, or values if the maximum is unknown."""
