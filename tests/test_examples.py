@@ -161,6 +161,10 @@ NIGHTLY = {
         "--strategies believer",
         {"SIZE": "5", "NUM_WEEKS": "1"},
     ),
+    "benchmarks/wide.py": Short(
+        "--problems unstructured8-dev --methods random vanilla --against random --seeds 1 "
+        "--evaluations 50 --results OUT --pictures OUT/pictures"
+    ),
     "studies/calibration.py": Short("--cases ActiveGibbs --replications 20 --folder OUT"),
     "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
     "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna", "sklearn")),

@@ -79,7 +79,8 @@ def experiments(arguments: Namespace) -> list[Experiment]:
     return found
 
 
-def main() -> int:
+def parser() -> ArgumentParser:
+    """The command line."""
     options = ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--half", choices=SUFFIXES, default="development")
     options.add_argument("--families", nargs="+", default=[], help="by default all of the half")
@@ -93,7 +94,11 @@ def main() -> int:
     options.add_argument("--results", type=Path, default=Path(__file__).parent / "results")
     options.add_argument("--pictures", type=Path, help="folder of a picture for each family")
     options.add_argument("--show", action="store_true", help="only print the runs that exist")
-    arguments = options.parse_args()
+    return options
+
+
+def main() -> int:
+    arguments = parser().parse_args()
     families, failures = experiments(arguments), 0
     if not arguments.show:
         for family in families:

@@ -44,8 +44,8 @@ def summary(
 ) -> str:
     """A row for each family, method and number of evaluations.
 
-    The log ratio is the logarithm of a method's regret minus that of the best of the methods to
-    compare with, for equal problems and seeds. Wins and losses count cases with smaller and larger
+    The log ratio compares a method's regret with the smallest regret of the methods in `against`,
+    for equal problems and seeds. It is a difference of values if the maximum is unknown. Wins and losses count cases with smaller and larger
     regrets, or larger and smaller best values if the maximum is unknown.
 
     Args:

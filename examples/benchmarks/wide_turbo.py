@@ -19,9 +19,8 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from papers.problem import Problem
 from scipy.stats import qmc
 
-BATCH_SIZE = 4
-NUM_INITIAL = 20
-"""Number of Sobol points after a restart."""
+BATCH_SIZE, NUM_INITIAL = 4, 20
+"""Sizes of a batch, and of the Sobol design after a restart."""
 SHORTEST, LONGEST, MAX_SUCCESSES = 0.5**7, 1.6, 10
 
 
@@ -75,8 +74,7 @@ class Turbo:
     def ask(self) -> np.ndarray:
         """The next point of the batch."""
         if not self._queue:
-            if self._num_before:
-                start = self._num_before
+            if start := self._num_before:
                 self._region.update(max(self._values), max(self._values[:start]))
             if self._region.length < SHORTEST:
                 self._restart()
@@ -107,8 +105,8 @@ class Turbo:
         is_moved[still, torch.randint(0, size, (len(still),))] = True
         candidates = torch.where(is_moved, low + (high - low) * sobol.draw(count).double(), best)
         with torch.no_grad():
-            sampling = MaxPosteriorSampling(model, replacement=False)
-            return np.asarray(sampling(candidates, num_samples=BATCH_SIZE))
+            sample = MaxPosteriorSampling(model, replacement=False)
+            return np.asarray(sample(candidates, num_samples=BATCH_SIZE))
 
 
 def fitted(x: torch.Tensor, y: torch.Tensor) -> tuple[SingleTaskGP, torch.Tensor]:
