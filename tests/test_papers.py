@@ -72,6 +72,13 @@ def test_elimination_finds_the_best_levels() -> None:
     assert best_indices(factors, 4) == list(best)
 
 
+def test_functions_on_a_graph_have_their_gradient() -> None:
+    drawn, x = GraphGP(9, GRID, 0.2, 0), np.random.default_rng(0).random(9)
+    moves = 1e-5 * np.eye(9)
+    slopes = [(drawn(x + move) - drawn(x - move)) / 2e-5 for move in moves]
+    np.testing.assert_allclose(drawn.gradient(x), slopes, rtol=1e-5, atol=1e-6)
+
+
 def test_functions_on_a_graph_have_unit_variance_and_stay_below_their_maximum() -> None:
     drawn = [GraphGP(9, GRID, 0.2, seed) for seed in range(40)]
     x = np.random.default_rng(0).random((200, 9))

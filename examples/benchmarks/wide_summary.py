@@ -32,8 +32,7 @@ def show(
             print(f"\n{family.name}, {family.place}\n\n{markdown(family, records)}")
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-                measure = "best value" if family.name == "policies" else "regret"
-                drawn = picture(family._replace(measures=(measure,)), records)
+                drawn = picture(family._replace(measures=measured(family, records)), records)
                 drawn.savefig(folder / f"{family.name}-{family.place}.png", dpi=90)
     print(f"\nagainst the best of {' and '.join(against)}\n")
     print(summary(shown, results, against, COUNTS))
@@ -45,8 +44,8 @@ def summary(
     """A row for each family, method and number of evaluations.
 
     The log ratio compares a method's regret with the smallest regret of the methods in `against`,
-    for equal problems and seeds. It is a difference of values if the maximum is unknown. Wins and losses count cases with smaller and larger
-    regrets, or larger and smaller best values if the maximum is unknown.
+    for equal problems and seeds. Wins and losses count cases with smaller and larger regrets. If
+    the maximum is unknown, differences of the best values take the place of log ratios.
 
     Args:
         families: the experiments, one for each family.
@@ -68,6 +67,15 @@ def summary(
                     cells = compared({c: ours[c] for c in shared}, {c: best[c] for c in shared})
                     rows.append([family.name, method, str(n), str(len(shared)), *cells])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def measured(family: Experiment, records: Records) -> tuple[str, ...]:
+    """Which curves there are: regrets, or best values if maxima are unknown."""
+    return tuple(
+        name
+        for name in ("regret", "best value")
+        if any(curves(family, records, p, m, name) for p in family.problems for m in family.methods)
+    )
 
 
 def compared(ours: dict[Case, float], theirs: dict[Case, float]) -> list[str]:
