@@ -148,7 +148,11 @@ NIGHTLY = {
     "benchmarks/inducing.py": Short("--cases 7,520,1 --results OUT/table.csv"),
     "benchmarks/regret.py": Short(
         "--bench OUT --problems star10 --seeds 0 --results OUT/table.csv",
-        {"PROBLEMS": "{'star10': 22}", "COUNTS": "(21, 22)"},
+        {
+            "PROBLEMS": "{'star10': 22}",
+            "COUNTS": "(21, 22)",
+            "PEERS": f"Path('{EXAMPLES}/benchmarks/results/regret_peers.csv')",
+        },
     ),
     "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
     "benchmarks/scale.py": Short("--cases 5,24 6,24 --results OUT/table.csv"),

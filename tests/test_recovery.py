@@ -166,7 +166,7 @@ def test_log_density_of_normals():
 def test_reliability_curve():
     probabilities = np.array([0.0, 0.05, 0.55, 0.95, 1.0, 1.0])
     found = Curve.of(np.array([False, True, False, True, True, False]), probabilities)
-    np.testing.assert_array_equal(found.count, [2, 0, 0, 0, 0, 1, 0, 0, 0, 3])
+    np.testing.assert_array_equal(found.num_items, [2, 0, 0, 0, 0, 1, 0, 0, 0, 3])
     np.testing.assert_allclose(found.frequency[[0, 5, 9]], [0.5, 0.0, 2.0 / 3.0])
     np.testing.assert_allclose(found.probability[[0, 5, 9]], [0.025, 0.55, 2.95 / 3.0])
     assert np.isnan(found.frequency[1])

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -28,7 +29,7 @@ SUGGESTIONS = ["10,100", "20,200", "50,300", "50,1000", "200,500"]
 """Parameters and evaluations."""
 FITS = ["graph15-100,4", "graph15-100,64", "graph20-200,16"]
 """Data sets of `posterior.py`, and numbers of chains."""
-LENGTH = dict[str, int]()
+LENGTH = dict[str, Any]()
 """Options on the length of chains of `fit`; empty for the default."""
 NUM_ASKS = 6
 """Asks per case, of which the first two are not warm."""

@@ -12,6 +12,7 @@ stage, and the best noiseless value, which is at most 10.7.
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package 
 from papers.embedded import beale
 
 NUM_DIMS, NOISE, BUDGET = 50, 0.1, 60
-KNOWN = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}
+KNOWN: dict[str, Any] = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}
 
 
 def run(seed: int) -> None:

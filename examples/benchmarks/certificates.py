@@ -97,10 +97,10 @@ def measure(prior: str, num_dims: int, num_data: int, seed: int) -> Iterator[tup
             answer = maximize_additive(function, levels=[None] * num_dims, memory_budget=budget)
             seconds = round(time.process_time() - begin, 1)
             scale = scale or 0.01 * (answer.value - values.mean())
-            row = (prior, num_dims, num_data, seed, kind, num_edges, answer.treewidth)
-            row += (budget / 2**20, answer.exact, answer.bound_grid, seconds)
+            case = (prior, num_dims, num_data, seed, kind, num_edges, answer.treewidth)
+            how = (budget / 2**20, answer.exact, answer.bound_grid, seconds)
             found = (answer.value, answer.upper_bound, climbed.max())
-            yield (*row, *(round(float(v - values.mean()) / scale, 3) for v in found))
+            yield (*case, *how, *(round(float(v - values.mean()) / scale, 3) for v in found))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ NAMES = (
 )
 EDGES = ("edges R-hat", "edges least ESS", "edges median ESS")
 COLUMNS = ("CPU s", "draws", *EDGES, "others R-hat", "others least ESS")
-LENGTH = dict[str, int]()
+LENGTH = dict[str, Any]()
 """Options on the length of chains of `fit`; empty for the default."""
 
 

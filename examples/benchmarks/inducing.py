@@ -8,8 +8,7 @@ default number of inducing points, at the draws of an exact chain:
 - ``mean_error``: root mean squared difference of the predictive means at 400 unseen points of both
   kinds, in units of the exact posterior deviation of the function;
 - ``exact_density``, ``density``: mean log density of the values there, by each process;
-- ``edge_error``: the largest difference of the probability of an edge given all else, at even odds
-  before, at the last draw.
+- ``edge_error``: largest difference of the probability of an edge at the last draw and even odds.
 
 Seconds are processor time of one sweep of a chain. With 0 draws there is no exact chain.
 """
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
@@ -72,7 +72,7 @@ def edge_probabilities(model: AdditiveGP, draw: dict[str, Any], data: Data) -> n
 
     @jax.jit
     def log_likelihood(Z: np.ndarray, data: Data) -> jax.Array:
-        return likelihood_of(model, {**draw, "Z": Z}, data).log_prob(data.y)
+        return likelihood_of(model, {**draw, "Z": Z}, data).log_prob(jnp.asarray(data.y))
 
     def probability(pair: tuple[int, int]) -> float:
         off, on = draw["Z"].copy(), draw["Z"].copy()

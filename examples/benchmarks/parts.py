@@ -14,7 +14,7 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import argparse
 import csv
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -60,9 +60,9 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 """Settings with fewer moves or starts, and the affected program."""
 
 
-def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter[str]]:
+def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], dict[str, float]]:
     """Calls and milliseconds per suggestion of each program, and in "total"."""
-    calls, times, call = Counter[str](), Counter[str](), Program.__call__
+    calls, times, call = Counter[str](), defaultdict[str, float](float), Program.__call__
 
     def timed(program: Any, *args: Any, **kwargs: Any) -> Any:
         begin = time.process_time()
@@ -87,7 +87,7 @@ def spent(num_dims: int, n: int, **settings: Any) -> tuple[Counter[str], Counter
                 trial = optimizer.ask()
                 times["total"] += time.process_time() - begin
                 optimizer.tell(trial, objective(trial.params))
-    return calls, Counter({name: 1e3 * seconds / NUM_ASKS for name, seconds in times.items()})
+    return calls, defaultdict(float, {name: 1e3 * t / NUM_ASKS for name, t in times.items()})
 
 
 def rows_of(num_dims: int, n: int) -> list[tuple[str, float, float]]:

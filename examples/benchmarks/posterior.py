@@ -6,8 +6,7 @@ Every sampler draws as for a suggestion: *cold*, with its run-in, and *warm*, af
 observation. The references are the long runs of `posterior_reference.py`. Errors are of edge
 probabilities, of quantiles of other sites (in units of their spread), and of the log predictive
 density of held-out values. Times are of one thread, without compilation. Rows are added to
-results/posterior/posterior.csv; existing rows are not measured again. There is a picture of every
-data set.
+results/posterior/posterior.csv; existing rows are not measured again. Data sets have pictures.
 """
 
 import os
@@ -35,7 +34,7 @@ from runs import Runs
 from structbo.data import Data
 from structbo.draws import Chain
 from structbo.models.foundation.precision import double_precision
-from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, Sampler, default_sampler
+from structbo.samplers import EdgeGibbs, Hamiltonian, InformedEdges, SamplerFactory, default_sampler
 from structbo.samplers import ParallelTempering as Tempering
 
 NUM_DRAWS = (4, 16, 64)
@@ -54,7 +53,7 @@ def short_steps(model: Any) -> Gibbs:
     return Gibbs([(InformedEdges(model), ["Z"]), (kernel, None)])
 
 
-SAMPLERS: dict[str, Sampler] = {
+SAMPLERS: dict[str, SamplerFactory] = {
     "default": default_sampler,
     "EdgeGibbs": visited,
     "HMC of 5 steps": short_steps,
@@ -70,7 +69,7 @@ def timed(chain: Chain, data: Data) -> tuple[Any, float]:
     return jax.tree.map(np.asarray, draws), time.process_time() - begin
 
 
-def measure(name: str, sampler: Sampler, num_draws: int, num_chains: int) -> dict[str, list[float]]:
+def measure(name: str, sampler: Any, num_draws: int, num_chains: int) -> dict[str, list[float]]:
     """Mean seconds and errors over chains, of cold and of warm starts."""
     found, reference = data_set(name), json.loads((FOLDER / f"{name}.json").read_text())
     whole, before = (Data.padded(found.x[:m], found.y[:m]) for m in (None, -1))

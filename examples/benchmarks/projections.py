@@ -12,10 +12,11 @@ import argparse
 import csv
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -37,11 +38,11 @@ numpyro.enable_x64()
 DELTA, NUM_HELD_OUT = 0.1, 300
 NEAR_IDENTITY = partial(NearIdentity, delta=DELTA)
 COLUMNS = "log density", "error", "largest ratio", "alpha"
-LENGTH = {"num_warmup": 60, "num_samples": 60, "num_chains": 1}
+LENGTH = dict[str, Any](num_warmup=60, num_samples=60, num_chains=1)
 RESULTS = Path(__file__).parent / "results"
 
 
-def function(num_dims: int, rng: np.random.Generator):
+def function(num_dims: int, rng: np.random.Generator) -> Callable[[np.ndarray], np.ndarray]:
     """The paper does not specify the three modes: here they are uniform in the unit cube."""
     size = num_dims // 2
     A = np.eye(num_dims) + rng.uniform(-0.25, 0.25, (num_dims, num_dims))
@@ -81,7 +82,8 @@ def study(num_dims: int, num_points: int, seed: int) -> Iterator[dict]:
             best = sb.Posterior.at(found.model, X, Y, found.fit.values)
             yield row(method, group_size, best, alpha=found.alpha)
         labels = jnp.asarray(found.labels)
-        model = AdditiveGP(projections(NEAR_IDENTITY, lambda _, labels=labels: blocks(labels)))
+        groups: Any = lambda _, labels=labels: blocks(labels)  # noqa: E731
+        model = AdditiveGP(projections(NEAR_IDENTITY, groups))
         posterior = sb.fit(model, X, Y, **LENGTH, show_progress_bar=False)
         yield row("restricted, sampled", group_size, posterior)
 

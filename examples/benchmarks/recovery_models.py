@@ -36,7 +36,7 @@ def by_posterior(
 
     def predict(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         moments = posterior.map_draws(observation, padded(points), max_draws=64)
-        means, variances = (value[:, : len(points)] for value in moments)
+        means, variances = (np.asarray(value)[:, : len(points)] for value in moments)
         return posterior.units.moments(means, variances)
 
     return Answer(

@@ -19,19 +19,20 @@ CHUNK = 128
 def optuna_study(space: sb.Space, x: np.ndarray, y: np.ndarray) -> Any:
     """An Optuna study of the points: coordinates, and indices of categories."""
     import optuna
-    from optuna.distributions import CategoricalDistribution, FloatDistribution
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(direction="maximize")
-    levels = [parameter.levels for parameter in space.parameters]
-    sizes = {d: len(levels[d]) for d in space.categorical}
-    distributions = {
-        name: CategoricalDistribution(range(sizes[d])) if d in sizes else FloatDistribution(0, 1)
+    levels = {d: np.array(space.parameters[d].levels) for d in space.categorical}
+    distributions: dict[str, BaseDistribution] = {
+        name: CategoricalDistribution(range(len(levels[d])))
+        if d in levels
+        else FloatDistribution(0, 1)
         for d, name in enumerate(space.names)
     }
     for point, value in zip(x, y, strict=True):
         params = {
-            name: int(np.argmin(np.abs(levels[d] - point[d]))) if d in sizes else float(point[d])
+            name: int(np.argmin(np.abs(levels[d] - point[d]))) if d in levels else float(point[d])
             for d, name in enumerate(space.names)
         }
         study.add_trial(

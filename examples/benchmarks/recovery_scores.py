@@ -51,12 +51,12 @@ class Curve(NamedTuple):
     Args:
         probability: means of the probabilities.
         frequency: fractions of true items.
-        count: numbers of items.
+        num_items: numbers of items.
     """
 
     probability: np.ndarray
     frequency: np.ndarray
-    count: np.ndarray
+    num_items: np.ndarray
 
     @classmethod
     def of(cls, is_true: np.ndarray, probabilities: np.ndarray) -> "Curve":

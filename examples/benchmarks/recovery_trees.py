@@ -33,8 +33,8 @@ class Columns(NamedTuple):
     def of(cls, space: sb.Space) -> "Columns":
         columns: list[tuple[int, float | None]] = []
         for d, parameter in enumerate(space.parameters):
-            is_category = d in space.categorical and parameter.levels is not None
-            columns += [(d, level) for level in (parameter.levels if is_category else [None])]
+            levels = parameter.levels if d in space.categorical else None
+            columns += [(d, None)] if levels is None else [(d, level) for level in levels]
         return cls(space, tuple(columns))
 
     def of_points(self, x: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ written to results/regret.csv as it ends, and is skipped the next time.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ def peers(family: str) -> dict[str, np.ndarray]:
     }
 
 
-def show(name: str, regret: Sequence[float], seeds: object = "") -> None:
+def show(name: str, regret: Iterable[float], seeds: object = "") -> None:
     print(f"  {name:<32}", *(f"{value:>8.3g}" for value in regret), f"{seeds:>6}")
 
 

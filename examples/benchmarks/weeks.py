@@ -42,7 +42,8 @@ def copies(problem: Problem, points: Sequence[dict[str, Any]]) -> int:
 
 def run(problem: Problem, settings: dict[str, Any], seed: int) -> list[float]:
     optimizer = sb.Optimizer(problem.space, "maximize", seed=seed, num_initial=SIZE, **settings)
-    rng, seen, regret, counts = np.random.default_rng(seed), set(), [], []
+    rng, counts = np.random.default_rng(seed), []
+    seen, regret = set[tuple[Any, ...]](), list[float]()
     for _ in range(NUM_WEEKS + 1):
         start = time.process_time()
         trials = optimizer.ask(SIZE)

@@ -21,12 +21,13 @@ def process(logs: jax.Array, data: Data) -> MarginalGP:
 
 @jax.jit
 def posterior(logs: jax.Array, data: Data) -> ConditionedGP:
-    return jax.tree.map(lambda v: v[None], process(logs, data).condition(data.y))
+    return jax.tree.map(lambda v: v[None], process(logs, data).condition(jnp.asarray(data.y)))
 
 
 def fit(x: np.ndarray, f: np.ndarray) -> np.ndarray:
     """Kernel parameters of maximum likelihood."""
     data = Data.padded(x, f)
-    loss = jax.jit(jax.value_and_grad(lambda logs: -process(logs, data).log_prob(data.y)))
+    y = jnp.asarray(data.y)
+    loss = jax.jit(jax.value_and_grad(lambda logs: -process(logs, data).log_prob(y)))
     start, box = [-1.0] * x.shape[1] + [0.0, -7.0], [(-3.5, 3.0)] * x.shape[1] + [(-2, 4), (-12, 1)]
     return minimize(lambda v: tuple(map(np.asarray, loss(v))), start, jac=True, bounds=box).x

@@ -84,7 +84,7 @@ class Batches:
                 widths: dict[str, Any] = {"width": now, "next_width": later}
                 if kind == "EST":
                     ground = GroundSet.of(gp, task.points)
-                    widths = {"width": EstimationWidth(est_maximum(ground, told.y[best]))}
+                    widths = {"width": EstimationWidth(est_maximum(ground, float(told.y[best])))}
                 key = jax.random.key(1000 * seed + t)
                 seen += choose_batch(
                     strategy, gp, told, task.points, batch_size, key=key, **widths

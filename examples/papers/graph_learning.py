@@ -89,7 +89,7 @@ def _prior(model: sm.AdditiveGP, num_dims: int) -> dict[str, jax.Array]:
     return jax.lax.map(one, jax.random.split(jax.random.key(0), NUM_PRIOR_DRAWS))
 
 
-def _joined(draws: Mapping[str, jax.Array]) -> Bool[np.ndarray, "S D D"]:
+def _joined(draws: Mapping[str, jax.Array | np.ndarray]) -> Bool[np.ndarray, "S D D"]:
     """Which pairs of parameters share a component."""
     labels = draws.get("labels")
     return np.array(draws["Z"] == 1 if labels is None else labels[..., None] == labels[:, None])

@@ -77,10 +77,15 @@ class PartitionSearch:
         """The partitions, and their maximized log likelihoods."""
         found: dict[bytes, float] = {}
         if method == "joint posterior":
-            length = {"num_warmup": self.num_models // 4, "num_chains": 1}
-            num_samples = self.num_models - self.num_models // 4
             posterior = sb.fit(
-                model, X, y, **length, num_samples=num_samples, seed=seed, show_progress_bar=False
+                model,
+                X,
+                y,
+                num_warmup=self.num_models // 4,
+                num_samples=self.num_models - self.num_models // 4,
+                num_chains=1,
+                seed=seed,
+                show_progress_bar=False,
             )
             labels = np.asarray(posterior.draws["labels"][0])
         else:

@@ -33,11 +33,10 @@ class OptunaChoices:
         self._distributions: dict[str, Any] = {}
         for dim, (name, levels) in enumerate(zip(space.names, self._levels, strict=True)):
             assert levels is not None
-            is_category = dim in space.categorical
-            made = of.CategoricalDistribution([*range(len(levels))])
-            self._distributions[name] = (
-                made if is_category else of.IntDistribution(0, len(levels) - 1)
-            )
+            if dim in space.categorical:
+                self._distributions[name] = of.CategoricalDistribution([*range(len(levels))])
+            else:
+                self._distributions[name] = of.IntDistribution(0, len(levels) - 1)
         self._study = optuna.create_study(
             direction="maximize", sampler=getattr(optuna.samplers, sampler)(seed=seed)
         )
@@ -57,12 +56,7 @@ class OptunaChoices:
 
 @dataclass(frozen=True)
 class Asked:
-    """A trial of Optuna, and its point.
-
-    Args:
-        asked: the trial.
-        params: values of the parameters by name.
-    """
+    """A trial of Optuna, and values of its parameters by name."""
 
     asked: Any
     params: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import jax
 from numpy.typing import ArrayLike
@@ -35,7 +36,7 @@ but a fit takes many more sweeps, whose cost is at least quadratic in the number
 
 def fit(
     model: Model,
-    X: ArrayLike,
+    X: Any,
     y: ArrayLike,
     *,
     space: SpaceLike | None = None,
