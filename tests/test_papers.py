@@ -16,7 +16,7 @@ import pytest
 from papers import functions
 from papers.graph_functions import GRID, GraphGP
 from papers.methods import METHODS
-from papers.peers import PEERS
+from papers.peers import PEERS, Rescaled
 from papers.problem import Problem
 from papers.problems import PROBLEMS
 from papers.records import Key, Records, keys_of
@@ -29,9 +29,22 @@ from papers.waves import Factor, best_indices
 import structbo as sb
 
 ROOT = Path(__file__).parents[1]
+NEEDS = {
+    "CMA-ES": ("optuna", "cmaes"),
+    "GPSampler": ("optuna", "torch"),
+    "BoTorch": ("botorch",),
+    "TuRBO": ("botorch",),
+}
+"""Packages of peers other than Optuna."""
 FAST = ("chen-figure-2", "rolland-figure-8")
 """Experiments whose quick runs need no compilation."""
 OWN = [experiment for experiment in EXPERIMENTS.values() if not experiment.runs_of]
+
+
+def needs(peer: str) -> None:
+    """Skips a test where the packages of a peer are not installed."""
+    for package in NEEDS.get(peer, ("optuna",)):
+        pytest.importorskip(package)
 
 
 def command(*arguments: object) -> list[str]:
@@ -117,16 +130,45 @@ def test_methods_suit_their_problems(name: str) -> None:
     for problem, method in itertools.product(experiment.problems, experiment.methods):
         stand_in = Problem(lambda x: 0.0, [(0.0, 1.0)] * sizes.get(problem, 0))
         made = stand_in if problem in sizes else PROBLEMS[problem](0, None)
-        optimizer = METHODS[method](made, 0)
-        assert isinstance(optimizer, sb.Optimizer) and optimizer.direction == "maximize"
+        if method not in PEERS:
+            optimizer = METHODS[method](made, 0)
+            assert isinstance(optimizer, sb.Optimizer) and optimizer.direction == "maximize"
 
 
-@pytest.mark.parametrize("peer", [name for name in PEERS if name != "GPSampler"])
+@pytest.mark.parametrize("peer", PEERS)
 def test_peers_start_from_the_first_points(peer: str) -> None:
-    pytest.importorskip({"CMA-ES": "cmaes"}.get(peer, "optuna"))
+    needs(peer)
     ours, theirs = (Search(8, 5).run("Styblinski-Tang", m, 0, None) for m in ("random", peer))
     assert theirs["value"][:5] == ours["value"][:5]
     assert np.isfinite(theirs["value"]).all() and len(theirs["value"]) == 8
+
+
+def test_methods_of_the_unit_cube_work_on_other_boxes() -> None:
+    class Center:
+        def ask(self) -> np.ndarray:
+            return np.array([0.5, 0.25])
+
+        def tell(self, point: np.ndarray, value: float) -> None:
+            told.append((point.tolist(), value))
+
+    told: list[tuple[list[float], float]] = []
+    problem = Problem(lambda x: 0.0, [(-4.0, 4.0), (0.0, 2.0)])
+    rescaled = Rescaled(lambda problem, seed: Center(), problem, 0)
+    assert rescaled.ask().tolist() == [0.0, 0.5]
+    rescaled.tell(np.array([-4.0, 1.5]), 3.0)
+    assert told == [([0.0, 0.75], 3.0)]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS["peers-structure"].problems)
+def test_compared_functions_have_a_deviation_of_about_one(name: str) -> None:
+    deviations = []
+    for seed in range(20):
+        problem = PROBLEMS[name](seed, None)
+        points = np.random.default_rng(seed).uniform(
+            *np.transpose(problem.bounds), (100, problem.num_dims)
+        )
+        deviations.append(np.std([problem.function(point) for point in points]))
+    assert 0.5 < np.mean(deviations) < 1.5
 
 
 def test_paired_tests_use_equal_seeds_only() -> None:
@@ -220,10 +262,10 @@ def test_fast_quick_runs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "name", [e.name for e in OWN if e.name not in FAST and not e.needs_data and not e.missing]
-)
+@pytest.mark.parametrize("name", [e.name for e in OWN if e.name not in FAST and not e.needs_data])
 def test_all_quick_runs(name: str, tmp_path: Path) -> None:
+    for peer in PEERS.keys() & {*EXPERIMENTS[name].methods}:
+        needs(peer)
     quick(name, tmp_path)
 
 

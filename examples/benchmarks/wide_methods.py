@@ -1,8 +1,7 @@
 """The methods of wide.py by name; peers need their own packages."""
 
 import numpy as np
-from methods import BoTorch
-from papers.methods import AskTell, Method, maximizer
+from papers.methods import Method, maximizer
 from papers.peers import PEERS
 from papers.problem import Problem
 
@@ -10,27 +9,6 @@ import structbo as sb
 from structbo import recipes
 
 NUM_PENALTIES = 30
-
-
-class Default:
-    """BoTorch's default, one point at a time.
-
-    Args:
-        problem: the function to maximize, on the unit cube.
-        seed: seed of all random choices.
-    """
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        self._running = BoTorch(problem.num_dims, seed=seed)
-
-    def ask(self) -> np.ndarray:
-        """The next point."""
-        (point,) = self._running.ask(1)
-        return np.asarray(point)
-
-    def tell(self, point: np.ndarray, value: float) -> None:
-        """Reports the value of a point."""
-        self._running.tell(point, value)
 
 
 class OnePenalty:
@@ -55,20 +33,13 @@ class OnePenalty:
         """Ignores the value."""
 
 
-def turbo(problem: Problem, seed: int) -> AskTell:
-    """TuRBO-1, which needs BoTorch."""
-    from wide_turbo import Turbo
-
-    return Turbo(problem, seed)
-
-
 METHODS: dict[str, Method] = {
     "structbo": maximizer(sb.Optimizer),
     "vanilla": maximizer(recipes.vanilla),
     "saas": maximizer(recipes.saas),
     "random": maximizer(recipes.random),
-    "botorch": Default,
-    "turbo": turbo,
+    "botorch": PEERS["BoTorch"],
+    "turbo": PEERS["TuRBO"],
     "gp_sampler": PEERS["GPSampler"],
     "tpe": PEERS["TPE"],
     "cma_es": PEERS["CMA-ES"],

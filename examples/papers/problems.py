@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from papers import embedded, functions
+from papers import comparison_problems, embedded, functions
 from papers.graph_functions import GRID, STAR, GraphGP, Pairs
 from papers.problem import Problem
 from papers.real_tasks import FOLDERS, real_task
@@ -100,5 +100,10 @@ PROBLEMS: dict[str, Maker] = {
     "Quad": partial(embedded.few_active, embedded.quad),
     "QuadMix": partial(embedded.few_active, embedded.quad_mix),
     "Branin": partial(embedded.few_active, embedded.branin),
+    "random graph": comparison_problems.random_graph,
+    "additive": comparison_problems.additive,
+    "Styblinski-Tang, scaled": comparison_problems.styblinski_tang,
+    "Hartmann-6": comparison_problems.hartmann,
+    "rotated": comparison_problems.rotated,
     **{name: partial(on_data, name) for name in FOLDERS},
 }
