@@ -21,6 +21,7 @@ from papers.problem import Problem
 from papers.problems import PROBLEMS
 from papers.records import Key, Records, keys_of
 from papers.registry import EXPERIMENTS
+from papers.running import run_missing
 from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
@@ -213,6 +214,22 @@ def test_a_corrupt_last_line_is_replaced(tail: str, tmp_path: Path) -> None:
     assert path.read_text().endswith(tail)  # reading changes nothing
     records.add(Key("D = 10", "GPT", 1), {"recovered": [0.0]}, seconds=1.0)
     assert [json.loads(line)["seed"] for line in path.read_text().splitlines()] == [0, 1]
+
+
+def test_a_method_without_its_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without(problem: Problem, seed: int) -> sb.Optimizer:
+        optimizer: sb.Optimizer = importlib.import_module("no_such_package").Optimizer
+        return optimizer
+
+    monkeypatch.setitem(METHODS, "absent", without)
+    experiment = EXPERIMENTS["peers-structure"]._replace(
+        kind=Search(3, 2), problems=("additive",), methods=("absent", "random"), seeds=1
+    )
+    assert run_missing(experiment, tmp_path, None, jobs=1) == 1
+    assert "method='absent', seed=0): needs no_such_package." in capsys.readouterr().err
+    assert len(Records(tmp_path / experiment.file_name, experiment.kind).runs) == 1
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -37,6 +37,9 @@ def run_missing(experiment: Experiment, results: Path, data: Path | None, jobs: 
         for key, future in _finished(experiment.kind, keys, data, jobs):
             try:
                 values, seconds = future.result()
+            except ModuleNotFoundError as error:
+                failures += 1
+                tqdm.write(f"{experiment.name}, {key}: needs {error.name}.", file=sys.stderr)
             except Exception:
                 failures += 1
                 tqdm.write(f"{experiment.name}, {key}:\n{traceback.format_exc()}", file=sys.stderr)
