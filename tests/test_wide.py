@@ -20,8 +20,8 @@ def objective(x):
 
 class Lasso:
     dim = 5
-    def __init__(self, name, seed, noise):
-        self.best = 0.1 * (seed - 42)
+    def __init__(self, name, noise):
+        self.best = 0.2 if noise else 0.4
     def objective(self, x):
         return float(((x - self.best) ** 2).sum())
 """

@@ -6,12 +6,12 @@
 Settings are chosen on the development half; the reporting half evaluates them. The halves were
 fixed before any setting was chosen:
 
-- A seed draws an instance. Random families (trees, sparse graphs, additive, smooth, rotated,
-  unstructured) have other instances in each half.
+- Random families (trees, sparse graphs, additive, smooth, rotated, unstructured) have other
+  instances in each half. A seed draws an instance, and the active variables of a known function.
 - Known functions: embedded Hartmann-6 and Ackley in development, embedded Levy-4 and Rosenbrock
   in the report.
 - Tasks: lasso with 60 and 300 penalties and HalfCheetah in development; lasso with 100 and 1,000
-  penalties, Walker and the rover in the report. A seed draws the lasso's data and the first state.
+  penalties, Walker and the rover in the report. A seed draws the first state of a policy.
 
 All methods of a seed start from the same 20 Sobol points and see the same noise, whose deviation is
 1 % of the range of a function; tasks have no noise. Every run is a line of results/wide.jsonl with
