@@ -25,6 +25,7 @@ import logging
 import re
 from collections.abc import Callable, Iterator
 from itertools import product
+from unittest.mock import Mock
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +36,7 @@ import shape_checks  # noqa: F401  # it wraps what is imported after it
 from short_runs import BOX, MANY
 
 from structbo import Optimizer
+from structbo.models.foundation import device
 
 MAX_MEMORY_MAPS = 45_000
 """Limit on the memory maps of a process.
@@ -112,15 +114,16 @@ def total_variation() -> Callable[..., float]:
 
 
 @pytest.fixture
-def on_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_a_processor() -> Iterator[None]:
     """Forces sequential computation, even on a machine with a GPU."""
-    monkeypatch.setattr(jax, "default_backend", lambda: "cpu")
+    with jax.default_device(jax.devices("cpu")[0]):
+        yield
 
 
 @pytest.fixture
 def on_an_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """A processor that poses as a GPU, so that computations are batched."""
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(device, "current_device", lambda: Mock(platform="gpu"))
 
 
 @pytest.fixture

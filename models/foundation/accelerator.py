@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from structbo.models.foundation.device import current_device, platform
+
 Result = TypeVar("Result")
 
 MAX_DRAWS = 8
@@ -24,8 +26,8 @@ SHARE, LEAST_BYTES = 0.7, 8e9
 
 
 def has_accelerator() -> bool:
-    """Whether JAX computes on a device other than processors."""
-    return jax.default_backend() != "cpu"
+    """Whether this thread computes on a device other than processors, see `on_device`."""
+    return platform() != "cpu"
 
 
 def map_draws(function: Callable[[Any], Result], draws: Any) -> Result:
@@ -75,7 +77,7 @@ def for_chains(function: Callable[..., Result]) -> Callable[..., Result]:
 
 def max_chains(num_rows: int, num_dims: int) -> int:
     """The number of chains that fit into the memory of the accelerator, at least one."""
-    stats = jax.devices()[0].memory_stats() or {}
+    stats = current_device().memory_stats() or {}
     memory = stats.get("bytes_limit", LEAST_BYTES)
     return max(int(SHARE * memory / (8 * COPIES * num_dims * num_rows**2)), 1)
 

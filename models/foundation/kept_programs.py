@@ -99,11 +99,11 @@ class KeptProgram(NamedTuple):
 
     Args:
         result: the shapes and types of its result.
-        load: makes it callable, within a few tenths of a second.
+        load: makes it callable on a kind of device, within a few tenths of a second.
     """
 
     result: Any
-    load: Callable[[], Callable[..., Any]]
+    load: Callable[[str], Callable[..., Any]]
 
     @classmethod
     def read(cls, path: Path) -> "KeptProgram | None":
@@ -118,13 +118,15 @@ class KeptProgram(NamedTuple):
             _discard(path)
             return None
 
-        def load() -> Callable[..., Any]:
+        def load(platform: str) -> Callable[..., Any]:
             _find_linear_algebra()
             with path.open("rb") as file:
                 file.seek(start)
                 executable = file.read()
             try:
-                loaded: Callable[..., Any] = deserialize_and_load(executable, *trees)
+                loaded: Callable[..., Any] = deserialize_and_load(
+                    executable, *trees, backend=platform
+                )
             except Exception:
                 _discard(path)
                 raise

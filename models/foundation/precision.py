@@ -1,6 +1,6 @@
-"""Double precision and one thread of linear algebra during computations.
+"""Double precision, the processor, and one thread of linear algebra during computations.
 
-JAX's switch is per thread. The number of threads of a linear algebra library is per process, so
+JAX's switches are per thread. The number of threads of a linear algebra library is per process, so
 running computations are counted, and the last one to end restores it.
 """
 
@@ -15,6 +15,8 @@ import jax.numpy as jnp
 import scipy.linalg  # noqa: F401 - loads the library that JAX calls
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
+
+from structbo.models.foundation.device import first_of
 
 
 class _OneThread:
@@ -60,6 +62,8 @@ _one_thread = _OneThread()
 def double_precision() -> Iterator[None]:
     """Computes with 64-bit floats in this thread, and with one thread of linear algebra.
 
+    The device is the processor, unless the user or `on_device` has chosen another one.
+
     Contexts may be nested and overlap in threads. The last one to end restores all settings.
 
     Example:
@@ -69,7 +73,8 @@ def double_precision() -> Iterator[None]:
     """
     _one_thread.enter()
     try:
-        with jax.enable_x64(True):
+        device = jax.config.jax_default_device or first_of("cpu")
+        with jax.enable_x64(True), jax.default_device(device):
             yield
     finally:
         _one_thread.leave()

@@ -18,8 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.foundation.background import Background
+from structbo.models.foundation.device import platform
 from structbo.models.foundation.kept_programs import KeptProgram, file_of_program, write_program
 from structbo.models.foundation.precision import is_double
 
@@ -59,12 +59,14 @@ class Kind(NamedTuple):
         shapes: shapes of the leaves.
         types: types of the leaves.
         static: arguments that are not traced.
+        platform: the kind of device.
     """
 
     tree: Any
     shapes: tuple[tuple[int, ...], ...]
     types: tuple[Any, ...]
     static: tuple[Any, ...]
+    platform: str
 
     @property
     def is_serial(self) -> bool:
@@ -112,12 +114,8 @@ class Program(Generic[Parameters, Result]):
             return strongly_typed(function(*constants, *args, **kwargs))
 
         traced.__name__ = function.__name__
-        self._jitted = {
-            is_serial: jax.jit(
-                traced, static_argnums=static, compiler_options=compiler_options(is_serial)
-            )
-            for is_serial in (True, False)
-        }
+        self._traced = traced
+        self._jitted: dict[tuple[str, bool], Any] = {}
         self._called: dict[Kind, Callable[..., Result]] = {}
         self._results: dict[Kind, Result] = {}
         self._pending: dict[Kind, Future[None]] = {}
@@ -133,7 +131,7 @@ class Program(Generic[Parameters, Result]):
             wait([pending])
         with _tracing:
             self._pending.pop(kind, None)
-            runs = self._loaded.get(kind, self._jitted[kind.is_serial])
+            runs = self._loaded.get(kind) or self._jit(kind.platform, kind.is_serial)
             result = runs(*args, **kwargs)
             self._called[kind] = runs
             return result
@@ -163,15 +161,26 @@ class Program(Generic[Parameters, Result]):
             self._pending[kind] = background().submit(self._load, kind, kept, is_double())
             return _zeros(kept.result)
         with _tracing:
-            lowered = self._jitted[kind.is_serial].lower(*args, **kwargs)
+            lowered = self._jit(kind.platform, kind.is_serial).lower(*args, **kwargs)
         self._pending[kind] = background().submit(compile_lowered, lowered, is_double(), file)
         return _zeros(lowered.out_info)
+
+    def _jit(self, platform: str, is_serial: bool) -> Any:
+        """The function with the compiler options of such arguments."""
+        if (platform, is_serial) not in self._jitted:
+            self._jitted[platform, is_serial] = jax.jit(
+                self._traced,
+                static_argnums=self._static,
+                compiler_options=compiler_options(platform, is_serial),
+            )
+        return self._jitted[platform, is_serial]
 
     def _kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Kind:
         leaves, tree = jax.tree.flatten((args, kwargs))
         shapes = tuple([getattr(leaf, "shape", ()) for leaf in leaves])
         types = tuple([getattr(leaf, "dtype", type(leaf)) for leaf in leaves])
-        return Kind(tree, shapes, types, tuple([args[i] for i in self._static]))
+        static = tuple([args[i] for i in self._static])
+        return Kind(tree, shapes, types, static, platform())
 
     def _file(self, kind: Kind) -> Path | None:
         """The file of the program for such arguments, or None."""
@@ -179,12 +188,13 @@ class Program(Generic[Parameters, Result]):
             return None
         named = kind._replace(types=tuple(map(str, kind.types)))
         parts = self._constants, self._made_of, self._static, tuple(named)
-        return file_of_program(self._name, *parts, compiler_options(kind.is_serial))
+        options = compiler_options(kind.platform, kind.is_serial)
+        return file_of_program(self._name, *parts, options)
 
     def _load(self, kind: Kind, kept: KeptProgram, is_double: bool) -> None:
         """Loads a program; if this fails, the call compiles it."""
         with jax.enable_x64(is_double):
-            program = kept.load()
+            program = kept.load(kind.platform)
 
         def run(*args: Any, **kwargs: Any) -> Result:
             traced = [arg for i, arg in enumerate(args) if i not in self._static]
@@ -195,7 +205,7 @@ class Program(Generic[Parameters, Result]):
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result, without compilation."""
-        return self._jitted[True].eval_shape(*args, **kwargs)
+        return self._jit(platform(), True).eval_shape(*args, **kwargs)
 
 
 def strongly_typed(tree: Any) -> Any:
@@ -231,9 +241,9 @@ def background() -> Background:
 
 
 @cache
-def compiler_options(is_serial: bool = True) -> Options:
+def compiler_options(platform: str = "cpu", is_serial: bool = True) -> Options:
     """Options for `jax.jit` of large programs: entries of `OPTIONS` and `SERIAL` that XLA has."""
-    if has_accelerator():
+    if platform != "cpu":
         return {}
     wanted = {**OPTIONS, **(SERIAL if is_serial else {})}
     return {name: value for name, value in wanted.items() if _is_option(name, value)}
@@ -242,7 +252,8 @@ def compiler_options(is_serial: bool = True) -> Options:
 @cache
 def _is_option(name: str, value: bool | int | str) -> bool:
     try:
-        jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
+        with jax.default_device(jax.devices("cpu")[0]):
+            jax.jit(lambda x: x, compiler_options={name: value}).lower(0.0).compile()
     except jax.errors.JaxRuntimeError:
         return False
     return True

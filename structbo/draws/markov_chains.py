@@ -64,9 +64,11 @@ def run_chains(
     keys = jax.random.split(key, num_chains)
     starts = [keys] if is_vectorized else list(keys)
     driver.run.prepare(driver.start.prepare(starts[0], arguments), arguments, size, 1)
+    device = jax.config.jax_default_device
 
     def drawn(state: ChainState) -> Any:
-        with double_precision():  # this may be another thread
+        # This may be another thread, to which JAX's switches do not apply.
+        with jax.default_device(device), double_precision():
             return jax.block_until_ready(driver.run(state, arguments, size, 1))
 
     total = num_chains * (num_warmup + num_samples)

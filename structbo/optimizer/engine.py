@@ -5,6 +5,8 @@ import itertools
 import logging
 import math
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Unpack
 
 import jax
@@ -21,6 +23,7 @@ from structbo.draws import Chain, Draws, DrawSource, Posteriors, step_seed
 from structbo.models import ConditionedGP
 from structbo.models.foundation.accelerator import has_accelerator, map_draws
 from structbo.models.foundation.compilation import return_freed_memory
+from structbo.models.foundation.device import on_device, platform
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
@@ -77,13 +80,35 @@ class Engine:
         self._maximum: tuple[Float[np.ndarray, "1 D"], Standardized, Warping] | None = None
         self.ahead = Ahead()
         self.draws: Draws | None = None
+        with self._computing(0):
+            self._begin()
+
+    def _begin(self) -> None:
+        """A new source of draws, for the current device."""
         model, seed, inference = self.method.model, self.method.seed, self.method.inference
         sampler = self.method.sampler or search_sampler
+        self._platform = platform()
         self._source: DrawSource = (
-            Chain(model, draws_per_proposal(space.num_dims), seed, sampler)
+            Chain(model, draws_per_proposal(self.space.num_dims), seed, sampler)
             if inference is None
             else inference(model, seed)
         )
+
+    @contextmanager
+    def _computing(self, num_rows: int) -> Iterator[None]:
+        """Computes with double precision, on the device for a number of observations."""
+        device = on_device(self.method.device, num_rows, self.space.num_dims)
+        with device, double_precision():
+            yield
+
+    def _follow_device(self, num_rows: int) -> None:
+        """Begins new draws if the device changes; a saved chain of its kind continues."""
+        with self._computing(num_rows):
+            if platform() != self._platform:
+                saved = self.chain and self.chain.saved()
+                self._begin()
+                if self.chain is not None:
+                    self.chain.restore(saved)
 
     @property
     def chain(self) -> Chain | None:
@@ -127,11 +152,12 @@ class Engine:
         self.check_room(known, n)
         if not self.is_modeled(y):
             return self._new_points(known, n, skip=step)
+        self._follow_device(len(x))
         if padded_size(len(x)) not in self.ahead:
             self._announce(len(x))
             self.compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
         settings = self.method
-        with double_precision():
+        with self._computing(len(x)):
             data, standardized, warping = self._transformed(x, y, sem, self.chain)
             self.draws = self._source.advance(data)
             seed = step_seed(settings.seed, step, use=PROPOSAL)
@@ -184,7 +210,7 @@ class Engine:
             if np.array_equal(last.values, standardized.values):
                 warping = last_warping
         if warping is None:
-            with double_precision():
+            with self._computing(len(x)):
                 *_, warping = self._transformed(x, y, sem, copy.copy(self.chain))
         powers = Warping(*map(float, warping))
         return Transform(1.0, standardized.location, standardized.scale, powers)
@@ -252,8 +278,11 @@ class Engine:
             is_batch: whether the proposal is for a batch.
             number: compiles this many of the programs; by default all.
         """
-        if self.chain is not None:
-            with double_precision():
+        if self.chain is None:
+            return
+        with self._computing(len(x)):
+            # The chain of another device does not continue.
+            if platform() == self._platform:
                 steps = programs(
                     self.method,
                     self.chain,

@@ -370,6 +370,7 @@ class Optimizer(Record, KeepsPrecision):
                 seed=self.method.seed,
                 show_progress_bar=sys.stderr.isatty(),
                 names=self.space.names,
+                device=self.method.device,
             )
             units = Units(self.space, transform._replace(sign=self._sign))
             self._posterior = len(told), replace(found, units=units)

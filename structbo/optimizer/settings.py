@@ -20,6 +20,7 @@ from structbo.models.foundation.arguments import (
     checked_model,
     checked_seed,
 )
+from structbo.models.foundation.device import AUTO, checked_device
 from structbo.samplers import SamplerFactory
 from structbo.space import Space
 from structbo.space.spelling import did_you_mean
@@ -40,6 +41,7 @@ class Keywords(TypedDict, total=False):
     inference: Inference | None
     warp: bool
     standardize: bool
+    device: str
 
 
 def _setting(checked: Callable[[Any], Any], default: Any = MISSING) -> Any:
@@ -91,6 +93,10 @@ class Settings:
         standardize: whether values are scaled to mean 0 and variance 1 before they are modeled. If
             False, they are not warped either, and the priors of the model are in the units of the
             objective.
+        device: where the model is computed: "cpu", or another kind of devices that JAX has, such as
+            "gpu". With "auto", a large problem is computed on an accelerator if there is one, and
+            any other on the processor, see `structbo.models.foundation.device.LEAST_WORK`. The
+            environment variable STRUCTBO_DEVICE replaces "auto".
 
     Raises:
         ValueError: if a number is out of range.
@@ -107,6 +113,7 @@ class Settings:
     inference: Inference | None = _setting(partial(_checked_optional, "inference"), None)
     warp: bool = _setting(partial(checked_bool, "warp"), True)
     standardize: bool = _setting(partial(checked_bool, "standardize"), True)
+    device: str = _setting(checked_device, AUTO)
 
     def __post_init__(self) -> None:
         for setting in fields(self):

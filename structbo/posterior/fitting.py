@@ -21,6 +21,7 @@ from structbo.draws import check_known_noise, check_run, run_chains
 from structbo.models import AdditiveGP, Model
 from structbo.models.foundation.arguments import checked_count, checked_model, checked_seed
 from structbo.models.foundation.compilation import return_freed_memory
+from structbo.models.foundation.device import AUTO, checked_device, on_device
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior.convergence import warn_unless_converged
 from structbo.posterior.draws import UNIT_CUBE, checked_names
@@ -48,6 +49,7 @@ def fit(
     seed: int = 0,
     show_progress_bar: bool = True,
     names: Sequence[str] = (),
+    device: str = AUTO,
 ) -> Posterior:
     """Draws from the posterior of a model with a NumPyro kernel, for inference rather than search.
 
@@ -71,13 +73,17 @@ def fit(
             does.
         num_warmup: steps of each chain that adapt the sampler and are discarded.
         num_samples: draws of each chain.
-        num_chains: how many chains to run, in parallel up to the number of processors.
+        num_chains: how many chains to run, in parallel up to the number of processors; an
+            accelerator runs all at once.
         sampler: a NumPyro kernel, or a function from the model to one, such as
             `numpyro.infer.NUTS`.
         seed: seed of all chains.
         show_progress_bar: whether to show progress, once it has taken two seconds.
         names: names of the D dimensions; by default the names of the space, the columns of a
             DataFrame, or x0, x1, ...
+        device: where the chains run: "cpu", or another kind of devices that JAX has, such as "gpu".
+            With "auto", many chains or a large table run on an accelerator if there is one; the
+            environment variable STRUCTBO_DEVICE replaces "auto".
 
     Returns:
         The draws, with the sampler's statistics.
@@ -112,7 +118,9 @@ def fit(
     if errors is not None:
         check_known_noise(model, X.shape[1])
     known, size = None if errors is None else errors**2, -(-len(y) // ROWS_AT_ONCE) * ROWS_AT_ONCE
-    with double_precision():
+    num_chains = checked_count("num_chains", num_chains)
+    where = on_device(checked_device(device), len(y), X.shape[1], num_chains)
+    with where, double_precision():
         draws, statistics = run_chains(
             model,
             sampler,
@@ -120,7 +128,7 @@ def fit(
             jax.random.key(checked_seed(seed)),
             num_warmup=checked_count("num_warmup", num_warmup, least=0),
             num_samples=checked_count("num_samples", num_samples),
-            num_chains=checked_count("num_chains", num_chains),
+            num_chains=num_chains,
             show_progress_bar=show_progress_bar,
         )
     posterior = Posterior(model, X, y, draws, statistics, names, units, errors)

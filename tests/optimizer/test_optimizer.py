@@ -371,7 +371,7 @@ def test_the_posterior_is_that_of_everything_told(monkeypatch: pytest.MonkeyPatc
     assert options.pop("show_progress_bar") is False, "standard error is no terminal here"
     assert options == {
         "seed": 0, "names": ("x0", "x1"), "sampler": default_sampler, "sem": None,
-        "num_samples": 150,
+        "num_samples": 150, "device": "auto",
     }  # fmt: skip
 
     finished.ask()

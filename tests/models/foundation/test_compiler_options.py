@@ -18,24 +18,21 @@ from structbo.models.foundation.program import (
 find_options = compiler_options.__wrapped__
 
 
-@pytest.mark.usefixtures("on_a_processor")
 def test_options_that_are_not_known_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names of options change from version to version."""
     wanted = {"xla_no_such_option": True, "xla_backend_optimization_level": 1}
     monkeypatch.setattr(program, "OPTIONS", wanted)
-    assert find_options(False) == {"xla_backend_optimization_level": 1}
+    assert find_options("cpu", False) == {"xla_backend_optimization_level": 1}
 
 
-@pytest.mark.usefixtures("on_an_accelerator")
 def test_other_devices_have_no_options() -> None:
-    assert find_options() == {}
+    assert find_options("gpu") == {}
 
 
-@pytest.mark.usefixtures("on_a_processor")
 def test_the_installed_version_knows_some() -> None:
     """Without them compilation takes nearly twice as long: on failure, look for new names."""
     assert "xla_backend_optimization_level" in compiler_options()
-    assert compiler_options(False).items() <= OPTIONS.items()
+    assert compiler_options("cpu", False).items() <= OPTIONS.items()
     assert compiler_options().items() <= (OPTIONS | SERIAL).items()
 
 
