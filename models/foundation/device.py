@@ -8,6 +8,7 @@ JAX has an accelerator.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import jax
 
@@ -73,12 +74,12 @@ def on_device(device: str, num_rows: int, num_dims: int, num_chains: int = 1) ->
     if kind != AUTO:
         chosen = first_of(checked_device(kind, VARIABLE))
     else:
-        chosen = jax.config.jax_default_device or first_of(None if is_large else "cpu")
+        chosen = default_device() or first_of(None if is_large else "cpu")
     with jax.default_device(chosen):
         yield
 
 
-def first_of(kind: str | None) -> jax.Device | None:
+def first_of(kind: str | None) -> Any:
     """The first device of a kind; None if JAX only has processors, so that programs are shared.
 
     Args:
@@ -87,9 +88,15 @@ def first_of(kind: str | None) -> jax.Device | None:
     return None if jax.default_backend() == "cpu" else jax.devices(kind)[0]
 
 
-def current_device() -> jax.Device:
+def default_device() -> Any:
+    """The device, or kind of devices, that `jax.default_device` has set in this thread, or None."""
+    switches: Any = jax.config
+    return switches.jax_default_device
+
+
+def current_device() -> Any:
     """The device of computations in this thread."""
-    device = jax.config.jax_default_device or jax.devices()[0]
+    device = default_device() or jax.devices()[0]
     return jax.devices(device)[0] if isinstance(device, str) else device
 
 

@@ -16,7 +16,7 @@ import scipy.linalg  # noqa: F401 - loads the library that JAX calls
 import threadpoolctl
 from threadpoolctl import ThreadpoolController
 
-from structbo.models.foundation.device import first_of
+from structbo.models.foundation.device import default_device, first_of
 
 
 class _OneThread:
@@ -73,7 +73,7 @@ def double_precision() -> Iterator[None]:
     """
     _one_thread.enter()
     try:
-        device = jax.config.jax_default_device or first_of("cpu")
+        device = default_device() or first_of("cpu")
         with jax.enable_x64(True), jax.default_device(device):
             yield
     finally:

@@ -19,6 +19,7 @@ from tqdm.auto import tqdm
 from structbo.draws.driver import Driver
 from structbo.models import Model
 from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.device import default_device
 from structbo.models.foundation.precision import double_precision
 from structbo.samplers import Arguments, ChainState, SamplerFactory
 
@@ -64,7 +65,7 @@ def run_chains(
     keys = jax.random.split(key, num_chains)
     starts = [keys] if is_vectorized else list(keys)
     driver.run.prepare(driver.start.prepare(starts[0], arguments), arguments, size, 1)
-    device = jax.config.jax_default_device
+    device = default_device()
 
     def drawn(state: ChainState) -> Any:
         # This may be another thread, to which JAX's switches do not apply.

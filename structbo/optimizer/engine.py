@@ -105,7 +105,7 @@ class Engine:
         """Begins new draws if the device changes; a saved chain of its kind continues."""
         with self._computing(num_rows):
             if platform() != self._platform:
-                saved = self.chain and self.chain.saved()
+                saved = None if self.chain is None else self.chain.saved()
                 self._begin()
                 if self.chain is not None:
                     self.chain.restore(saved)
