@@ -119,6 +119,9 @@ def test_regrets() -> None:
     found = Search(4).measures({"value": [1.0, 3.0, 2.0, 4.0], "maximum": [5.0]})
     assert found["simple regret"].tolist() == [4.0, 2.0, 2.0, 1.0]
     assert found["average cumulative regret"].tolist() == [4.0, 3.0, 3.0, 2.5]
+    assert "CPU seconds per suggestion" not in found
+    timed = Search(2).measures({"value": [1.0, 3.0], "maximum": [5.0], "seconds": [0.5, 1.5]})
+    assert timed["CPU seconds per suggestion"].tolist() == [1.0]
     unknown = Search(3).measures({"value": [1.0, 3.0, 2.0], "maximum": []})
     assert unknown["best value"].tolist() == [1.0, 3.0, 3.0]
 

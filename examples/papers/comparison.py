@@ -1,6 +1,6 @@
 """Comparisons with other libraries, which no paper has."""
 
-from papers.experiment import LACK_OF_TIME, Experiment
+from papers.experiment import Experiment
 from papers.reactions import Reactions
 from papers.search import Search
 
@@ -27,12 +27,13 @@ EXPERIMENTS = (
         place="test functions",
         title="regret on functions with structure and without",
         kind=Search(evaluations=60, noise=0.01),
-        problems=("random graph", "additive", "Styblinski-Tang, scaled", "Hartmann-6", "rotated"),
+        problems=("random graph", "rotated", "additive", "Styblinski-Tang, scaled", "Hartmann-6"),
         methods=("structbo", "GPSampler", "BoTorch", "TuRBO", "TPE", "CMA-ES", "random"),
-        measures=("simple regret",),
+        measures=("simple regret", "CPU seconds per suggestion"),
         seeds=5,
         printed="",
         reduced="5 runs of 60 evaluations, of which all methods share the first 10 random points.",
-        missing=LACK_OF_TIME,
+        why="BoTorch is ahead on random graphs and on rotated functions, within chance. On the "
+        "other three structbo is ahead of all methods in all five runs, for which p is 0.062.",
     ),
 )

@@ -84,14 +84,17 @@ class Search:
         return maximized(made, optimizer, first, noise)
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
-        """Regrets, or values if the maximum is unknown."""
+        """Regrets, or values if the maximum is unknown, and the mean time of a suggestion."""
         value = np.array(values["value"])
         counts = np.arange(1, len(value) + 1)
+        seconds = values.get("seconds", [])
+        duration = {"CPU seconds per suggestion": np.array([np.mean(seconds)])} if seconds else {}
         if not values["maximum"]:
             best = np.maximum.accumulate(value)
-            return {"best value": best, "average value": np.cumsum(value) / counts}
+            return {"best value": best, "average value": np.cumsum(value) / counts, **duration}
         regret = values["maximum"][0] - value
         return {
+            **duration,
             "simple regret": np.minimum.accumulate(regret),
             "average cumulative regret": np.cumsum(regret) / counts,
         }
