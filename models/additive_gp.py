@@ -43,7 +43,7 @@ from structbo.models.structures.edge_matrix import edges
 LengthscalePrior: TypeAlias = dist.Distribution | Callable[[int], dist.Distribution]
 
 OWN_SITES = (
-    *("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "reach", "y"),
+    *("lengthscale", "outputscale", "noise", "relevance", "rho", "kappa", "common", "reach", "y"),
     *STRENGTH_SITES,
 )
 """Names of the sites of `AdditiveGP`, which a structure may not use."""
@@ -67,8 +67,8 @@ class AdditiveGP(Value):
 
     An instance is a NumPyro model, ``model(X, y=None, mask=None, known_noise=None)``, with the
     structure's sites and the sites ``lengthscale`` (D,), ``outputscale`` and ``noise``. Optional
-    sites are ``relevance`` (D,), ``rho``, ``kappa``, and the sites of `Interactions` and of
-    kernels. The observed site is ``y``. The model needs 64-bit floats.
+    sites are ``relevance`` (D,), ``rho``, ``kappa``, ``common``, and the sites of `Interactions`
+    and of kernels. The observed site is ``y``. The model needs 64-bit floats.
 
     Models compare by content: models with equal parts are equal, and share compiled programs. A
     user's function, as structure or prior, only equals itself; if it is defined at the top of a
@@ -186,6 +186,11 @@ class AdditiveGP(Value):
                     "kernels must not be given, and kernel must be stationary, where a projection "
                     f"mixes the dimensions, got {[*groups]}: use a structure without a projection."
                 )
+            if isinstance(self.residual, Residual) and self.residual.common is not None:
+                raise ValueError(
+                    "a main effect that parameters have in common is not one of projections: leave "
+                    "out `common` of Residual, or use a structure without a projection."
+                )
         if isinstance(self.residual, OtherOrders):
             _check_centered(groups, num_dims)
         prior = self.lengthscale
@@ -234,7 +239,8 @@ class AdditiveGP(Value):
         share = _drawn("rho", prior.rho, infer={"held_at": FIRST_RHO})
         if isinstance(prior, Residual):
             kappa = _drawn("kappa", prior.kappa, infer={"multiplies": "lengthscale"})
-            return ProductResidual(share, kappa)
+            common = None if prior.common is None else _drawn("common", prior.common)
+            return ProductResidual(share, kappa, common)
         reach = _drawn("reach", prior.reach)
         relevance = jnp.ones(num_dims) if relevance is None else relevance
         return OtherOrdersResidual(

@@ -5,10 +5,12 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Int
 
+from structbo.models.common_effect import common_features
 from structbo.models.decomposition import Decomposition, true_first
 from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.gram import (
@@ -137,7 +139,7 @@ class AdditiveCovariance:
     def prior_variance(self, x: Float[Array, "n D"]) -> OneOrEach:
         """Prior variances of the function at points, or the one of all points."""
         if self.has_unit_variance:
-            return self.outputscale
+            return self.outputscale + self._common_excess(x)
         components, variances = ComponentTable.of(self.decomposition.members), self.variances
         weights = (components.by_dim(variances), variances)
         total = component_sum(self.variance_factors(x)[..., None], weights, components)
@@ -159,9 +161,34 @@ class AdditiveCovariance:
         if residual is None:
             return jnp.array(0.0)
         if self.has_unit_variance:
-            return self.outputscale * residual.share
+            return self.outputscale * residual.share + self._common_excess(x)
         factors = self.variance_factors(x, residual.stretch)
-        return self.outputscale * (residual.of_factors(factors) + residual.constant)
+        variance = self.outputscale * (residual.of_factors(factors) + residual.constant)
+        common = self.common_features(x)
+        return variance if common is None else variance + jnp.square(common).sum(1)
+
+    def _common_excess(self, x: Float[Array, "n D"]) -> OneOrEach:
+        """How much larger the common main effect's variance is at points than on average."""
+        features = self.common_features(x)
+        if features is None:
+            return jnp.array(0.0)
+        average = self.outputscale * self.residual.common_share
+        return jnp.square(features).sum(1) - average
+
+    def common_features(
+        self, x: Float[Array, "n D"], counts: Bool[Array, "n D"] | bool = True
+    ) -> Float[Array, "n K"] | None:
+        """Features whose products are the covariance of the common main effect; None without one.
+
+        Args:
+            x: points.
+            counts: which dimensions of a point are not averaged over.
+        """
+        if self.residual is None or self.residual.common_share is None:
+            return None
+        has_it = ~np.isin(np.arange(self.num_dims), (*self.own_dims, *self.categorical))
+        features = common_features(x, has_it & counts, int(has_it.sum()))
+        return features * jnp.sqrt(self.outputscale * self.residual.common_share)
 
     def project(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
         """Arguments of the components at points of the cube."""
@@ -229,10 +256,17 @@ class AdditiveCovariance:
             return None
         if isinstance(residual, ProductResidual):
             product = self._product(z, other, residual.stretch * self.lengthscale)
-            return self.outputscale * residual.share * product
+            return self._with_common(self.outputscale * residual.product_share * product, z, other)
         points = (z, other, self.shared_lengthscale(self.lengthscale))
         factors = all_factors(self.kernel, self.categorical, points, own)
         return self.outputscale * (residual.of_factors(factors) + residual.constant)
+
+    def _with_common(
+        self, gram: Float[Array, "n m"], x: Float[Array, "n D"], other: Float[Array, "m D"]
+    ) -> Float[Array, "n m"]:
+        """A covariance between two sets of points, plus the common main effect's."""
+        one, two = self.common_features(x), self.common_features(other)
+        return gram if one is None or two is None else gram + one @ two.T
 
     def component_gram(
         self, component: Int[Array, ""] | int, x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -329,7 +363,9 @@ class AdditiveCovariance:
         if isinstance(residual, ProductResidual):
             others = jnp.arange(num_dims) != dim
             product = self._product(ends, other, residual.stretch * self.lengthscale, others)
-            return gram + self.outputscale * residual.share * product[:, None] * factor
+            product = (product[:, None] * factor).reshape(len(points), len(other))
+            product = self.outputscale * residual.product_share * product
+            return gram + self._with_common(product, points, other).reshape(shape)
         still, moving = residual.along(self.factors(ends, other), dim)
         changes = still[:, None] + moving[:, None] * factor + residual.constant
         return gram + self.outputscale * changes

@@ -10,6 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Complex, Float, Int, Key
 
+from structbo.models.common_effect import NUM_WAVES
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
 from structbo.models.outer_box import OuterBox
@@ -198,6 +199,7 @@ class ConditionedGP:
                 for group, key in zip(covariance.kernel_groups, keys_own, strict=True)
             ),
             constant=jnp.sqrt(constant) * jax.random.normal(jax.random.fold_in(key_own, 1)),
+            common=jax.random.normal(jax.random.fold_in(key_own, 2), (NUM_WAVES,)),
             update=jnp.zeros_like(self.alpha),
         )
         noise, factor = jax.random.normal(key_noise, self.alpha.shape), self.noise_factor
@@ -219,6 +221,7 @@ class SamplePath(NamedTuple):
         own_functions: for each kernel group, weights of F functions per dimension, shared by all
             components.
         constant: the residual's constant, relative to the output scale's square root.
+        common: weights of the common main effect.
         update: the weights of the covariances with the data.
     """
 
@@ -229,6 +232,7 @@ class SamplePath(NamedTuple):
     weights: Float[Array, "rows F"]
     own_functions: tuple[Float[Array, "E B F"], ...]
     constant: Float[Array, ""]
+    common: Float[Array, " K"]
     update: Float[Array, " n"]
 
     def _own(
@@ -316,7 +320,9 @@ class SamplePath(NamedTuple):
         if covariance.kernel_groups:
             everywhere = jnp.ones(covariance.num_dims, bool)
             prior = prior * self._own(x, everywhere, residual.stretch)
-        return jnp.sqrt(covariance.outputscale * residual.share) * (prior @ weights)
+        product = jnp.sqrt(covariance.outputscale * residual.product_share) * (prior @ weights)
+        features = covariance.common_features(x)
+        return product if features is None else product + features @ self.common
 
     def prior(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         """The part drawn from the prior, at points."""

@@ -46,10 +46,15 @@ class Residual(Value):
     Args:
         rho: prior of the residual's share of the variance, in [0, 1].
         kappa: prior of the ratio of its lengthscales to the shared ones, by default Pareto(1, 1).
+        common: prior of the share of the residual's variance, in [0, 1], that belongs to a main
+            effect that parameters have in common (`common_features`), on average over the cube;
+            None for no such effect. Dimensions with kernels other than the shared one, and
+            categorical ones, do not have it.
     """
 
     rho: dist.Distribution = dist.Uniform(0.0, 1.0)
     kappa: dist.Distribution = field(default_factory=_at_least_one)
+    common: dist.Distribution | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -78,23 +83,35 @@ class OtherOrders(Value):
     constant: float = 1.0
 
 
-@partial(register_dataclass, data_fields=["share", "stretch"], meta_fields=[])
+@partial(register_dataclass, data_fields=["share", "stretch", "common"], meta_fields=[])
 @dataclass(frozen=True)
 class ProductResidual:
-    """One component over all dimensions.
+    """One component over all dimensions, and possibly a common main effect.
 
     Args:
-        share: its share of the variance, in [0, 1].
-        stretch: the ratio of its lengthscales to the shared ones.
+        share: their share of the variance, in [0, 1].
+        stretch: the ratio of the component's lengthscales to the shared ones.
+        common: the part of the share that belongs to the common main effect, in [0, 1], or None.
     """
 
     share: Float[Array, ""]
     stretch: Float[Array, ""]
+    common: Float[Array, ""] | None = None
     constant = 0.0
 
+    @property
+    def product_share(self) -> Float[Array, ""]:
+        """The component's share of the variance."""
+        return self.share if self.common is None else self.share * (1.0 - self.common)
+
+    @property
+    def common_share(self) -> Float[Array, ""] | None:
+        """The common main effect's share of the variance, or None if there is none."""
+        return None if self.common is None else self.share * self.common
+
     def of_factors(self, factors: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
-        """The residual as a function of one-dimensional functions at the stretched lengthscales."""
-        return self.share * factors.prod(0)
+        """The component as a function of one-dimensional functions at stretched lengthscales."""
+        return self.product_share * factors.prod(0)
 
 
 @partial(register_dataclass, data_fields=["share", "reach", "constant"], meta_fields=[])
@@ -112,6 +129,7 @@ class OtherOrdersResidual:
     reach: Float[Array, " P"]
     constant: Float[Array, ""]
     stretch = 1.0
+    common_share = None
 
     @property
     def scale(self) -> Float[Array, ""]:

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import jax
 import numpy as np
+import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Key, Shaped
 
@@ -20,21 +21,29 @@ Draw = Mapping[str, Shaped[AnyArray, "..."]]
 Draws = Mapping[str, Shaped[AnyArray, "S ..."]]
 """Values of all latent sites, with the S draws along the first axis."""
 Found = TypeVar("Found")
+FEW_DIMS = 20
+"""Number of dimensions up to which the default model has no main effect in common."""
 
 
-def default_model(categorical: tuple[int, ...] = (), has_residual: bool = True) -> AdditiveGP:
+def default_model(
+    categorical: tuple[int, ...] = (), has_residual: bool = True, *, num_dims: int = 1
+) -> AdditiveGP:
     """The model of `suggest`: main effects, a random graph of pairs, and a residual.
 
     Args:
         categorical: indices of categorical dimensions.
         has_residual: whether to add a component over all dimensions, for effects that main effects
             and pairs do not explain.
+        num_dims: number of dimensions. The residual for more than `FEW_DIMS` has a main effect that
+            parameters have in common, whose share of it is Beta(1, 4).
 
     Example:
         >>> default_model()
         AdditiveGP(residual=Residual())
     """
-    return AdditiveGP(residual=Residual() if has_residual else None, categorical=categorical)
+    common = dist.Beta(1.0, 4.0) if num_dims > FEW_DIMS else None
+    residual = Residual(common=common) if has_residual else None
+    return AdditiveGP(residual=residual, categorical=categorical)
 
 
 @remembered

@@ -141,7 +141,7 @@ class Settings:
         check_names(given)
         known: dict[str, Any] = {**given}
         if known.get("model") is None:
-            known["model"] = default_model(space.categorical)
+            known["model"] = default_model(space.categorical, num_dims=space.num_dims)
         if known.get("num_initial") is None:
             known["num_initial"] = int(np.clip(2 * space.num_dims, 4, 20))
         settings = cls(**known)

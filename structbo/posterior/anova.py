@@ -259,6 +259,60 @@ class OtherProducts(NamedTuple):
         return everything @ self.coefficients, jax.lax.map(with_dim, jnp.arange(len(values)))
 
 
+class CommonMainEffects(NamedTuple):
+    """The main effects of the dimensions that a main effect in common consists of.
+
+    Args:
+        values: the effect of each dimension at its nodes, which averages zero.
+    """
+
+    values: Float[Array, "D Q"]
+
+    @classmethod
+    def of(cls, path: SamplePath, quadrature: Quadrature) -> "CommonMainEffects | None":
+        """The effects of a drawn function; None if it has no common main effect."""
+        covariance = path.posterior.covariance
+        at_data = covariance.common_features(path.posterior.x)
+        if at_data is None:
+            return None
+        coefficients = path.common + at_data.T @ path.update
+        nodes, weights = (jnp.asarray(value) for value in quadrature)
+        dims = jnp.arange(nodes.shape[1])
+
+        def effect(dim: Int[Array, ""]) -> Float[Array, " Q"]:
+            only = jnp.broadcast_to(dims == dim, nodes.shape)
+            values = covariance.common_features(nodes, only) @ coefficients
+            return values - weights[:, dim] @ values
+
+        return cls(jax.lax.map(effect, dims))
+
+    @property
+    def members(self) -> Bool[Array, "1 D"]:
+        """No dimension: there are no terms of several dimensions."""
+        return jnp.zeros((1, len(self.values)), bool)
+
+    def main_effect(self, dim: Int[Array, ""]) -> Float[Array, " Q"]:
+        """The term of one dimension at its nodes."""
+        return self.values[dim]
+
+    def interaction(self, i: Int[Array, ""], j: Int[Array, ""]) -> Float[Array, "Q Q"]:
+        """The term of two dimensions at their nodes."""
+        return jnp.zeros((self.values.shape[1], self.values.shape[1]))
+
+    def triple(self, dims: Int[Array, " 3"], places: Int[Array, "m D"]) -> Float[Array, " m"]:
+        """The term of three dimensions at points."""
+        return jnp.zeros(len(places))
+
+    def higher_order(
+        self, places: Int[Array, "m D"]
+    ) -> tuple[Float[Array, " m"], Float[Array, "D m"]]:
+        """The sum of all terms of three dimensions and more, and its parts with each dimension."""
+        return jnp.zeros(len(places)), jnp.zeros((len(self.values), len(places)))
+
+
+Part = Products | OtherProducts | CommonMainEffects
+
+
 def term_variances(
     path: SamplePath,
     quadrature: Quadrature,
@@ -319,22 +373,26 @@ def places_of(quadrature: Quadrature, uniforms: Float[Array, "M D"]) -> Int[Arra
     return jnp.minimum(places, len(ends) - 1)
 
 
-def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Products | OtherProducts, ...]:
+def parts_of(path: SamplePath, quadrature: Quadrature) -> tuple[Part, ...]:
     """The components of a function, and its residual if there is one."""
     covariance = path.posterior.covariance
     members, residual = covariance.decomposition.members, covariance.residual
-    parts = (Products.of(path, members, covariance.variances, slice(-1), quadrature),)
+    parts: tuple[Part, ...] = (
+        Products.of(path, members, covariance.variances, slice(-1), quadrature),
+    )
     if residual is None:
         return parts
     if isinstance(residual, OtherOrdersResidual):
         return *parts, OtherProducts.of(path, residual, quadrature)
+    if (common := CommonMainEffects.of(path, quadrature)) is not None:
+        parts += (common,)
     stretched = replace(covariance, lengthscale=residual.stretch * covariance.lengthscale)
     path = path._replace(
         posterior=replace(path.posterior, covariance=stretched),
         frequencies=path.residual_frequencies,
     )
     everywhere = jnp.ones((1, members.shape[1]), bool)
-    variance = covariance.outputscale * residual.share
+    variance = covariance.outputscale * residual.product_share
     last = slice(-1, None)
     return *parts, Products.of(path, everywhere, variance[None], last, quadrature)
 

@@ -28,6 +28,7 @@ SINGLE: Mapping[str, str] = {
     "outputscale": "how widely {value} varies",
     "rho": "share of the variation that several parameters cause together",
     "kappa": "how gradual the variation is that all parameters cause together",
+    "common": "share of that variation that parameters cause alike",
     "reach": "share of the variation that many parameters cause together",
     "interaction_scale": "how strong interactions are",
     "heredity": "whether parameters with large effects interact strongly",

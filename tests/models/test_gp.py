@@ -17,12 +17,14 @@ from structbo.models import (
     ProductResidual,
     squared_exponential,
 )
+from structbo.models.common_effect import NUM_WAVES
 
 NOISE = 0.05
 NUM_COMPONENTS = 3
 """Number of components of the fixture's covariance; one more row is padding."""
 
 RESIDUAL = {"residual": ProductResidual(jnp.array(0.3), jnp.array(1.5))}
+COMMON = {"residual": ProductResidual(jnp.array(0.6), jnp.array(1.5), jnp.array(0.7))}
 MAIN = np.array([0.2, 1.0, 2.0, 0.5])
 STRENGTHS = {"strengths": jnp.array(np.add.outer(MAIN, MAIN) / 2.0)}
 OPTIONS = [
@@ -32,6 +34,7 @@ OPTIONS = [
         id="everything",
     ),
     pytest.param({**STRENGTHS, **RESIDUAL}, id="residual and relevance", marks=pytest.mark.nightly),
+    pytest.param({"categorical": (1,), **COMMON}, id="common"),
     pytest.param({"categorical": (1,), **RESIDUAL}, id="categorical", marks=pytest.mark.nightly),
 ]
 
@@ -123,8 +126,22 @@ def dense_covariance(k: AdditiveCovariance, x, other) -> list[np.ndarray]:
 
     shares = (1 - rho) * weights / weights.sum()
     grams = [share * correlation(row, 1.0) for share, row in zip(shares, rows, strict=True)]
-    residual = rho * correlation(np.ones(len(lengthscale), bool), float(stretch))
+    common = 0.0 if k.residual is None or k.residual.common is None else float(k.residual.common)
+    residual = rho * (1 - common) * correlation(np.ones(len(lengthscale), bool), float(stretch))
+    residual = residual + rho * common * dense_common(x, other, k.categorical)
     return [float(k.outputscale) * gram for gram in (*grams, residual)]
+
+
+def dense_common(x, other, categorical: tuple[int, ...]) -> np.ndarray:
+    """Covariance of a common main effect: sums over all pairs of dimensions and over cosines."""
+    dims = [d for d in range(x.shape[1]) if d not in categorical]
+    variances = 0.5 ** np.arange(1, NUM_WAVES + 1)
+    gram = np.zeros((len(x), len(other)))
+    for wave, variance in enumerate(variances / variances.sum(), 1):
+        for d, e in product(dims, dims):
+            one, two = (np.cos(np.pi * wave * np.asarray(z)) for z in (x[:, d], other[:, e]))
+            gram += 2.0 * variance * np.outer(one, two) / len(dims)
+    return gram
 
 
 def inverse(case: Case) -> np.ndarray:
@@ -142,9 +159,9 @@ def component_covariance(case: Case, i: int, j: int) -> np.ndarray:
 def test_prior_covariance_is_the_dense_sum(case: Case):
     expected = sum(dense_covariance(case.covariance, case.new, case.x))
     np.testing.assert_allclose(case.answers["prior"], expected, rtol=1e-10)
-    np.testing.assert_allclose(
-        case.answers["prior_variance"], case.covariance.outputscale, rtol=1e-12
-    )
+    own = np.diag(sum(dense_covariance(case.covariance, case.x, case.x)))
+    found = np.broadcast_to(case.answers["prior_variance"], own.shape)
+    np.testing.assert_allclose(found, own, rtol=1e-12)
 
 
 def test_joint_moments_are_the_dense_ones(case: Case):

@@ -25,6 +25,12 @@ from structbo.models.prototype import prior_trace
 NUM_LINES, NUM_ON_LINE = 3, 5
 MODELS = {name: AdditiveGP(make()) for name, make in STRUCTURES.items()} | {
     "residual": AdditiveGP(edges(0.7), matern52, residual=Residual()),
+    "common": AdditiveGP(
+        edges(0.7), residual=Residual(common=dist.Beta(2.0, 1.0)), kernels={2: LevelCorrelations(3)}
+    ),
+    "common and categorical": AdditiveGP(
+        edges(0.7), residual=Residual(common=dist.Beta(2.0, 1.0)), categorical=(1,)
+    ),
     "relevance": AdditiveGP(edges(0.7, cliques), relevance=dist.LogNormal(0.0, 1.0)),
     "categorical": AdditiveGP(edges(0.7), residual=Residual(), categorical=(1,)),
     "own kernels": AdditiveGP(

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 from grid_anova import grid_terms, grid_variances
 from scipy.stats import qmc
@@ -24,7 +25,7 @@ from structbo.models import (
     matern32,
     pairs,
 )
-from structbo.posterior.anova import Products, parts_of, term_variances
+from structbo.posterior.anova import parts_of, term_variances
 from structbo.posterior.quadrature import Quadrature
 
 NUM_DIMS, NUM_POINTS, CATEGORY = 4, 9, 3
@@ -38,6 +39,14 @@ MODELS: dict[str, tuple[AdditiveGP, dict[str, Any]]] = {
     "pairs and residual": (
         AdditiveGP(edges(0.5, pairs), residual=Residual(), categorical=(CATEGORY,)),
         STRETCH,
+    ),
+    "common": (
+        AdditiveGP(
+            edges(0.5, pairs),
+            residual=Residual(common=dist.Beta(1.0, 1.0)),
+            categorical=(CATEGORY,),
+        ),
+        {**STRETCH, "common": 0.5},
     ),
     "own kernels": (
         AdditiveGP(
@@ -78,6 +87,7 @@ def drawn(name: str) -> tuple[SamplePath, Quadrature, np.ndarray]:
     params=[
         pytest.param("cliques", marks=pytest.mark.nightly),
         pytest.param("pairs and residual", marks=pytest.mark.nightly),
+        "common",
         "own kernels",
     ],
 )
@@ -125,7 +135,7 @@ def test_terms_beyond_pairs_are_those_on_the_grid(case: Any):
 
     @jax.jit
     def higher(path: SamplePath, places: Any) -> Any:
-        return [Products.higher_order(part, places) for part in parts_of(path, quadrature)]
+        return [part.higher_order(places) for part in parts_of(path, quadrature)]
 
     found = higher(path, places)
     everything, with_dim = (sum(part) for part in zip(*found, strict=True))

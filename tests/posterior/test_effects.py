@@ -5,6 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro.distributions as dist
 import pytest
 
 from structbo.data import Data
@@ -46,6 +47,11 @@ EDGE = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])
             (2, 0),
             AdditiveGP(edges(0.5, pairs), matern52, residual=Residual()),
             {"rho": 0.4, "kappa": 1.5},
+        ),
+        (
+            (1,),
+            AdditiveGP(edges(0.5, pairs), residual=Residual(common=dist.Beta(1.0, 1.0))),
+            {"rho": 0.7, "kappa": 1.5, "common": 0.6},
         ),
     ],
 )

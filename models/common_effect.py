@@ -1,0 +1,49 @@
+"""A main effect that parameters have in common: the sum of one random function over dimensions.
+
+Hundreds of parameters are often of a kind, such as penalties or weights, and act alike. Their joint
+direction, from all of them low to all of them high, then matters far more than any single one.
+
+Values at random points hardly tell what happens along this direction, or at the corners of the
+cube: the effects of hundreds of coordinates average out there. Independent main effects learn about
+each corner by itself. A common one learns from a few points about all.
+"""
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Bool, Float
+
+from structbo.models.foundation.arrays import AnyArray
+
+NUM_WAVES = 4
+"""Number of cosines of which the function consists."""
+DECAY = 0.5
+"""Variance of each cosine relative to the one with half its frequency, or the one before."""
+
+
+def common_features(
+    x: Float[AnyArray, "n P"],
+    counts: Bool[AnyArray, "#n P"] | Bool[AnyArray, " P"],
+    num_common: int,
+) -> Float[Array, "n K"]:
+    """Features of points whose products are the covariance of a common main effect.
+
+    The function of one coordinate is a sum of cosines with independent normal weights. The cosines
+    average zero, so the effect has no constant. Its variance is one on average over the cube, and
+    up to twice the number of dimensions where all coordinates are equal.
+
+    Args:
+        x: points of the unit cube.
+        counts: which dimensions of a point count; averages over the others are zero.
+        num_common: number of dimensions with the effect.
+
+    Example:
+        >>> low = common_features(jnp.zeros((1, 100)), jnp.ones(100, bool), 100)
+        >>> round(float((low @ low.T)[0, 0]), 6)
+        200.0
+    """
+    waves = jnp.arange(1, NUM_WAVES + 1)
+    variances = DECAY**waves / (DECAY**waves).sum()
+    values = (
+        jnp.cos(jnp.pi * waves * jnp.asarray(x)[..., None]) * jnp.where(counts, 1.0, 0.0)[..., None]
+    )
+    return values.sum(-2) * jnp.sqrt(2.0 * variances / max(num_common, 1))
