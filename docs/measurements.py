@@ -35,6 +35,7 @@ def note_sources(env: Any) -> None:
     for path in (
         Path(__file__).parent / "tables.py",
         *BENCHMARKS.glob("*.csv"),
+        BENCHMARKS / "wide.jsonl",
         *STUDIES.glob("*"),
     ):
         env.note_dependency(str(path))

@@ -1,6 +1,7 @@
 """Tables of the results pages and of README, from the files of examples/benchmarks/results."""
 
 import csv
+import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -343,11 +344,49 @@ def speed() -> Table:
     return Table(["parameters, evaluations", *PARTS.values(), "rest", "suggestion"], rows)
 
 
+WIDE_METHODS = {
+    "structbo": "structbo",
+    "vanilla": "`recipes.vanilla`",
+    "botorch": "BoTorch",
+    "turbo": "TuRBO",
+    "tpe": "TPE",
+    "cma_es": "CMA-ES",
+    "random": "random",
+    "one_penalty": "one penalty",
+}
+"""Methods of the table of many parameters, and what it calls them."""
+
+
+def wide() -> Table:
+    """Regret after 50 and 100 evaluations, on all problems and seeds that structbo has runs of."""
+    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    with (BENCHMARKS / "wide.jsonl").open(encoding="utf-8") as file:
+        for run in map(json.loads, file):
+            if run["values"]["maximum"]:
+                best = np.maximum.accumulate(run["values"]["value"])
+                regret = [run["values"]["maximum"][0] - best[n - 1] for n in (50, 100)]
+                found.setdefault((run["problem"], run["method"]), {})[run["seed"]] = regret
+
+    def cell(problem: str, method: str) -> str:
+        seeds = found[problem, "structbo"]
+        regrets = found.get((problem, method), {})
+        if not regrets.keys() >= seeds.keys():
+            return ""
+        return ", ".join(map(short, np.median([regrets[seed] for seed in seeds], 0)))
+
+    problems = [problem for problem, method in found if method == "structbo"]
+    rows = [
+        [problem, str(len(found[problem, "structbo"])), *(cell(problem, m) for m in WIDE_METHODS)]
+        for problem in sorted(problems)
+    ]
+    return Table(["problem", "runs", *WIDE_METHODS.values()], rows)
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
         *(batches, convergence, gpu, large_problems, paired, projections, real_tasks),
-        *(recipes, regret, readme, speed),
+        *(recipes, regret, readme, speed, wide),
     )
 }
 

@@ -164,31 +164,36 @@ class AdditiveCovariance:
             return self.outputscale * residual.share + self._common_excess(x)
         factors = self.variance_factors(x, residual.stretch)
         variance = self.outputscale * (residual.of_factors(factors) + residual.constant)
-        common = self.common_features(x)
-        return variance if common is None else variance + jnp.square(common).sum(1)
+        return variance + jnp.square(self.common_features(x)).sum(1)
 
-    def _common_excess(self, x: Float[Array, "n D"]) -> OneOrEach:
-        """How much larger the common main effect's variance is at points than on average."""
-        features = self.common_features(x)
-        if features is None:
-            return jnp.array(0.0)
-        average = self.outputscale * self.residual.common_share
-        return jnp.square(features).sum(1) - average
+    @property
+    def common_variance(self) -> Float[Array, ""] | None:
+        """Variance of the common main effect, on average over points; None if there is none."""
+        if self.residual is None or self.residual.common_share is None:
+            return None
+        return self.outputscale * self.residual.common_share
 
     def common_features(
         self, x: Float[Array, "n D"], counts: Bool[Array, "n D"] | bool = True
-    ) -> Float[Array, "n K"] | None:
-        """Features whose products are the covariance of the common main effect; None without one.
+    ) -> Float[Array, "n K"]:
+        """Features whose products are the covariance of the common main effect; K = 0 without one.
 
         Args:
             x: points.
             counts: which dimensions of a point are not averaged over.
         """
-        if self.residual is None or self.residual.common_share is None:
-            return None
+        variance = self.common_variance
+        if variance is None:
+            return jnp.zeros((len(x), 0))
         has_it = ~np.isin(np.arange(self.num_dims), (*self.own_dims, *self.categorical))
-        features = common_features(x, has_it & counts, int(has_it.sum()))
-        return features * jnp.sqrt(self.outputscale * self.residual.common_share)
+        return jnp.sqrt(variance) * common_features(x, has_it & counts, int(has_it.sum()))
+
+    def _common_excess(self, x: Float[Array, "n D"]) -> OneOrEach:
+        """How much larger the common main effect's variance is at points than on average."""
+        average = self.common_variance
+        if average is None:
+            return jnp.array(0.0)
+        return jnp.square(self.common_features(x)).sum(1) - average
 
     def project(self, x: Float[Array, "n D"]) -> Float[Array, "n P"]:
         """Arguments of the components at points of the cube."""
@@ -265,8 +270,9 @@ class AdditiveCovariance:
         self, gram: Float[Array, "n m"], x: Float[Array, "n D"], other: Float[Array, "m D"]
     ) -> Float[Array, "n m"]:
         """A covariance between two sets of points, plus the common main effect's."""
-        one, two = self.common_features(x), self.common_features(other)
-        return gram if one is None or two is None else gram + one @ two.T
+        if self.common_variance is None:
+            return gram
+        return gram + self.common_features(x) @ self.common_features(other).T
 
     def component_gram(
         self, component: Int[Array, ""] | int, x: Float[Array, "n D"], other: Float[Array, "m D"]

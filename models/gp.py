@@ -322,7 +322,7 @@ class SamplePath(NamedTuple):
             prior = prior * self._own(x, everywhere, residual.stretch)
         product = jnp.sqrt(covariance.outputscale * residual.product_share) * (prior @ weights)
         features = covariance.common_features(x)
-        return product if features is None else product + features @ self.common
+        return product + features @ self.common[: features.shape[1]]
 
     def prior(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         """The part drawn from the prior, at points."""

@@ -8,7 +8,7 @@ from jax import Array
 from jaxtyping import Key
 from numpyro.infer.mcmc import MCMCKernel
 
-from structbo.draws.model import Draws
+from structbo.draws.model import Draw, Draws
 from structbo.models import Model
 from structbo.models.foundation.accelerator import for_chains
 from structbo.models.foundation.compilation import remembered
@@ -92,7 +92,7 @@ def _driver(
         def step(_: Array, state: ChainState) -> ChainState:
             return sampler.sample(state, *arguments)
 
-        def draw(state: ChainState, _: None) -> tuple[ChainState, tuple[Draws, Info]]:
+        def draw(state: ChainState, _: None) -> tuple[ChainState, tuple[Draw, Info]]:
             state = jax.lax.fori_loop(0, spacing, step, state)
             return state, (values_of(state.z), state.info)
 

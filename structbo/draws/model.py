@@ -9,7 +9,7 @@ import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Key, Shaped
 
-from structbo.models import AdditiveGP, Residual
+from structbo.models import AdditiveGP, Residual, edges, main_effects
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
@@ -23,6 +23,12 @@ Draws = Mapping[str, Shaped[AnyArray, "S ..."]]
 Found = TypeVar("Found")
 FEW_DIMS = 20
 """Number of dimensions up to which the default model has no main effect in common."""
+MANY_DIMS = 500
+"""Number of dimensions up to which the default model has pairs.
+
+The memory of a draw has half of D^3 bytes, and a few hundred observations tell next to nothing
+about so many pairs.
+"""
 
 
 def default_model(
@@ -35,7 +41,8 @@ def default_model(
         has_residual: whether to add a component over all dimensions, for effects that main effects
             and pairs do not explain.
         num_dims: number of dimensions. The residual for more than `FEW_DIMS` has a main effect that
-            parameters have in common, whose share of it is Beta(1, 4).
+            parameters have in common, whose share of it is Beta(1, 4). For more than `MANY_DIMS`
+            there are no pairs.
 
     Example:
         >>> default_model()
@@ -43,7 +50,8 @@ def default_model(
     """
     common = dist.Beta(1.0, 4.0) if num_dims > FEW_DIMS else None
     residual = Residual(common=common) if has_residual else None
-    return AdditiveGP(residual=residual, categorical=categorical)
+    structure = edges() if num_dims <= MANY_DIMS else main_effects()
+    return AdditiveGP(structure, residual=residual, categorical=categorical)
 
 
 @remembered

@@ -272,10 +272,9 @@ class CommonMainEffects(NamedTuple):
     def of(cls, path: SamplePath, quadrature: Quadrature) -> "CommonMainEffects | None":
         """The effects of a drawn function; None if it has no common main effect."""
         covariance = path.posterior.covariance
-        at_data = covariance.common_features(path.posterior.x)
-        if at_data is None:
+        if covariance.common_variance is None:
             return None
-        coefficients = path.common + at_data.T @ path.update
+        coefficients = path.common + covariance.common_features(path.posterior.x).T @ path.update
         nodes, weights = (jnp.asarray(value) for value in quadrature)
         dims = jnp.arange(nodes.shape[1])
 

@@ -180,7 +180,6 @@ def average(
             for total, values in ((gram, to_data), (prior, own))
         )
     averaged = covariance.common_features(jnp.asarray(points), jnp.asarray(is_kept))
-    at_data = covariance.common_features(gp.x)
-    if averaged is not None and at_data is not None:
-        gram, prior = gram + averaged @ at_data.T, prior + jnp.square(averaged).sum(1)
+    gram = gram + averaged @ covariance.common_features(gp.x).T
+    prior = prior + jnp.square(averaged).sum(1)
     return gp.moments(gram, prior)

@@ -11,6 +11,7 @@ import pytest
 import structbo as sb
 from structbo.draws import check_run, latent_sites
 from structbo.models import AdditiveGP, Decomposition, EdgeBernoulli, edges, pairs
+from structbo.optimizer import Settings
 from structbo.posterior import Posterior
 from structbo.samplers import default_sampler
 
@@ -103,3 +104,29 @@ def test_its_name_is_free():
     assert abs(prior.edge_probabilities().mean[0, 1] - 0.4) < 4.0 * np.sqrt(0.24 / 200)
     assert posterior.effect("x0").mean.shape == (33,)
     assert np.isfinite(posterior.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("num_dims", "has_pairs", "has_common"),
+    [(20, True, False), (21, True, True), (500, True, True), (501, False, True)],
+)
+def test_the_default_model_depends_on_the_number_of_parameters(
+    num_dims: int, has_pairs: bool, has_common: bool
+) -> None:
+    """Few parameters get no effect in common, and many get no pairs."""
+    space = sb.Space.box([[0.0, 1.0]] * num_dims)
+    sites = latent_sites(Settings.of(space).model, 3)
+    assert (("Z" in sites), ("common" in sites)) == (has_pairs, has_common)
+    without = sb.default_model(has_residual=False, num_dims=num_dims)
+    assert "common" not in latent_sites(without, 3)
+
+
+@pytest.mark.nightly
+def test_a_search_among_very_many_parameters_has_no_table_of_pairs() -> None:
+    """A table of all pairs of 1,500 parameters would take gigabytes."""
+    optimizer = sb.Optimizer(sb.Space.box([[0.0, 1.0]] * 1500), seed=0)
+    for x in np.random.default_rng(0).random((20, 1500)):
+        optimizer.tell(x, float(x[:3].sum()))
+    trial = optimizer.ask()
+    assert trial.params.shape == (1500,)
+    assert optimizer.draws is not None and optimizer.draws["lengthscale"].shape[1] == 1500
