@@ -1,6 +1,7 @@
 """Inserts results of `examples/benchmarks/recovery.py`, from the file of its runs.
 
 ``{recovery} anova`` is a directive: one row for each problem of the reporting half.
+``{recovery-search} anova`` has the tables of reactions, from the runs of a search.
 ``{recovery-peers} anova random_forest ...`` compares several methods on tables and functions.
 """
 
@@ -16,7 +17,9 @@ from tables import BENCHMARKS, Table
 
 RESULTS = BENCHMARKS / "recovery.jsonl"
 
-NUM_POINTS = 150
+NUM_POINTS, NUM_CHOSEN = 150, 50
+"""Numbers of random points, and of points that a search chose."""
+TABLES_OF_REACTIONS = ("buchwald_a", "buchwald_b")
 NAMES = {
     "buchwald_a": "Buchwald-Hartwig A, table",
     "buchwald_b": "Buchwald-Hartwig B, table",
@@ -81,9 +84,24 @@ class Recovery(SphinxDirective):
         return inserted(self, ["problem", *COLUMNS], rows)
 
 
-def cells(problems: Sequence[str], method: str) -> list[str]:
+class SearchRecovery(SphinxDirective):
+    """Scores of one method on the runs that a search chose in tables."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        rows = [
+            [NAMES[problem], *cells([problem], self.arguments[0], "search", NUM_CHOSEN)]
+            for problem in TABLES_OF_REACTIONS
+        ]
+        return inserted(self, ["problem", *COLUMNS], rows)
+
+
+def cells(
+    problems: Sequence[str], method: str, data: str = "random", num_points: int = NUM_POINTS
+) -> list[str]:
     """The cells of a row."""
-    found = scores(problems, method)
+    found = scores(problems, method, data, num_points)
     return [of(found) for of in COLUMNS.values()]
 
 
@@ -95,7 +113,7 @@ class Peers(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         rows = []
-        for problem in ("buchwald_a", "buchwald_b", "ishigami_weak"):
+        for problem in (*TABLES_OF_REACTIONS, "ishigami_weak"):
             for method in self.arguments[0].split():
                 found = scores([problem], method)
                 rows.append([NAMES[problem], NAMES[method], *(of(found) for of in PEERS.values())])
@@ -111,13 +129,20 @@ PEERS = {
 }
 
 
-def scores(problems: Sequence[str], method: str) -> Values:
-    """Scores of a method, which must have runs of every problem."""
+def scores(
+    problems: Sequence[str], method: str, data: str = "random", num_points: int = NUM_POINTS
+) -> Values:
+    """Scores of a method, which must have runs of every problem.
+
+    Args:
+        problems: names of the problems.
+        method: name of the method.
+        data: "random" points, or the points of a "search".
+        num_points: number of points.
+    """
     records = Records(RESULTS)
     keys = [
-        key
-        for key in records.runs
-        if (key.data, key.n, key.method) == ("random", NUM_POINTS, method)
+        key for key in records.runs if (key.data, key.n, key.method) == (data, num_points, method)
     ]
     if lacking := {*problems} - {key.problem for key in keys}:
         raise ValueError(f"{RESULTS.name} has no runs of {method} on {sorted(lacking)}.")
@@ -136,5 +161,6 @@ def inserted(
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("recovery", Recovery)
+    app.add_directive("recovery-search", SearchRecovery)
     app.add_directive("recovery-peers", Peers)
     return {"parallel_read_safe": True}

@@ -5,7 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from structbo.maximizers.ascent import constrained_ascent, coordinate_ascent, gradient_ascent
+from structbo.maximizers.ascent import (
+    MAX_LINES,
+    constrained_ascent,
+    coordinate_ascent,
+    gradient_ascent,
+)
 from structbo.space import Levels
 from structbo.space.half_spaces import HalfSpaces
 
@@ -40,6 +45,20 @@ def test_coordinate_ascent_never_falls_and_stays_legal(seed: int) -> None:
     for dim, levels in enumerate(LEVELS):
         if levels is not None:
             assert np.isin(points[:, dim], levels).all()
+
+
+@pytest.mark.parametrize(("num_dims", "num_moved"), [(MAX_LINES, MAX_LINES), (150, MAX_LINES)])
+def test_coordinate_ascent_visits_some_of_many_dimensions(num_dims: int, num_moved: int) -> None:
+    """The sum of switches is largest where all are on, and all are off at the start."""
+    levels = Levels.of([np.array([0.0, 1.0])] * num_dims)
+
+    @jax.jit
+    def moved(key: jax.Array) -> jax.Array:
+        return coordinate_ascent(lambda x: x.sum(1), jnp.zeros((1, num_dims)), levels, key, 4)[0]
+
+    one, other = (np.asarray(moved(jax.random.key(seed))) for seed in (0, 1))
+    assert one.sum() == other.sum() == num_moved
+    assert (one != other).any() == (num_moved < num_dims)
 
 
 def test_coordinate_ascent_finds_the_best_level_of_every_discrete_variable() -> None:
