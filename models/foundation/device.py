@@ -15,6 +15,8 @@ import jax
 AUTO = "auto"
 VARIABLE = "STRUCTBO_DEVICE"
 """The environment variable with the device that "auto" stands for."""
+SWITCHES: Any = jax.config
+"""JAX's switches, as they are in this thread."""
 LEAST_WORK = 2e7
 """Product of parameters, squared observations and chains from which an accelerator is used.
 
@@ -90,13 +92,12 @@ def first_of(kind: str | None) -> Any:
 
 def default_device() -> Any:
     """The device, or kind of devices, that `jax.default_device` has set in this thread, or None."""
-    switches: Any = jax.config
-    return switches.jax_default_device
+    return SWITCHES.jax_default_device
 
 
 def current_device() -> Any:
     """The device of computations in this thread."""
-    device = default_device() or jax.devices()[0]
+    device = SWITCHES.jax_default_device or jax.devices()[0]
     return jax.devices(device)[0] if isinstance(device, str) else device
 
 
