@@ -17,7 +17,7 @@ from structbo.models.foundation.arrays import AnyArray
 NUM_WAVES = 4
 """Number of cosines of which the function consists."""
 DECAY = 0.5
-"""Variance of each cosine relative to the one with half its frequency, or the one before."""
+"""Ratio of the variances of successive cosines."""
 
 
 def common_features(
