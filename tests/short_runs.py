@@ -1,5 +1,6 @@
 """Short runs: simple and failing objectives, and draws in place of a Markov chain."""
 
+import itertools
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ import structbo
 from structbo.data import Data, Warping
 from structbo.draws import Fitted
 from structbo.models import Model
+from structbo.optimizer.preparation import Ahead
 
 BOX = np.array([[-1.0, 1.0], [0.0, 10.0]])
 MANY = 100
@@ -70,6 +72,12 @@ given_graphs = partial(given_draws, with_graphs=True)
 A search based on them compiles the same programs in all tests whose spaces have three dimensions,
 of which the last is categorical, and five levels at most.
 """
+
+
+def slow_schedule() -> Ahead:
+    """The schedule of a run with slow evaluations, which prepares programs only when needed."""
+    hours = itertools.count(step=3600.0)
+    return Ahead(lambda: next(hours))
 
 
 def warped(data: Data, power: float) -> tuple[Data, Warping]:

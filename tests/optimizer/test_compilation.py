@@ -3,19 +3,18 @@
 The tests count all compilations that JAX logs while one engine proposes points for a growing table.
 """
 
-import itertools
 from collections.abc import Callable
 
 import jax
 import numpy as np
 import pytest
+from short_runs import slow_schedule
 
 from structbo import Categorical, Integer, Space, suggest
 from structbo.draws import maximum_likelihood
 from structbo.models import AdditiveGP, partitions
 from structbo.models.foundation.program import compiler_options
 from structbo.optimizer import Engine
-from structbo.optimizer.preparation import Ahead
 
 SPACE = Space({"lr": (1e-3, 1.0, "log"), "k": Integer(1, 5), "act": Categorical(["a", "b", "c"])})
 SIZES = (20, 64, 65, 103)
@@ -65,9 +64,9 @@ def test_a_first_suggestion_compiles_few_programs(compiled) -> None:
 
 
 def slow_engine(space: Space, seed: int = 0) -> Engine:
-    """An engine of a run with slow evaluations, which prepares programs only when needed."""
-    engine, hours = Engine(space, seed=seed), itertools.count(step=3600.0)
-    engine.ahead = Ahead(lambda: next(hours))
+    """An engine of a run with slow evaluations."""
+    engine = Engine(space, seed=seed)
+    engine.ahead = slow_schedule()
     return engine
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpyro.distributions as dist
 import pytest
-from short_runs import given_graphs
+from short_runs import given_graphs, slow_schedule
 
 from structbo import Categorical, Integer, Optimizer, Space, minimize
 from structbo.data import padded_size
@@ -54,6 +54,7 @@ class Steps:
 
     def __init__(self, compiled: Compiled, settings: Keywords) -> None:
         self.optimizer = Optimizer(SPACE, **settings)
+        self.optimizer._engine.ahead = slow_schedule()
         self._compiled = compiled
 
     def __call__(self, number: int) -> list[str]:
