@@ -13,7 +13,7 @@ from papers.experiment import Experiment
 from papers.records import Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.scores import scores
-from papers.table import markdown, mean_with_error
+from papers.table import markdown, mean_with_error, rendered
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 RESULTS = Path(__file__).parents[1] / "examples" / "papers" / "results"
@@ -51,12 +51,13 @@ class Verdicts(SphinxDirective):
     """All experiments of papers, each with its verdict."""
 
     def run(self) -> list[nodes.Node]:
-        rows = ["| paper | place | what | verdict |", "|---|---|---|---|"]
-        for e in (e for e in EXPERIMENTS.values() if e.printed):
-            verdict = f"missing: {e.missing}" if e.missing else e.verdict
-            rows.append(f"| {e.paper} | {e.place} | {e.title} | {verdict} |")
+        rows = [
+            (e.paper, e.place, e.title, f"missing: {e.missing}" if e.missing else e.verdict)
+            for e in EXPERIMENTS.values()
+            if e.printed
+        ]
         note_sources(self.env)
-        return self.parse_text_to_nodes("\n".join(rows))
+        return self.parse_text_to_nodes(rendered(("paper", "place", "what", "verdict"), rows))
 
 
 class Number(SphinxRole):

@@ -10,8 +10,10 @@ import numpy as np
 import real
 from paired import BUDGETS, COUNTS
 from papers.scores import paired_p
+from papers.table import rendered
 from regret import COUNTS as REGRET_COUNTS
 from runs import Runs
+from wide_search import WideSearch
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BENCHMARKS, STUDIES = EXAMPLES / "benchmarks" / "results", EXAMPLES / "studies" / "results"
@@ -29,8 +31,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
     def __str__(self) -> str:
-        lines = [self.header, ["---"] * len(self.header), *self.rows]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return rendered(self.header, self.rows)
 
 
 def runs_of(name: str, num_keys: int) -> Runs:
@@ -362,10 +363,10 @@ def wide() -> Table:
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     with (BENCHMARKS / "wide.jsonl").open(encoding="utf-8") as file:
         for run in map(json.loads, file):
-            if run["values"]["maximum"]:
-                best = np.maximum.accumulate(run["values"]["value"])
-                regret = [run["values"]["maximum"][0] - best[n - 1] for n in (50, 100)]
-                found.setdefault((run["problem"], run["method"]), {})[run["seed"]] = regret
+            measured = WideSearch(100).measures(run["values"])
+            if "regret at 100" in measured:
+                regrets = [float(measured[f"regret at {n}"][0]) for n in (50, 100)]
+                found.setdefault((run["problem"], run["method"]), {})[run["seed"]] = regrets
 
     def cell(problem: str, method: str) -> str:
         seeds = found[problem, "structbo"]

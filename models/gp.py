@@ -10,7 +10,6 @@ from jax import Array
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Complex, Float, Int, Key
 
-from structbo.models.common_effect import NUM_WAVES
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.kernels import spectral_frequencies
 from structbo.models.outer_box import OuterBox
@@ -187,6 +186,7 @@ class ConditionedGP:
 
         stretch = 1.0 if covariance.residual is None else covariance.residual.stretch
         num_components = covariance.decomposition.members.shape[0]
+        num_waves = covariance.common_features(self.x).shape[1]
         shape = (num_components + 1, num_features)
         path = SamplePath(
             posterior=self,
@@ -199,7 +199,7 @@ class ConditionedGP:
                 for group, key in zip(covariance.kernel_groups, keys_own, strict=True)
             ),
             constant=jnp.sqrt(constant) * jax.random.normal(jax.random.fold_in(key_own, 1)),
-            common=jax.random.normal(jax.random.fold_in(key_own, 2), (NUM_WAVES,)),
+            common=jax.random.normal(jax.random.fold_in(key_own, 2), (num_waves,)),
             update=jnp.zeros_like(self.alpha),
         )
         noise, factor = jax.random.normal(key_noise, self.alpha.shape), self.noise_factor
@@ -221,7 +221,7 @@ class SamplePath(NamedTuple):
         own_functions: for each kernel group, weights of F functions per dimension, shared by all
             components.
         constant: the residual's constant, relative to the output scale's square root.
-        common: weights of the common main effect.
+        common: weights of the common main effect, none without one.
         update: the weights of the covariances with the data.
     """
 
@@ -321,8 +321,7 @@ class SamplePath(NamedTuple):
             everywhere = jnp.ones(covariance.num_dims, bool)
             prior = prior * self._own(x, everywhere, residual.stretch)
         product = jnp.sqrt(covariance.outputscale * residual.product_share) * (prior @ weights)
-        features = covariance.common_features(x)
-        return product + features @ self.common[: features.shape[1]]
+        return product + covariance.common_features(x) @ self.common
 
     def prior(self, x: Float[Array, "m D"]) -> Float[Array, " m"]:
         """The part drawn from the prior, at points."""

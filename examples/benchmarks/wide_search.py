@@ -1,12 +1,11 @@
 """A run of wide.py: the same first points and the same noise for all methods of a seed."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.problem import Problem
 from papers.search import maximized
 from scipy.stats import qmc
@@ -18,7 +17,7 @@ COUNTS = (50, 100, 200, 500)
 
 
 @dataclass(frozen=True)
-class WideSearch:
+class WideSearch(Kind):
     """A search for the maximum on the unit cube.
 
     Args:
@@ -31,14 +30,6 @@ class WideSearch:
     num_initial: int = 20
     noise: float = 0.01
     axis = "evaluations"
-
-    def steps(self, count: int) -> np.ndarray:
-        """The numbers of evaluations."""
-        return np.arange(1, count + 1)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "WideSearch":
         """Two proposals after the first points."""

@@ -8,7 +8,7 @@ from papers.experiment import Experiment
 from papers.picture import picture
 from papers.records import Records
 from papers.scores import curves, paired_p
-from papers.table import markdown, number
+from papers.table import markdown, number, rendered
 from scipy.stats import binomtest
 from wide_search import COUNTS, WideSearch
 
@@ -55,7 +55,7 @@ def summary(
     """
     header = ["family", "method", "evaluations", "cases", "median log ratio", "Wilcoxon p"]
     header += ["wins", "losses", "sign test p"]
-    rows = [header, ["---"] * len(header)]
+    rows = []
     for family in families:
         records = Records(folder / family.file_name, family.kind, family.others)
         for n in counts:
@@ -66,7 +66,7 @@ def summary(
                 if shared and method not in against:
                     cells = compared({c: ours[c] for c in shared}, {c: best[c] for c in shared})
                     rows.append([family.name, method, str(n), str(len(shared)), *cells])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return rendered(header, rows)
 
 
 def measured(family: Experiment, records: Records) -> tuple[str, ...]:

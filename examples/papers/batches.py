@@ -6,7 +6,7 @@ within 0.01 of the process, and EST estimates the maximum by ESTn.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 from papers.batch_methods import METHODS, est_maximum, ucb_width
 from papers.batch_process import NOISE, fit, posterior
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.finite_sets import NAMES, candidates
 
 from structbo.batches import EstimationWidth, GroundSet, choose_batch
@@ -36,7 +36,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Batches:
+class Batches(Kind):
     """A search in batches.
 
     Args:
@@ -47,14 +47,6 @@ class Batches:
     num_points: int = 50
     num_candidates: int = 512
     axis = "batches"
-
-    def steps(self, count: int) -> np.ndarray:
-        """The numbers of batches."""
-        return np.arange(1, count + 1)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "Batches":
         """One batch."""

@@ -1,13 +1,12 @@
 """Sums of the components' deviations beside the joint one (Rolland et al. 2018, figure 8)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.graph_functions import STAR
 
 LENGTHSCALE, NOISE = 0.2, 1e-4
@@ -15,7 +14,7 @@ NUM_BINS = 10
 
 
 @dataclass(frozen=True)
-class Deviations:
+class Deviations(Kind):
     """Posterior deviations at random points, given random observations.
 
     Args:
@@ -26,14 +25,6 @@ class Deviations:
     num_observations: int = 200
     num_points: int = 1000
     axis = "tenth of the true deviation"
-
-    def steps(self, count: int) -> np.ndarray:
-        """The tenths."""
-        return np.arange(1, count + 1)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "Deviations":
         """Few points."""

@@ -1,6 +1,7 @@
 """What an experiment is: a row of the registry, and the kind of run that it repeats."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -16,7 +17,7 @@ LACK_OF_TIME = "not run for lack of time"
 
 
 class Kind(Protocol):
-    """A kind of run. Its fields are the settings that all runs of an experiment share."""
+    """A kind of run, a dataclass whose fields are the settings of all runs of an experiment."""
 
     @property
     def axis(self) -> str:
@@ -24,12 +25,13 @@ class Kind(Protocol):
         ...
 
     def steps(self, count: int) -> Float[np.ndarray, " steps"]:
-        """The positions of a measure's numbers along the axis."""
-        ...
+        """The positions of a measure's numbers along the axis, by default their numbers from 1."""
+        return np.arange(1, count + 1)
 
     def settings(self) -> dict[str, Any]:
         """The settings that a run is recorded with."""
-        ...
+        fields: Any = self
+        return asdict(fields)
 
     def quick(self) -> "Kind":
         """The same kind with tiny settings."""

@@ -5,15 +5,14 @@ averaged over draws. Zero observations give the prior.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Bool
 from numpyro import handlers
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.graph_functions import GRID, STAR, GraphGP, Pairs
 
 import structbo.models as sm
@@ -31,7 +30,7 @@ LENGTHSCALE, NOISE, NUM_PRIOR_DRAWS = 0.2, 0.1, 1000
 
 
 @dataclass(frozen=True)
-class GraphLearning:
+class GraphLearning(Kind):
     """Graphs learned from random points as they come in.
 
     Args:
@@ -46,10 +45,6 @@ class GraphLearning:
     def steps(self, count: int) -> np.ndarray:
         """The numbers of observations."""
         return np.array(self.sizes)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "GraphLearning":
         """Few observations."""

@@ -6,13 +6,13 @@ likelihood so far, relative to the true partition's.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.partition_problem import ADDITIVE, observations
 
 import structbo as sb
@@ -34,7 +34,7 @@ Labels = Int[np.ndarray, "S D"]
 
 
 @dataclass(frozen=True)
-class PartitionSearch:
+class PartitionSearch(Kind):
     """A search through partitions.
 
     Args:
@@ -47,10 +47,6 @@ class PartitionSearch:
     def steps(self, count: int) -> np.ndarray:
         """Eight numbers of models."""
         return np.linspace(0, self.num_models, count + 1)[1:]
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "PartitionSearch":
         """Eight models."""

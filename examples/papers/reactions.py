@@ -1,14 +1,14 @@
 """Searches for the best of all combinations of a complete factorial experiment."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.reactions import table
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.methods import AskTell
 
 import structbo as sb
@@ -75,7 +75,7 @@ METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
 
 
 @dataclass(frozen=True)
-class Reactions:
+class Reactions(Kind):
     """A search for the highest yield in a table, without noise.
 
     Args:
@@ -84,14 +84,6 @@ class Reactions:
 
     evaluations: int = 60
     axis = "runs"
-
-    def steps(self, count: int) -> np.ndarray:
-        """The numbers of runs."""
-        return np.arange(1, count + 1)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "Reactions":
         """A few runs, of which two or three are proposed by a model."""

@@ -1,13 +1,13 @@
 """Which parameters matter: recovery and evaluations (Chen, Castro and Krause 2012)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from papers import embedded
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 
 import structbo as sb
 
@@ -45,7 +45,7 @@ SCALE: dict[str, Any] = {"outputscale": 1.0, "bandwidth": 0.05}
 
 
 @dataclass(frozen=True)
-class Screening:
+class Screening(Kind):
     """A screening until it is decided; coordinate-wise sampling stops once it is right.
 
     Args:
@@ -60,10 +60,6 @@ class Screening:
     def steps(self, count: int) -> np.ndarray:
         """Unused: each measure is one number."""
         return np.arange(count)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "Screening":
         """Eight parameters."""

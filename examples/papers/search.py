@@ -2,13 +2,12 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from papers.experiment import Measures, Values
+from papers.experiment import Kind, Measures, Values
 from papers.methods import METHODS, AskTell
 from papers.problem import Problem
 from papers.problems import PROBLEMS
@@ -45,7 +44,7 @@ def maximized(
 
 
 @dataclass(frozen=True)
-class Search:
+class Search(Kind):
     """A search for the maximum.
 
     The regret of a point is how much its value without noise is below the maximum.
@@ -60,14 +59,6 @@ class Search:
     num_initial: int = 10
     noise: float = 0.0
     axis = "evaluations"
-
-    def steps(self, count: int) -> np.ndarray:
-        """The numbers of evaluations."""
-        return np.arange(1, count + 1)
-
-    def settings(self) -> dict[str, Any]:
-        """The fields."""
-        return asdict(self)
 
     def quick(self) -> "Search":
         """Two proposals after the first points."""

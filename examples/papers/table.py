@@ -1,6 +1,7 @@
 """The table of an experiment, for a terminal and for the documentation."""
 
 import math
+from collections.abc import Iterable, Sequence
 
 from papers.experiment import Experiment
 from papers.records import Records
@@ -21,7 +22,7 @@ def markdown(experiment: Experiment, records: Records, reference: str = "") -> s
     header = ["problem", "method", "runs"]
     for measure in measures:
         header += [f"{measure}, mean", "median", "p"]
-    rows = [header, ["---"] * len(header)]
+    rows = []
     for problem in experiment.problems:
         for method in experiment.methods:
             cells = [found.get((problem, method, measure)) for measure in measures]
@@ -29,7 +30,13 @@ def markdown(experiment: Experiment, records: Records, reference: str = "") -> s
             if runs:
                 numbers = [text for cell in cells for text in _cells(cell)]
                 rows.append([problem, method, str(runs), *numbers])
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return rendered(header, rows)
+
+
+def rendered(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def number(value: float) -> str:

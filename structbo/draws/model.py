@@ -26,8 +26,8 @@ FEW_DIMS = 20
 MANY_DIMS = 500
 """Number of dimensions up to which the default model has pairs.
 
-The memory of a draw has half of D^3 bytes, and a few hundred observations tell next to nothing
-about so many pairs.
+A draw with pairs takes half of D^3 bytes, and a few hundred observations do not determine more than
+a hundred thousand pairs.
 """
 
 
