@@ -278,7 +278,10 @@ def test_sampled_maxima_of_wide_graphs_are_above_random_points() -> None:
     }
     union, key = Posteriors.of(model, draws, data), jax.random.key(3)
     assert union.layouts[1].clamped.sum() == 5
-    best, candidates = x[data.y[:40].argmax()], jnp.asarray(rng.random((512, num_dims)))
+    best, candidates = (
+        jnp.asarray(x[data.y[:40].argmax()]),
+        jnp.asarray(rng.random((512, num_dims))),
+    )
     search = acquisition.Search(
         Levels.of([None] * num_dims),
         candidates,

@@ -12,6 +12,7 @@ from acquisition_case import LEVELS, NUM_DIMS, NUM_DRAWS, NUM_MEMBERS, Case, eva
 from scipy.stats import norm
 
 from structbo.acquisition import MES, AdditiveMES
+from structbo.models import ConditionedGP
 
 
 def truncated_entropy_loss(mean: float, deviation: float, maximum: float) -> float:
@@ -110,8 +111,11 @@ def test_maxima_of_components_are_those_of_sample_paths(case: Case, acquire: Any
 @pytest.mark.nightly
 def test_sampled_maxima_are_those_of_sample_paths_on_the_grid(case: Case) -> None:
     """Without a residual, the maximum of a function is over all grid points."""
-    covariance = replace(case.posteriors.covariance, residual=None)
-    posteriors = replace(case.posteriors, covariance=covariance)
+
+    def without_residual(gp: ConditionedGP) -> ConditionedGP:
+        return replace(gp, covariance=replace(gp.covariance, residual=None))
+
+    posteriors = jax.vmap(without_residual)(case.posteriors)
     few = case.search._replace(candidates=case.search.candidates[:1])
     maxima = np.asarray(jax.jit(MES(2).of)(posteriors, few).contexts)
 

@@ -158,7 +158,7 @@ def test_quadrature_is_fine_enough():
     draws = {site: jnp.asarray(value)[None] for site, value in draw.items()}
     data = Data(rng.random((30, 4)), rng.standard_normal(30), np.ones(30, bool))
     gp = jax.tree.map(lambda v: v[0], condition(model, draws, data))
-    path, uniforms = gp.sample_path(jax.random.key(0), 64), np.zeros((8, 4))
+    path, uniforms = gp.sample_path(jax.random.key(0), 64), jnp.zeros((8, 4))
     coarse, fine = (
         term_variances(path, Quadrature.of([None] * NUM_DIMS, q), uniforms) for q in (24, 48)
     )
