@@ -49,6 +49,7 @@ METHODS: dict[str, Method] = {
     "structbo": maximizer(sb.Optimizer, num_initial=10),
     "random": maximizer(recipes.random),
     "GP-UCB": maximizer(recipes.gp_ucb),
+    "random trees": maximizer(recipes.random_trees),
     # Rolland et al. 2018
     "Overlap": maximizer(recipes.g_add_gp_ucb, standardize=False),
     "No Overlap": maximizer(recipes.g_add_gp_ucb, graph="no overlap", standardize=False),

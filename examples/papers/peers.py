@@ -1,4 +1,4 @@
-"""Other libraries, which need their own packages: `pip install optuna botorch`."""
+"""Other libraries, which need their own packages: `pip install optuna cmaes botorch smac`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float
 from papers.problem import Problem
+from papers.smac_hebo import Hebo, Smac
 
 
 class Optuna:
@@ -115,4 +116,6 @@ PEERS: dict[str, Callable[[Problem, int], Method]] = {
     "CMA-ES": partial(Optuna, "CmaEsSampler"),
     "BoTorch": partial(Rescaled, Default),
     "TuRBO": partial(Rescaled, turbo),
+    "SMAC": Smac,
+    "HEBO": Hebo,
 }

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from papers import comparison_problems, embedded, functions
+from papers import comparison_problems, embedded, functions, rducb_problems
 from papers.graph_functions import GRID, STAR, GraphGP, Pairs
 from papers.problem import Problem
 from papers.real_tasks import FOLDERS, real_task
@@ -105,5 +105,8 @@ PROBLEMS: dict[str, Maker] = {
     "Styblinski-Tang, scaled": comparison_problems.styblinski_tang,
     "Hartmann-6": comparison_problems.hartmann,
     "rotated": comparison_problems.rotated,
+    "Hartmann-6 among 20": rducb_problems.hartmann,
+    "Rosenbrock, D = 20": rducb_problems.rosenbrock,
+    "Styblinski-Tang, D = 250": rducb_problems.styblinski_tang,
     **{name: partial(on_data, name) for name in FOLDERS},
 }

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from papers.experiment import Experiment, Kind, Values
 
 LIBRARIES = ("structbo", "jax", "numpyro", "numpy", "scipy")
-PEERS = ("optuna", "cmaes", "botorch", "gpytorch", "torch", "scikit-learn", "gymnasium", "mujoco")
+PEERS = ("optuna", "cmaes", "botorch", "gpytorch", "torch", "smac", "HEBO", "scikit-learn")
+PEERS += ("gymnasium", "mujoco", "camb")
 """Optional libraries, whose versions are recorded if they are installed."""
 
 

@@ -1,0 +1,92 @@
+"""SMAC and HEBO, which minimize, and need their own packages: `pip install smac` and `HEBO`."""
+
+from logging import ERROR
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from papers.problem import Problem
+
+
+class Smac:
+    """SMAC's default: a random forest and its log expected improvement.
+
+    Args:
+        problem: the function to maximize.
+        seed: seed of all random choices.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        from ConfigSpace import ConfigurationSpace
+        from smac import HyperparameterOptimizationFacade as Facade
+        from smac import Scenario
+
+        self._folder = TemporaryDirectory()
+        bounds = {f"x{d}": bound for d, bound in enumerate(problem.bounds)}
+        self._space = ConfigurationSpace(bounds, seed=seed)
+        scenario = Scenario(
+            self._space,
+            n_trials=10_000,
+            deterministic=True,
+            seed=seed,
+            output_directory=Path(self._folder.name),
+        )
+        self._smac = Facade(
+            scenario,
+            lambda config, seed: 0.0,
+            initial_design=Facade.get_initial_design(scenario, n_configs=0),
+            logging_level=ERROR,
+        )
+        self._asked: Any = None
+
+    def ask(self) -> Float[np.ndarray, " D"]:
+        """The next point."""
+        self._asked = self._smac.ask()
+        return np.array([self._asked.config[name] for name in self._space])
+
+    def tell(self, point: Float[np.ndarray, " D"], value: float) -> None:
+        """Reports the value of the point that was asked for, or of a first point."""
+        from ConfigSpace import Configuration
+        from smac.runhistory.dataclasses import TrialInfo, TrialValue
+
+        trial = self._asked
+        if trial is None:
+            config = Configuration(self._space, dict(zip(self._space, point.tolist(), strict=True)))
+            trial = TrialInfo(config, seed=0)
+        self._smac.tell(trial, TrialValue(cost=-value))
+
+
+class Hebo:
+    """HEBO's default: a process with warped inputs and values, and three acquisitions.
+
+    Args:
+        problem: the function to maximize.
+        seed: seed of all random choices.
+    """
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        import torch
+        from hebo.design_space.design_space import DesignSpace
+        from hebo.optimizers.hebo import HEBO
+
+        np.random.seed(seed)  # noqa: NPY002 - HEBO draws from NumPy's global generator
+        torch.manual_seed(seed)
+        ranges = [
+            {"name": f"x{d}", "type": "num", "lb": low, "ub": high}
+            for d, (low, high) in enumerate(problem.bounds)
+        ]
+        self._names = [entry["name"] for entry in ranges]
+        self._hebo = HEBO(DesignSpace().parse(ranges), rand_sample=2, scramble_seed=seed)
+
+    def ask(self) -> Float[np.ndarray, " D"]:
+        """The next point."""
+        return np.asarray(self._hebo.suggest(1)[self._names].iloc[0], float)
+
+    def tell(self, point: Float[np.ndarray, " D"], value: float) -> None:
+        """Reports the value of a point."""
+        import pandas
+
+        told = pandas.DataFrame([point], columns=self._names)
+        self._hebo.observe(told, np.array([[-value]]))
