@@ -67,6 +67,7 @@ class Experiment(NamedTuple):
         average: the average over runs.
         runs_of: the experiment whose runs this one shows; empty if none.
         others: other kinds of run that serve as well, such as longer ones.
+        quick_problem: the problem of the quick mode; the first one if empty.
         needs_data: whether the problems need the folder of the data.
         missing: why there are no results; empty if there are.
     """
@@ -88,6 +89,7 @@ class Experiment(NamedTuple):
     average: Literal["mean", "median"] = "mean"
     runs_of: str = ""
     others: tuple[Kind, ...] = ()
+    quick_problem: str = ""
     needs_data: bool = False
     missing: str = ""
 
@@ -97,5 +99,6 @@ class Experiment(NamedTuple):
         return f"{self.runs_of or self.name}.jsonl"
 
     def quick(self) -> "Experiment":
-        """One run of every method on the first problem, with tiny settings."""
-        return self._replace(kind=self.kind.quick(), problems=self.problems[:1], seeds=1)
+        """One run of every method on one problem, with tiny settings."""
+        problems = (self.quick_problem,) if self.quick_problem else self.problems[:1]
+        return self._replace(kind=self.kind.quick(), problems=problems, seeds=1)
