@@ -107,6 +107,6 @@ PROBLEMS: dict[str, Maker] = {
     "rotated": comparison_problems.rotated,
     "Hartmann-6 among 20": rducb_problems.hartmann,
     "Rosenbrock, D = 20": rducb_problems.rosenbrock,
-    "Styblinski-Tang, D = 250": rducb_problems.styblinski_tang,
+    "Styblinski-Tang, D = 100": rducb_problems.styblinski_tang,
     **{name: partial(on_data, name) for name in FOLDERS},
 }

@@ -10,7 +10,7 @@ import numpy as np
 from papers import functions
 from papers.problem import Problem
 
-ROSENBROCK_DEVIATION, STYBLINSKI_TANG_DEVIATION, HARTMANN_DEVIATION = 920_000.0, 510.0, 0.4
+ROSENBROCK_DEVIATION, STYBLINSKI_TANG_DEVIATION, HARTMANN_DEVIATION = 920_000.0, 320.0, 0.4
 
 
 def hartmann(seed: int, data: Path | None) -> Problem:
@@ -33,9 +33,9 @@ def rosenbrock(seed: int, data: Path | None) -> Problem:
 
 
 def styblinski_tang(seed: int, data: Path | None) -> Problem:
-    """A sum of functions of 250 parameters, which a seed does not change."""
+    """A sum of functions of 100 parameters, which a seed does not change."""
     return Problem(
         lambda x: -float(functions.styblinski_tang(x)) / STYBLINSKI_TANG_DEVIATION,
-        [(-5.0, 5.0)] * 250,
-        maximum=39.16616570377142 * 250 / STYBLINSKI_TANG_DEVIATION,
+        [(-5.0, 5.0)] * 100,
+        maximum=39.16616570377142 * 100 / STYBLINSKI_TANG_DEVIATION,
     )

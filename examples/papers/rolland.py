@@ -84,8 +84,10 @@ EXPERIMENTS = (
         measures=("best value", "average value"),
         seeds=3,
         printed="Overlap is slightly better than No Overlap, and both beat OpenCV's thresholds.",
-        reduced="3 runs of 60 evaluations, and 300 small pictures; the paper has 15 runs of 200.",
-        missing=LACK_OF_TIME,
+        reduced="3 runs of 60 evaluations, and 400 small pictures; the paper has 15 runs of 200.",
+        verdict="agrees",
+        why="The graph's average value is slightly higher, within chance, and all runs of both end "
+        "above OpenCV's thresholds.",
         needs_data=True,
     ),
     Experiment(
