@@ -35,6 +35,8 @@ NEEDS = {
     "GPSampler": ("optuna", "torch"),
     "BoTorch": ("botorch",),
     "TuRBO": ("botorch",),
+    "SMAC": ("smac",),
+    "HEBO": ("hebo",),
 }
 """Packages of peers other than Optuna."""
 FAST = ("chen-figure-2", "rolland-figure-8")
@@ -163,7 +165,9 @@ def test_methods_of_the_unit_cube_work_on_other_boxes() -> None:
     assert told == [([0.0, 0.75], 3.0)]
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS["peers-structure"].problems)
+@pytest.mark.parametrize(
+    "name", EXPERIMENTS["peers-structure"].problems + EXPERIMENTS["peers-trees"].problems
+)
 def test_compared_functions_have_a_deviation_of_about_one(name: str) -> None:
     deviations = []
     for seed in range(20):
@@ -265,6 +269,12 @@ def test_every_experiment_has_its_runs_or_a_reason() -> None:
         assert bool(experiment.missing) != bool(is_complete), experiment.name
         assert experiment.missing or experiment.why, experiment.name
         assert bool(experiment.printed) != name.startswith("peers"), name
+
+
+def test_quick_runs_are_of_one_problem() -> None:
+    for experiment in EXPERIMENTS.values():
+        assert len(experiment.quick().problems) == min(len(experiment.problems), 1)
+    assert EXPERIMENTS["li-table-2"].quick().problems == ("mixture, D = 50",)
 
 
 def quick(name: str, folder: Path) -> None:
