@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 from papers.experiment import Experiment, Kind, Values
 
 LIBRARIES = ("structbo", "jax", "numpyro", "numpy", "scipy")
-PEERS = ("optuna", "cmaes", "botorch", "gpytorch", "torch", "smac", "HEBO", "scikit-learn")
-PEERS += ("gymnasium", "mujoco", "camb")
+PEERS = (
+    *("optuna", "cmaes", "botorch", "gpytorch", "torch", "smac", "HEBO", "scikit-learn"),
+    *("gymnasium", "mujoco", "camb"),
+)
 """Optional libraries, whose versions are recorded if they are installed."""
 
 

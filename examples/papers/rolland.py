@@ -1,7 +1,7 @@
 """Experiments of Rolland, Scarlett, Bogunovic and Cevher 2018."""
 
 from papers.deviations import Deviations
-from papers.experiment import LACK_OF_TIME, Experiment
+from papers.experiment import Experiment
 from papers.graph_learning import GraphLearning
 from papers.search import Search
 
@@ -74,23 +74,6 @@ EXPERIMENTS = (
     learning_on("rolland-figure-5", "figure 5", "star"),
     learning_on("rolland-figure-6", "figure 6", "grid"),
     Experiment(
-        name="rolland-figure-7",
-        paper=PAPER,
-        place="figure 7",
-        title="accuracy of the face cascade over its 22 thresholds",
-        kind=Search(evaluations=60),
-        problems=("face cascade",),
-        methods=("chain graph", "No Overlap, at most 4 groups of 6", "random", "structbo"),
-        measures=("best value", "average value"),
-        seeds=3,
-        printed="Overlap is slightly better than No Overlap, and both beat OpenCV's thresholds.",
-        reduced="3 runs of 60 evaluations, and 400 small pictures; the paper has 15 runs of 200.",
-        verdict="agrees",
-        why="The graph's average value is slightly higher, within chance, and all runs of both end "
-        "above OpenCV's thresholds.",
-        needs_data=True,
-    ),
-    Experiment(
         name="rolland-figure-8",
         paper=PAPER,
         place="figure 8",
@@ -104,20 +87,5 @@ EXPERIMENTS = (
         verdict="agrees",
         why="The sum is several times too large, most where the true deviation is small. All "
         "components share a parameter, so that data cannot tell their parts of it apart.",
-    ),
-    Experiment(
-        name="rolland-figure-9",
-        paper=PAPER,
-        place="figure 9",
-        title="likelihood of nine cosmological parameters",
-        kind=Search(evaluations=50),
-        problems=("cosmology",),
-        methods=("Overlap", "No Overlap", "random", "structbo"),
-        measures=("best value",),
-        seeds=3,
-        printed="Overlap is ahead of No Overlap at all times, and both beat the default.",
-        reduced="3 runs of 50 evaluations.",
-        needs_data=True,
-        missing=LACK_OF_TIME,
     ),
 )
