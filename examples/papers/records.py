@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 from papers.experiment import Experiment, Kind, Values
 
 LIBRARIES = ("structbo", "jax", "numpyro", "numpy", "scipy")
-PEERS = (
-    *("optuna", "cmaes", "botorch", "gpytorch", "torch", "smac", "HEBO", "scikit-learn"),
-    *("gymnasium", "mujoco", "camb"),
-)
-"""Optional libraries, whose versions are recorded if they are installed."""
+PEERS = ("optuna", "cmaes", "botorch", "gpytorch", "torch", "smac", "HEBO", "scikit-learn")
+TASKS = ("gymnasium", "mujoco", "camb")
+"""Optional libraries of methods and tasks, whose versions are recorded if installed."""
 
 
 class Key(NamedTuple):
@@ -114,7 +112,7 @@ def _commit() -> str:
 
 
 ORIGIN = {
-    "versions": {"python": sys.version.split()[0], **dict(_versions(LIBRARIES + PEERS))},
+    "versions": {"python": sys.version.split()[0], **dict(_versions(LIBRARIES + PEERS + TASKS))},
     "commit": _commit(),
     "machine": f"{os.cpu_count()} cores",
 }
