@@ -117,15 +117,16 @@ def triangulate(
         frozenset({0})
     """
     adjacent = {v: set(graph[v]) for v in sorted(graph)}
+    # Variables without neighbors come first, so that the search below is for the others.
+    eliminated = {v: adjacent.pop(v) for v in sorted(graph) if not adjacent[v]}
     fill = {}
     for v, neighbors in adjacent.items():
         joined = map(neighbors.intersection, map(adjacent.__getitem__, neighbors))
         fill[v] = (len(neighbors) * (len(neighbors) - 1) - sum(map(len, joined))) // 2
-    clamps = np.zeros(len(adjacent), int) if times_clamped is None else times_clamped
-    limit = len(adjacent) if max_width is None else max_width
+    clamps = np.zeros(len(graph), int) if times_clamped is None else times_clamped
+    limit = len(graph) if max_width is None else max_width
 
     clamped: list[int] = []
-    eliminated: dict[int, set[int]] = {}
     while adjacent:
         narrow = [(fill[v], len(n), v) for v, n in adjacent.items() if len(n) <= limit]
         if narrow:
