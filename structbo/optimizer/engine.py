@@ -27,6 +27,7 @@ from structbo.models.foundation.device import on_device, platform
 from structbo.models.foundation.precision import double_precision
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
+from structbo.optimizer.waiting import announce_wait
 from structbo.proposal import Situation, is_new, propose
 from structbo.samplers import search_sampler
 from structbo.space import NEUTRAL, Levels, Space
@@ -36,8 +37,6 @@ DRAWS_TIMES_DIMS = 60
 """Number of draws times D, since the cost of a draw grows with the dimension."""
 DRAWS_AT_ONCE = 16
 """An accelerator computes this many draws in the time of one."""
-MANY_ROWS, ROWS_PER_MINUTE = 10_000, 15_000
-"""A proposal from more rows than the first is announced, with its time on two cores."""
 PROPOSAL = 1
 """The `use` argument of `step_seed` for proposals."""
 _logger = logging.getLogger(__name__)
@@ -154,7 +153,7 @@ class Engine:
             return self._new_points(known, n, skip=step)
         self._follow_device(len(x))
         if padded_size(len(x)) not in self.ahead:
-            self._announce(len(x))
+            announce_wait(len(x), self.space.num_dims)
             self.compile(x, len(pending), sem, is_batch=n > 1 or len(pending) > 0)
         settings = self.method
         with self._computing(len(x)):
@@ -293,16 +292,6 @@ class Engine:
                     has_noise=sem is not None,
                 )
                 list(itertools.islice(steps, number))
-
-    def _announce(self, num_rows: int) -> None:
-        """Warns of a proposal that takes minutes, before it begins."""
-        if num_rows > MANY_ROWS:
-            _logger.warning(
-                "a suggestion from %d observations takes about %d minutes: pass fewer rows, such "
-                "as the best ones and a random sample of the others, to be faster.",
-                num_rows,
-                math.ceil(num_rows / ROWS_PER_MINUTE),
-            )
 
     def _log_inducing(self, posteriors: Posteriors) -> None:
         """Logs that the model has inducing points, once per padded size."""

@@ -42,8 +42,14 @@ def test_a_wait_of_minutes_is_announced_before_it_begins(
         raise TimeoutError
 
     monkeypatch.setattr(Engine, "compile", compiles)
-    for num_rows, words in [(9_000, ""), (40_000, "takes about 3 minutes: pass fewer rows")]:
-        x = np.random.default_rng(0).random((num_rows, 2))
+    for num_rows, num_dims, words in [
+        (9_000, 2, ""),
+        (30, 2_000, ""),
+        (40_000, 2, "from 40000 observations takes about 3 minutes: pass fewer rows"),
+        (30, 5_000, "for 5000 parameters takes about 6 minutes: fix parameters"),
+    ]:
+        caplog.clear()
+        x = np.random.default_rng(0).random((num_rows, num_dims))
         with pytest.raises(TimeoutError):
-            suggest([(0.0, 1.0)] * 2, x, x.sum(1))
+            suggest([(0.0, 1.0)] * num_dims, x, x.sum(1))
         assert words in caplog.text and bool(words) == bool(caplog.text)
