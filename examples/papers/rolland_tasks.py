@@ -1,6 +1,6 @@
 """Experiments of Rolland, Scarlett, Bogunovic and Cevher 2018 on real tasks."""
 
-from papers.experiment import LACK_OF_TIME, Experiment
+from papers.experiment import Experiment
 from papers.rolland import PAPER
 from papers.search import Search
 
@@ -33,8 +33,10 @@ EXPERIMENTS = (
         measures=("best value",),
         seeds=3,
         printed="Overlap is ahead of No Overlap at all times, and both beat the default.",
-        reduced="3 runs of 50 evaluations.",
+        reduced="3 runs of 50 evaluations instead of 1000, in wider ranges. The value is the log "
+        "likelihood, whose sign the paper changes.",
         needs_data=True,
-        missing=LACK_OF_TIME,
+        why="Overlap is behind No Overlap in two of three runs. As in the paper, all runs of both "
+        "end above the parameters that the software ships.",
     ),
 )
