@@ -45,7 +45,7 @@ EXPERIMENTS = (
         place="HEBO",
         title="regret of HEBO, which takes seconds per suggestion",
         kind=Search(evaluations=60, noise=0.01),
-        problems=("random graph", "additive", "Hartmann-6"),
+        problems=FUNCTIONS,
         methods=("structbo", "HEBO", "BoTorch"),
         measures=("simple regret", "CPU seconds per suggestion"),
         seeds=1,
