@@ -1,5 +1,8 @@
 """The methods of wide.py by name; peers need their own packages."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from papers.methods import Method, maximizer
 from papers.peers import PEERS
@@ -7,6 +10,8 @@ from papers.problem import Problem
 
 import structbo as sb
 from structbo import recipes
+from structbo.data import Direction
+from structbo.models import main_effects
 
 NUM_PENALTIES = 30
 
@@ -33,8 +38,15 @@ class OnePenalty:
         """Ignores the value."""
 
 
+def without_pairs(space: sb.Space, direction: Direction, **settings: Any) -> sb.Optimizer:
+    """structbo with main effects and a residual only, as by default above 500 parameters."""
+    model = sb.default_model(num_dims=space.num_dims)
+    return sb.Optimizer(space, direction, model=replace(model, structure=main_effects()), **settings)
+
+
 METHODS: dict[str, Method] = {
     "structbo": maximizer(sb.Optimizer),
+    "main_effects": maximizer(without_pairs),
     "vanilla": maximizer(recipes.vanilla),
     "saas": maximizer(recipes.saas),
     "random": maximizer(recipes.random),

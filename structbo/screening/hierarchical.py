@@ -82,7 +82,7 @@ class HierarchicalDiagonalSampling(Screening):
             when it rises to the second. A wrong decision has a probability of about
             ``exp(-abs(threshold))``.
         noise: variance of the noise. By default it is estimated from repeated evaluations of the
-            background point.
+            background point, and from all groups that are found to be inactive.
         outputscale: variance of the function along a diagonal. Parameters with much less variance
             count as inactive. By default half of an estimate from evaluations with all parameters
             in one group.
@@ -280,17 +280,16 @@ class HierarchicalDiagonalSampling(Screening):
             self._try_to_start()
             return
         group = self._purpose[number]
-        if group is not None:
-            self._test(group)
+        if group is None:
+            return
+        self._test(group)
+        if group.decision == "inactive" and self._known["noise"] is None:
+            self._learn_noise()
 
     def _try_to_start(self) -> None:
         """Estimates unknown hyper-parameters as soon as there are enough values."""
         z, y, _ = self._observed(self.tree)
-        repeats = [
-            trial.value
-            for own, trial in zip(self._purpose, self._trials, strict=True)
-            if own is None and trial.value is not None
-        ]
+        repeats = self._repeats()
         needs_scale = any(self._known[name] is None for name in ("outputscale", "bandwidth"))
         wanted = NUM_DIAGONAL if needs_scale else int(self._known["mean"] is None)
         if len(y) < wanted or (self._known["noise"] is None and len(repeats) < NUM_REPEATS):
@@ -299,8 +298,30 @@ class HierarchicalDiagonalSampling(Screening):
         if self._trials:
             self._test(self.tree)
 
+    def _repeats(self) -> list[float]:
+        """Values of the background point."""
+        purposes = zip(self._purpose, self._trials, strict=True)
+        return [t.value for own, t in purposes if own is None and t.value is not None]
+
+    def _learn_noise(self) -> None:
+        """Estimates the noise from all values of constants, and tests open groups again.
+
+        The variance of ten repeats is often wrong by half. With too small a noise, inactive groups
+        appear to be active. Single parameters that were found to be active may be open again.
+        """
+        assert self.hypotheses is not None
+        inactive = [group for group in self.tree if group.decision == "inactive"]
+        constants = [self._repeats(), *(self._observed(group)[1] for group in inactive)]
+        squares = sum(len(y) * np.var(y) for y in constants if len(y))
+        freedom = sum(len(y) - 1 for y in constants if len(y))
+        self.hypotheses = self.hypotheses.with_noise(float(squares / freedom))
+        for group in self.tree:
+            if group.evaluations and group.decision != "inactive" and not group.halves:
+                group.decision = "undetermined"
+                self._test(group)
+
     def _test(self, group: Group) -> None:
-        """Updates the evidence of a group, and decides for good if it suffices."""
+        """Updates the evidence of a group, and decides if it suffices."""
         assert self.hypotheses is not None
         if self.test == "FDT":
             group.evidence = self.hypotheses.of_differences(self._differences(group))

@@ -5,7 +5,7 @@ exp(-(z - z')^2 / bandwidth^2)``; under ``H0`` it is a constant with the same va
 have normal noise.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -39,6 +39,10 @@ class Hypotheses:
     bandwidth: float
     mean: float = 0.0
     mean_variance: float = 0.0
+
+    def with_noise(self, noise: float) -> "Hypotheses":
+        """The hypotheses with another variance of the noise, at least 1e-4 of the outputscale."""
+        return replace(self, noise=max(noise, LEAST_NOISE * self.outputscale))
 
     @property
     def spacing(self) -> float:
@@ -170,6 +174,8 @@ class Hypotheses:
 
 
 BANDWIDTHS = (0.02, 0.05, 0.1, 0.2, 0.4)
+LEAST_NOISE = 1e-4
+"""Minimum variance of the noise, relative to the variance of the function."""
 SAFETY = 2.0
 """Divisor of the observed variance, so that functions of less variance are found too."""
 VAGUE = 100.0
@@ -204,7 +210,7 @@ def fit_hypotheses(
         noise = float(np.var(repeats, ddof=1))
     if outputscale is None:
         outputscale = max((float(np.var(y, ddof=1)) - noise) / SAFETY, noise) or 1.0
-    noise = max(noise, 1e-4 * outputscale)
+    noise = max(noise, LEAST_NOISE * outputscale)
     if mean is None:
         location = (float(np.mean([*y, *repeats] or [0.0])), VAGUE * outputscale)
     else:
