@@ -13,8 +13,6 @@ Values = dict[str, list[float]]
 Measures = dict[str, Float[np.ndarray, " steps"]]
 """The quantities to compare between methods, by name, along the axis of the kind of run."""
 
-LACK_OF_TIME = "not run for lack of time"
-
 
 class Kind(Protocol):
     """A kind of run, a dataclass whose fields are the settings of all runs of an experiment."""
