@@ -311,10 +311,10 @@ class HierarchicalDiagonalSampling(Screening):
         """
         assert self.hypotheses is not None
         inactive = [group for group in self.tree if group.decision == "inactive"]
-        constants = [self._repeats(), *(self._observed(group)[1] for group in inactive)]
-        squares = sum(len(y) * np.var(y) for y in constants if len(y))
+        constants = [np.array(self._repeats()), *(self._observed(group)[1] for group in inactive)]
+        squares = sum(float(np.square(y - y.mean()).sum()) for y in constants if len(y))
         freedom = sum(len(y) - 1 for y in constants if len(y))
-        self.hypotheses = self.hypotheses.with_noise(float(squares / freedom))
+        self.hypotheses = self.hypotheses.with_noise(squares / freedom)
         for group in self.tree:
             if group.evaluations and group.decision != "inactive" and not group.halves:
                 group.decision = "undetermined"
