@@ -156,6 +156,9 @@ NIGHTLY = {
     ),
     "benchmarks/samplers.py": Short("", {"FLIPS": "((3, 12),)", "GRADIENTS": "((3, 12),)"}),
     "benchmarks/scale.py": Short("--cases 5,24 6,24 --results OUT/table.csv"),
+    "benchmarks/screening.py": Short(
+        "", {"NUM_DIMS": "16", "NUM_ACTIVE": "2", "NUM_RUNS": "1", "BUDGET": "60"}
+    ),
     "benchmarks/suggest.py": Short("", {"CASES": "[Case('B', 3, 12, 2, 'dpp_sample')]"}),
     "benchmarks/svr_values.py": Short(
         "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)

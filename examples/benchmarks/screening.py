@@ -14,8 +14,11 @@ import numpy as np
 
 import structbo as sb
 
-NUM_DIMS, NUM_ACTIVE, NUM_FEATURES, LENGTHSCALE, NOISE = 1000, 10, 200, 0.2, 0.1
-BUDGET, NUM_RUNS = 3000, 10
+NUM_DIMS = 1000
+NUM_ACTIVE = 10
+NUM_RUNS = 10
+BUDGET = 3000
+NUM_FEATURES, LENGTHSCALE, NOISE = 200, 0.2, 0.1
 
 
 def run(seed: int) -> str:
