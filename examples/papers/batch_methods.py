@@ -5,10 +5,9 @@ from typing import Any
 import jax
 import numpy as np
 from jaxtyping import Array, Key
-from scipy.special import log_ndtr
 
 from structbo import batches
-from structbo.batches import BatchProblem, GroundSet, Hallucination, PureExploration
+from structbo.batches import BatchProblem, Hallucination, PureExploration
 
 DELTA = 0.1
 
@@ -30,14 +29,6 @@ METHODS: dict[str, tuple[Any, str]] = {
     "random": (random_batch, "UCB"),
 }
 """How each method chooses the points of a batch, and its criterion."""
-
-
-def est_maximum(ground: GroundSet, floor: float) -> float:
-    """ESTn: the expected maximum of independent normals, at least the best value so far."""
-    top = max(floor, float((ground.mean + 6 * ground.deviation).max()))
-    w = np.linspace(floor, top, 200)[:, None]
-    below = np.exp(log_ndtr((w - ground.mean) / np.maximum(ground.deviation, 1e-9)).sum(1))
-    return float(floor + np.trapezoid(1 - below, w[:, 0]))
 
 
 def ucb_width(number: int, t: int) -> float:
