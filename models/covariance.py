@@ -250,18 +250,22 @@ class AdditiveCovariance:
     ) -> Float[Array, "n m"] | None:
         """Covariance of the residual between two sets of points; None if there is none."""
         z, other = self._projected(x, other)
-        return self._residual(z, other, self._own_factors(z, other, self.lengthscale))
+        gram = self._residual(z, other, self._own_factors(z, other, self.lengthscale))
+        return None if gram is None else self._with_common(gram, z, other)
 
     def _residual(
         self, z: Float[Array, "n P"], other: Float[Array, "m P"], own: OwnFactors | None
     ) -> Float[Array, "n m"] | None:
-        """Covariance of the residual; correlations in kernel groups are shared with components."""
+        """Covariance of the residual without the common main effect.
+
+        Correlations in kernel groups are shared with components.
+        """
         residual = self.residual
         if residual is None:
             return None
         if isinstance(residual, ProductResidual):
             product = self._product(z, other, residual.stretch * self.lengthscale)
-            return self._with_common(self.outputscale * residual.product_share * product, z, other)
+            return self.outputscale * residual.product_share * product
         points = (z, other, self.shared_lengthscale(self.lengthscale))
         factors = all_factors(self.kernel, self.categorical, points, own)
         return self.outputscale * (residual.of_factors(factors) + residual.constant)
@@ -272,7 +276,9 @@ class AdditiveCovariance:
         """A covariance between two sets of points, plus the common main effect's."""
         if self.common_variance is None:
             return gram
-        return gram + self.common_features(x) @ self.common_features(other).T
+        features = self.common_features(x)
+        others = features if other is x else self.common_features(other)
+        return gram + features @ others.T
 
     def component_gram(
         self, component: Int[Array, ""] | int, x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -327,7 +333,9 @@ class AdditiveCovariance:
             gram = self.shared_variance * additive
             return gram if residual is None else gram + residual
 
-        return by_tiles(gram, *self._projected(x, other), mask)
+        z, other = self._projected(x, other)
+        # Features of points take longer than their products, and tiles would repeat them.
+        return self._with_common(by_tiles(gram, z, other, mask), z, other)
 
     def on_lines(
         self, x: Float[Array, "K G D"], dim: Int[Array, ""], other: Float[Array, "m D"]

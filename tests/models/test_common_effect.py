@@ -1,5 +1,7 @@
 """A main effect that parameters have in common: its covariance, its prior, and what it learns."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -110,3 +112,17 @@ def test_a_search_finds_a_joint_direction_at_once() -> None:
 
     assert best(MODEL) > -0.01
     assert best(AdditiveGP(residual=Residual())) < -0.02
+
+
+def test_large_matrices_have_it_once() -> None:
+    """More points than a tile has, against pieces that fit into one."""
+    with jax.enable_x64(True):
+        trace = prior_trace(MODEL, 3)
+        covariance = trace[likelihood_site(trace)]["fn"].covariance
+        x = jnp.asarray(np.random.default_rng(0).random((180, 3)))
+        whole = np.asarray(covariance(x, x))
+        pieces = [[covariance(one, other) for other in jnp.split(x, 2)] for one in jnp.split(x, 2)]
+        assert np.allclose(whole, np.block(pieces), rtol=1e-12, atol=1e-12)
+        residual = np.asarray(covariance.residual_gram(x, x))
+        without = replace(covariance, residual=None, outputscale=covariance.shared_variance)
+        assert np.allclose(whole - residual, np.asarray(without(x, x)), atol=1e-12)
