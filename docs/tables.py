@@ -345,6 +345,16 @@ def speed() -> Table:
     return Table(["parameters, evaluations", *PARTS.values(), "rest", "suggestion"], rows)
 
 
+def suggest() -> Table:
+    """CPU seconds of a suggestion beside BoTorch's default."""
+    runs, rows = runs_of("suggest", 2).rows, []
+    for case in dict.fromkeys(case for case, _ in runs):
+        (ours,), (peer,) = runs[case, "structbo"], runs[case, "botorch"]
+        rows.append([case, f"{ours:.2f}", f"{peer:.2f}", f"{ours / peer:.2f}"])
+    header = ["function, parameters, evaluations", "structbo", "BoTorch", "ratio"]
+    return Table(header, rows)
+
+
 WIDE_METHODS = {
     "structbo": "structbo",
     "vanilla": "`recipes.vanilla`",
@@ -387,7 +397,7 @@ TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
         *(batches, convergence, gpu, large_problems, paired, projections, real_tasks),
-        *(recipes, regret, readme, speed, wide),
+        *(recipes, regret, readme, speed, suggest, wide),
     )
 }
 

@@ -159,7 +159,9 @@ NIGHTLY = {
     "benchmarks/screening.py": Short(
         "", {"NUM_DIMS": "16", "NUM_ACTIVE": "2", "NUM_RUNS": "1", "BUDGET": "60"}
     ),
-    "benchmarks/suggest.py": Short("", {"CASES": "[Case('B', 3, 12, 2, 'dpp_sample')]"}),
+    "benchmarks/suggest.py": Short(
+        "--results OUT/table.csv", {"CASES": "[Case('B', 3, 12, 2, 'dpp_sample')]"}
+    ),
     "benchmarks/svr_values.py": Short(
         "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)
     ),

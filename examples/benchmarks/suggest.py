@@ -7,6 +7,8 @@ last asks of a run, without compilation for later ones, except in the cases of a
 function A three parameters matter and there is no noise; in function B every parameter interacts
 with its neighbor on a ring, with noise of 1 % of the deviation.
 
+The table is written to results/suggest.csv row by row, and an interrupted run goes on.
+
 A peer is timed after structbo in every case, on the same points: BoTorch's default model, refitted
 at every ask, and its expected improvement, with ten restarts and 512 raw samples. XLA's threads
 spin while they wait for each other, which counts as processor time; on one core they do not, as
@@ -20,10 +22,12 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from methods import BoTorch, Structbo
+from runs import Runs
 
 
 class Case(NamedTuple):
@@ -45,6 +49,11 @@ class Case(NamedTuple):
     batch: str = "believer"
     has_end: bool = True
 
+    def __str__(self) -> str:
+        end = "" if self.has_end else ", open end"
+        batch = f", {self.size} at once by {self.batch}" if self.size > 1 else ""
+        return f"{self.function}, {self.num_dims}, {self.num_told}{batch}{end}"
+
 
 CASES = [
     Case("A", 10, 100),
@@ -55,6 +64,10 @@ CASES = [
     Case("A", 20, 200, has_end=False),
     Case("B", 20, 200),
     Case("B", 20, 200, has_end=False),
+    Case("A", 100, 200),
+    Case("A", 180, 200),
+    Case("A", 300, 300),
+    Case("A", 500, 500),
 ]
 NUM_ASKS = 6
 """Asks per case, of which the first is not warm."""
@@ -99,20 +112,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", choices=["botorch"], help="a library to be timed beside")
     parser.add_argument("--one-core", action="store_true", help="use one core")
+    results = Path(__file__).parent / "results" / "suggest.csv"
+    parser.add_argument("--results", type=Path, default=results)
     options = parser.parse_args()
-    peer = options.peer
     if options.one_core:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    runs = Runs(options.results, ("case", "method"), ("seconds",))
     for case in CASES:
         last = case.num_told + (NUM_ASKS - 1) * case.size if case.has_end else sys.maxsize
-        seconds = warm(Structbo(case.num_dims, case.batch, num_evaluations=last), case)
-        end = "" if case.has_end else ", open end"
-        name = f"{case.function}: D = {case.num_dims}, n = {case.num_told}, q = {case.size}"
-        row = f"{name}, {case.batch}{end}: {seconds:.2f} s"
-        if peer is not None:
-            other = warm(BoTorch(case.num_dims, case.batch), case)
-            row += f", {peer} {other:.2f} s, ratio {seconds / other:.2f}"
-        print(row, flush=True)
+        if (case, "structbo") not in runs:
+            ours = Structbo(case.num_dims, case.batch, num_evaluations=last)
+            runs.add((case, "structbo"), [warm(ours, case)])
+        if options.peer is not None and (case, options.peer) not in runs:
+            peer = BoTorch(case.num_dims, case.batch)
+            runs.add((case, options.peer), [warm(peer, case)])
 
 
 if __name__ == "__main__":
