@@ -32,6 +32,18 @@ def test_its_variance_is_one_on_average() -> None:
     assert np.allclose(features.mean(0), 0.0, atol=1e-6), "no constant"
 
 
+def test_its_features_are_sums_of_cosines() -> None:
+    x = np.random.default_rng(1).random((50, 7))
+    x[0], x[1] = 0.0, 1.0
+    counts = np.arange(7) != 3
+    with jax.enable_x64(True):
+        found = np.asarray(common_features(x, counts, 6))
+    waves = np.arange(1, NUM_WAVES + 1)
+    variances = 0.5**waves / (0.5**waves).sum()
+    sums = (np.cos(np.pi * waves * x[:, counts, None])).sum(1)
+    assert np.allclose(found, sums * np.sqrt(2.0 * variances / 6), rtol=0.0, atol=1e-14)
+
+
 def test_it_varies_most_where_all_coordinates_are_equal() -> None:
     every = np.ones(MANY, bool)
     random = np.random.default_rng(0).random((500, MANY))
