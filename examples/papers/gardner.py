@@ -15,13 +15,13 @@ def on_function(name: str, place: str, problem: str, iterations: str) -> Experim
         paper=PAPER,
         place=place,
         title=f"regret on {problem} in 10 dimensions",
-        kind=Search(evaluations=40),
+        kind=Search(evaluations=100),
         problems=(problem,),
         methods=METHODS,
         measures=("simple regret",),
-        seeds=2,
+        seeds=5,
         printed="",
-        reduced="2 runs instead of 10, 40 evaluations instead of "
+        reduced="5 runs instead of 10, 100 evaluations instead of "
         f"{iterations}, and a new model after every fifth.",
     )
 
@@ -49,7 +49,9 @@ EXPERIMENTS = (
         "The paper does not print the length of its chain, and 200 models rarely visit the truth.",
     ),
     on_function("gardner-figure-3-left", "figure 3, left", "Styblinski-Tang", "200")._replace(
-        why="No method is ahead by more than chance after so few evaluations.",
+        verdict="agrees",
+        why="In four of five runs Model MCMC ends where the oracle does, and ahead of the bag. In "
+        "the other it is behind the bag. The full model is far behind in all.",
         printed="Model MCMC is as fast as the oracle, and ahead of the bag.",
     ),
     on_function("gardner-figure-3-right", "figure 3, right", "Michalewicz", "400")._replace(
@@ -58,7 +60,8 @@ EXPERIMENTS = (
     ),
     on_function("gardner-figure-4", "figure 4", "transformed Styblinski-Tang", "200")._replace(
         printed="Model MCMC is ahead of the bag and the full model, at first also of the oracle.",
-        why="No method is ahead by more than chance after so few evaluations.",
+        why="Model MCMC is ahead of the bag in four of five runs, and level with the oracle. The "
+        "full model is ahead of both until the last third, where they catch up.",
     ),
     Experiment(
         name="gardner-figure-5",

@@ -1,4 +1,4 @@
-"""Other libraries, which need their own packages: `pip install optuna cmaes botorch smac`."""
+"""Other libraries, which need the extra `peers` of the package."""
 
 from collections.abc import Callable
 from functools import partial

@@ -28,10 +28,7 @@ from structbo.models import (
 from structbo.models.foundation.precision import double_precision
 
 MAX_EVALUATIONS = 300
-"""Evaluations of the search for directions, which ends before it fits all observations exactly.
-
-Fifty times as many predict new observations no better, see `docs/papers/projections.md`.
-"""
+"""Evaluations of the search for directions, which ends before it fits all observations exactly."""
 
 
 class RestrictedProjection(NamedTuple):
