@@ -29,6 +29,12 @@ TILE = 64
 """Size of the tiles of a large Gram matrix, so that all factors of one tile fit in cache."""
 MAX_WHOLE = 128**2
 """Largest number of elements of a Gram matrix computed without tiles, which are computed twice."""
+MAX_WHOLE_FACTORS = 2**21
+"""Largest number of elements of its one-dimensional factors, which take 16 MB.
+
+With 300 dimensions and 128 points they take twice as much, and a gradient without tiles takes three
+times as long as one with tiles.
+"""
 Points = tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]
 """Two sets of points, and lengthscales."""
 Weights = tuple[Float[Array, " D"], Float[Array, " C"]]
@@ -401,7 +407,9 @@ def by_tiles(
     Returns:
         ``gram(x, other)``.
     """
-    if len(x) * len(other) <= MAX_WHOLE or has_accelerator():
+    size = len(x) * len(other)
+    is_small = size <= MAX_WHOLE and size * x.shape[1] <= MAX_WHOLE_FACTORS
+    if is_small or has_accelerator():
         return gram(x, other)
     left, right = _tiled(x), _tiled(other)
     mask = jnp.ones(len(other), bool) if mask is None else mask

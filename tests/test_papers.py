@@ -271,6 +271,14 @@ def test_every_experiment_has_its_runs_or_a_reason() -> None:
         assert bool(experiment.printed) != name.startswith("peers"), name
 
 
+def test_every_run_says_how_long_it_took_and_with_what() -> None:
+    for file in (ROOT / "examples/papers/results").glob("*.jsonl"):
+        for line in map(json.loads, file.read_text().splitlines()):
+            run = file.name, line["problem"], line["method"], line["seed"]
+            assert line["seconds"] is not None, run
+            assert line["versions"] and line["commit"] and line["machine"], run
+
+
 def test_quick_runs_are_of_one_problem() -> None:
     for experiment in EXPERIMENTS.values():
         assert len(experiment.quick().problems) == min(len(experiment.problems), 1)
