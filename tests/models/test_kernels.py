@@ -28,6 +28,7 @@ from structbo.models import (
     projected,
     squared_exponential,
 )
+from structbo.models.gram import MAX_WHOLE, MAX_WHOLE_FACTORS
 from structbo.models.kernels import KernelGroup
 from structbo.models.strengths import mean_strengths
 
@@ -231,6 +232,28 @@ def test_tiles_of_many_points(num_counting: int):
     is_left_out = num_counting <= 47  # a third of the points, which make a tile
     assert bool((tiled(period)[47:, 47:] == 0.0).all()) == is_left_out
     assert bool((rectangular(period)[:, 47:] == 0.0).all()) == is_left_out
+
+
+@pytest.mark.usefixtures("on_a_processor")
+def test_tiles_of_many_dimensions():
+    """A matrix of few points, whose factors are too many to keep, and its gradient."""
+    num_dims, rng = 300, np.random.default_rng(0)
+    assert MAX_WHOLE >= 100**2 and 100**2 * num_dims > MAX_WHOLE_FACTORS
+    x, weights = jnp.array(rng.random((100, num_dims))), jnp.array(rng.normal(size=(100, 100)))
+
+    def tiled(lengthscale):
+        members, one = Decomposition.of(jnp.eye(num_dims, dtype=bool)), jnp.array(1.0)
+        return AdditiveCovariance(members, lengthscale, one, None, None, squared_exponential)(x, x)
+
+    def dense(lengthscale):
+        return jnp.exp(-0.5 * jnp.square((x[:, None] - x) / lengthscale)).mean(2)
+
+    lengthscale = jnp.array(rng.uniform(0.2, 2.0, num_dims))
+    found, expected = (
+        jax.value_and_grad(lambda at, f=f: (f(at) * weights).sum())(lengthscale)
+        for f in (tiled, dense)
+    )
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9), found, expected)
 
 
 def test_drawn_functions_have_the_kernel_as_covariance(case: Case):
