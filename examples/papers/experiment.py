@@ -64,6 +64,7 @@ class Experiment(NamedTuple):
         reference: the method that the tests compare all others with.
         average: the average over runs.
         runs_of: the experiment whose runs this one shows; empty if none.
+        others: other kinds of run that serve as well, such as longer ones.
         quick_problem: the problem of the quick mode; the first one if empty.
         needs_data: whether the problems need the folder of the data.
         missing: why there are no results; empty if there are.
@@ -85,6 +86,7 @@ class Experiment(NamedTuple):
     reference: str = ""
     average: Literal["mean", "median"] = "mean"
     runs_of: str = ""
+    others: tuple[Kind, ...] = ()
     quick_problem: str = ""
     needs_data: bool = False
     missing: str = ""

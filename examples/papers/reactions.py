@@ -74,6 +74,9 @@ METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
 """The methods by name; each has its own first points."""
 
 
+AFTER_20, AFTER_40 = (f"missing yield after {number} runs" for number in (20, 40))
+
+
 @dataclass(frozen=True)
 class Reactions(Kind):
     """A search for the highest yield in a table, without noise.
@@ -104,5 +107,6 @@ class Reactions(Kind):
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """How far the best yield so far is below the highest one, in percentage points."""
-        best = np.maximum.accumulate(values["value"])
-        return {"missing yield": values["maximum"][0] - best}
+        missing = values["maximum"][0] - np.maximum.accumulate(values["value"])
+        ends = {AFTER_20: missing[:20][-1:], AFTER_40: missing[:40][-1:]}
+        return {**ends, "missing yield": missing}

@@ -33,10 +33,12 @@ class Records:
     Args:
         path: the file, which is created with the first run.
         kind: the kind of run, with its settings.
+        others: kinds whose runs serve as well, such as longer ones.
     """
 
-    def __init__(self, path: Path, kind: Kind) -> None:
+    def __init__(self, path: Path, kind: Kind, others: Sequence[Kind] = ()) -> None:
         self.path, self._settings = path, settings_of(kind)
+        accepted = [settings_of(one) for one in (kind, *others)]
         self.runs: dict[Key, Values] = {}
         text = path.read_text() if path.exists() else ""
         lines = text.splitlines(keepends=True)
@@ -44,7 +46,7 @@ class Records:
         if lines and not _is_complete(lines[-1]):
             self._complete = len(text.removesuffix(lines.pop()).encode())
         for line in map(json.loads, lines):
-            if line["settings"] == self._settings:
+            if line["settings"] in accepted:
                 self.runs[Key(*(line[name] for name in Key._fields))] = line["values"]
 
     def add(self, key: Key, values: Values, seconds: float) -> None:

@@ -30,7 +30,7 @@ def run_missing(experiment: Experiment, results: Path, data: Path | None, jobs: 
     Returns:
         The number of runs that failed; each is reported, and the others go on.
     """
-    records = Records(results / experiment.file_name, experiment.kind)
+    records = Records(results / experiment.file_name, experiment.kind, experiment.others)
     keys = [key for key in keys_of(experiment) if key not in records.runs]
     failures = 0
     with tqdm(total=len(keys), desc=experiment.name, unit="run") as bar:
