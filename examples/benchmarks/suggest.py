@@ -5,14 +5,11 @@
 Warm times are medians of five asks, each after one more value, in processor seconds. They are the
 last asks of a run, without compilation for later ones, except in the cases of an open end. In
 function A three parameters matter and there is no noise; in function B every parameter interacts
-with its neighbor on a ring, with noise of 1 % of the deviation.
-
-The table is written to results/suggest.csv row by row, and an interrupted run goes on.
+with its neighbor on a ring, with noise of 1 % of the deviation. An interrupted run goes on.
 
 A peer is timed after structbo in every case, on the same points: BoTorch's default model, refitted
 at every ask, and its expected improvement, with ten restarts and 512 raw samples. XLA's threads
-spin while they wait for each other, which counts as processor time; on one core they do not, as
-with one run per core.
+spin while they wait for each other, which counts as processor time; on one core they do not.
 """
 
 import os
@@ -64,13 +61,9 @@ CASES = [
     Case("A", 20, 200, has_end=False),
     Case("B", 20, 200),
     Case("B", 20, 200, has_end=False),
-    Case("A", 100, 200),
-    Case("A", 180, 200),
-    Case("A", 300, 300),
-    Case("A", 500, 500),
+    *[Case("A", *many) for many in ((100, 200), (180, 200), (300, 300), (500, 500))],
 ]
-NUM_ASKS = 6
-"""Asks per case, of which the first is not warm."""
+NUM_ASKS = 6  # of which the first is not warm
 DEVIATION, NOISE = 2.2, 0.01
 """Function B over twenty parameters is divided by its deviation; then noise is added."""
 
@@ -101,10 +94,6 @@ def warm(running: Structbo | BoTorch, case: Case) -> float:
         times.append(time.process_time() - start)
         for point in points:
             running.tell(point, objective(point))
-    print(
-        f"  {type(running).__name__}: first ask {times[0]:.1f} s, then {np.round(times[1:], 2)}",
-        flush=True,
-    )
     return float(np.median(times[1:]))
 
 
@@ -121,11 +110,10 @@ def main() -> None:
     for case in CASES:
         last = case.num_told + (NUM_ASKS - 1) * case.size if case.has_end else sys.maxsize
         if (case, "structbo") not in runs:
-            ours = Structbo(case.num_dims, case.batch, num_evaluations=last)
-            runs.add((case, "structbo"), [warm(ours, case)])
+            made = Structbo(case.num_dims, case.batch, num_evaluations=last)
+            runs.add((case, "structbo"), [warm(made, case)])
         if options.peer is not None and (case, options.peer) not in runs:
-            peer = BoTorch(case.num_dims, case.batch)
-            runs.add((case, options.peer), [warm(peer, case)])
+            runs.add((case, options.peer), [warm(BoTorch(case.num_dims, case.batch), case)])
 
 
 if __name__ == "__main__":
