@@ -21,6 +21,7 @@ def random_batch(problem: BatchProblem, q: int, key: Key[Array, ""]) -> list[int
 METHODS: dict[str, tuple[Any, str]] = {
     "BUCB": (Hallucination(), "UCB"),
     "B-EST": (Hallucination(), "EST"),
+    "B-EST, two stages": (batches.TwoStage(num_uncertain=10), "EST"),
     "UCB-PE": (PureExploration(), "UCB"),
     "EST-PE": (PureExploration(), "EST"),
     "UCB-DPP-SAMPLE": (batches.DPPSample(0.01), "UCB"),

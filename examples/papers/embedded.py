@@ -1,9 +1,8 @@
 """Functions with few active parameters on [-1, 1]^D, from Chen, Castro and Krause 2012, section 5.
 
 All take a random generator, the number of parameters and the positions of the active ones. The
-paper rescales its functions and does not say how. Here `branin` and `beale` have a deviation of
-about one; the parabolas are as printed, with values of hundreds, which makes them easy for all
-methods.
+paper rescales its functions and does not say how; `rescaled` gives them the mean and the deviation
+of a sample of the process.
 """
 
 from collections.abc import Callable
@@ -51,6 +50,18 @@ def branin(rng: np.random.Generator, num_dims: int, active: Active) -> Function:
 def beale(rng: np.random.Generator, num_dims: int, active: Active) -> Function:
     """Beale's function, which is flat nearly everywhere."""
     return lambda x: float(functions.beale(4.5 * x[active])) / 17_000
+
+
+def rescaled(make: Embedded, deviation: float = 1.0) -> Embedded:
+    """The function with mean 0 and this deviation over 1,000 random points."""
+
+    def drawn(rng: np.random.Generator, num_dims: int, active: Active) -> Function:
+        function = make(rng, num_dims, active)
+        values = [function(x) for x in rng.uniform(-1, 1, (1000, num_dims))]
+        mean, scale = np.mean(values), np.std(values) / deviation
+        return lambda x: float((function(x) - mean) / scale)
+
+    return drawn
 
 
 def few_active(make: Embedded, seed: int, data: Path | None) -> Problem:

@@ -30,18 +30,33 @@ class Case(NamedTuple):
     ratio: float = 1.0
 
 
-SIZES, NOISES, RATIOS = (10, 20, 40, 80, 200, 400), (0.05, 0.25, 0.36), (0.5, 2.0, 5.0)
+SIZES, FEW_SIZES, NOISES = (10, 20, 40, 80, 200, 400), (10, 40, 400), (0.05, 0.25, 0.36)
+RATIOS, DEVIATIONS = (0.5, 2, 5, 10), (2, 4, 8)
+QUAD, QUAD_MIX = embedded.rescaled(embedded.quad), embedded.rescaled(embedded.quad_mix)
+BRANIN, BEALE = embedded.rescaled(embedded.branin), embedded.rescaled(embedded.beale)
 CASES: dict[str, Case] = {
     **{f"D = {D}": Case(embedded.gp_sample, D) for D in SIZES},
     **{f"noise {v}": Case(embedded.gp_sample, noise=v) for v in NOISES},
-    **{f"noise taken {r} times": Case(embedded.gp_sample, ratio=r) for r in RATIOS},
-    **{f"Quad, d = {d}": Case(embedded.quad, num_active=d) for d in (2, 4, 6)},
-    **{f"QuadMix, d = {d}": Case(embedded.quad_mix, num_active=d) for d in (2, 4, 6)},
-    "Branin": Case(embedded.branin),
-    "Beale": Case(embedded.beale),
+    **{f"deviation taken {r} times": Case(embedded.gp_sample, ratio=r) for r in RATIOS},
+    **{f"variance taken {r} times": Case(embedded.gp_sample, ratio=r**0.5) for r in RATIOS},
+    **{f"Quad, D = {D}": Case(QUAD, D) for D in FEW_SIZES},
+    **{f"Branin, D = {D}": Case(BRANIN, D) for D in FEW_SIZES},
+    **{f"Quad, d = {d}": Case(QUAD, num_active=d) for d in (2, 4, 6)},
+    **{f"QuadMix, d = {d}": Case(QUAD_MIX, num_active=d) for d in (2, 4, 6)},
+    "Branin": Case(BRANIN),
+    "Beale": Case(BEALE),
+    **{
+        f"Quad, d = {d}, deviation {s}": Case(embedded.rescaled(embedded.quad, s), num_active=d)
+        for d in (2, 6)
+        for s in DEVIATIONS
+    },
+    **{f"Branin, deviation {s}": Case(embedded.rescaled(embedded.branin, s)) for s in DEVIATIONS},
 }
 SCALE: dict[str, Any] = {"outputscale": 1.0, "bandwidth": 0.05}
 """The known kernel: bandwidth 0.1 on [-1, 1] is 0.05 of the range."""
+PRINTED: dict[str, Any] = {"mean": 0.0, "as_printed": True}
+SPACING = 0.15
+"""Distance of the pairs of CWS, three bandwidths."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ class Screening(Kind):
         if method == "CWS":
             rounds = max(1, self.budget // (2 * num_dims))
             screening: Any = sb.CoordinatewiseSampling(
-                space, case.num_active, num_differences=rounds, seed=seed
+                space, case.num_active, num_differences=rounds, spacing=SPACING, seed=seed
             )
         else:
             screening = sb.HierarchicalDiagonalSampling(
@@ -90,8 +105,8 @@ class Screening(Kind):
                 budget=self.budget,
                 seed=seed,
                 noise=noise * case.ratio**2,
-                as_printed=method.endswith("as printed"),
                 **SCALE,
+                **(PRINTED if method.endswith("as printed") else {}),
             )
         while not screening.is_done:
             trial = screening.ask()
