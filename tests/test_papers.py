@@ -13,7 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.task_module import task_module
 from papers import functions
+from papers.embedded import quad, rescaled
 from papers.graph_functions import GRID, GraphGP
 from papers.methods import METHODS
 from papers.peers import PEERS, Rescaled
@@ -41,6 +43,8 @@ NEEDS = {
 """Packages of peers other than Optuna."""
 FAST = ("chen-figure-2", "rolland-figure-8")
 """Experiments whose quick runs need no compilation."""
+DATA = ROOT.parent / "shared" / "data"
+"""The folder of the real tasks, which lies beside the project where it is at hand."""
 OWN = [experiment for experiment in EXPERIMENTS.values() if not experiment.runs_of]
 
 
@@ -105,6 +109,20 @@ def test_functions_on_a_graph_have_unit_variance_and_stay_below_their_maximum() 
     assert drawn[0].edges.sum() == 2 * len(GRID)
 
 
+def test_rescaled_functions_have_the_deviation_of_the_process() -> None:
+    rng = np.random.default_rng(0)
+    function = rescaled(quad, 3.0)(rng, 5, np.array([1, 3]))
+    values = [function(x) for x in rng.uniform(-1, 1, (2000, 5))]
+    assert abs(np.mean(values)) < 0.4 and np.std(values) == pytest.approx(3.0, rel=0.1)
+
+
+def test_a_task_that_cannot_be_loaded_says_so_each_time(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text("import package_that_is_not_there")
+    for _ in range(2):
+        with pytest.raises(ModuleNotFoundError, match="package_that_is_not_there"):
+            task_module(tmp_path)
+
+
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in ("star", "cosmology")])
 def test_no_point_is_above_the_maximum(name: str) -> None:
     try:
@@ -131,7 +149,7 @@ def test_regrets() -> None:
 @pytest.mark.parametrize("name", [e.name for e in OWN if isinstance(e.kind, Search)])
 def test_methods_suit_their_problems(name: str) -> None:
     """Problems with data have stand-ins of the same size."""
-    sizes = {"face cascade": 22, "cosmology": 9, "matrix completion": 3}
+    sizes = {"face cascade": 22, "cosmology": 9, "cosmology among 40": 40, "matrix completion": 3}
     experiment = EXPERIMENTS[name]
     for problem, method in itertools.product(experiment.problems, experiment.methods):
         stand_in = Problem(lambda x: 0.0, [(0.0, 1.0)] * sizes.get(problem, 0))
@@ -286,7 +304,8 @@ def test_quick_runs_are_of_one_problem() -> None:
 
 
 def quick(name: str, folder: Path) -> None:
-    run("run", name, "--quick", "--results", folder)
+    data = ("--data", DATA) if EXPERIMENTS[name].needs_data else ()
+    run("run", name, "--quick", "--results", folder, *data)
     lines = (folder / EXPERIMENTS[name].file_name).read_text().splitlines()
     assert len(lines) == len(EXPERIMENTS[name].methods)
     for line in map(json.loads, lines):
@@ -300,12 +319,12 @@ def test_fast_quick_runs(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "name", [e.name for e in OWN if e.problems and not e.needs_data and e.name not in FAST]
-)
+@pytest.mark.parametrize("name", [e.name for e in OWN if e.problems and e.name not in FAST])
 def test_all_quick_runs(name: str, tmp_path: Path) -> None:
     for peer in PEERS.keys() & {*EXPERIMENTS[name].methods}:
         needs(peer)
+    if EXPERIMENTS[name].needs_data and not DATA.exists():
+        pytest.skip(f"needs the folder of the tasks, {DATA}")
     quick(name, tmp_path)
 
 

@@ -16,6 +16,7 @@ def task_module(folder: Path) -> ModuleType:
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, folder / "task.py")
         assert spec is not None and spec.loader is not None
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
     return sys.modules[name]

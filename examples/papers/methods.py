@@ -86,6 +86,7 @@ METHODS: dict[str, Method] = {
         f"RPP-{d}, delta = 0.05": maximizer(recipes.rpp_gp_ucb, group_size=d, delta=0.05)
         for d in (1, 5, 10, 25)
     },
+    "RPP-10, one by one": maximizer(recipes.rpp_gp_ucb, group_size=10, directions="one by one"),
     "REMBO": maximizer(recipes.rembo),
     # Gardner et al. 2017
     "Model MCMC": maximizer(recipes.model_mcmc, as_printed=True, cycle=5),

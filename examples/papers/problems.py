@@ -86,6 +86,23 @@ def on_data(name: str, seed: int, data: Path | None) -> Problem:
     return real_task(name, data)
 
 
+def cosmology_among(num_dims: int, seed: int, data: Path | None) -> Problem:
+    """The cosmological parameters, mixed with dummy variables (Li et al. 2016, section 5.2).
+
+    Mixed values outside of a parameter's range are moved to its ends.
+    """
+    task = real_task("cosmology", data)
+    low, high = np.transpose(task.bounds)
+    mixing = np.random.default_rng([seed, num_dims, 4]).uniform(-0.1, 0.1, (len(low), num_dims))
+    mixing += np.eye(len(low), num_dims)
+
+    def function(x: np.ndarray) -> float:
+        mixed = np.clip(0.5 + mixing @ (x - 0.5), 0.0, 1.0)
+        return float(task.function(low + (high - low) * mixed))
+
+    return Problem(function, [(0.0, 1.0)] * num_dims)
+
+
 PROBLEMS: dict[str, Maker] = {
     "star": partial(on_graph, STAR, 0.2),
     "grid": partial(on_graph, GRID, 0.2),
@@ -96,6 +113,7 @@ PROBLEMS: dict[str, Maker] = {
     "Michalewicz": michalewicz,
     "mixture, D = 50": partial(projected_mixture, 50, 0.25),
     "mixture, D = 100": partial(projected_mixture, 100, 0.125),
+    "cosmology among 40": partial(cosmology_among, 40),
     "GP": partial(embedded.few_active, embedded.gp_sample),
     "Quad": partial(embedded.few_active, embedded.rescaled(embedded.quad)),
     "QuadMix": partial(embedded.few_active, embedded.rescaled(embedded.quad_mix)),
