@@ -1,4 +1,4 @@
-"""Inserts results of examples/benchmarks and examples/studies, from their files.
+"""Inserts results of examples/benchmarks, from their files.
 
 - ``{benchmark} NAME`` is a directive: a table of `tables.py`.
 - ``{benchmark}`NAME` `` is a role: a number of `tables.py`.
@@ -9,7 +9,7 @@ from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from tables import BENCHMARKS, NUMBERS, STUDIES, TABLES
+from tables import BENCHMARKS, NUMBERS, TABLES
 
 
 class Measured(SphinxDirective):
@@ -36,7 +36,6 @@ def note_sources(env: Any) -> None:
         Path(__file__).parent / "tables.py",
         *BENCHMARKS.glob("*.csv"),
         BENCHMARKS / "wide.jsonl",
-        *STUDIES.glob("*"),
     ):
         env.note_dependency(str(path))
 

@@ -16,7 +16,7 @@ from runs import Runs
 from wide_search import WideSearch
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-BENCHMARKS, STUDIES = EXAMPLES / "benchmarks" / "results", EXAMPLES / "studies" / "results"
+BENCHMARKS = EXAMPLES / "benchmarks" / "results"
 
 
 class Table(NamedTuple):
@@ -404,7 +404,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 def calibration(is_repeated: bool) -> dict[tuple[str, str, str], float]:
     """The smaller p-value by case, quantity and seed: with the first seed, or with others."""
-    with (STUDIES / "calibration.csv").open(newline="") as file:
+    with (BENCHMARKS / "calibration.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if (row["seed"] != "0") == is_repeated]
     return {
         (row["case"], row["quantity"], row["seed"]): min(

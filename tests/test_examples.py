@@ -174,11 +174,11 @@ NIGHTLY = {
         "--problems unstructured8-dev --methods random vanilla --against random --seeds 1 "
         "--evaluations 50 --results OUT --pictures OUT/pictures"
     ),
-    "studies/calibration.py": Short("--cases ActiveGibbs --replications 20 --folder OUT"),
-    "studies/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
-    "studies/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna", "sklearn")),
+    "benchmarks/calibration.py": Short("--cases ActiveGibbs --replications 20 --folder OUT"),
+    "benchmarks/kills.py": Short("--runs 1 --kills 2 --n-trials 6 --num-initial 4"),
+    "benchmarks/importances.py": Short("--evaluations 14 --seeds 0", needs=("optuna", "sklearn")),
 }
-"""All scripts; settings of benchmarks and studies only show that they run."""
+"""All scripts; settings of benchmarks only show that they run."""
 
 
 def test_every_script_is_run() -> None:

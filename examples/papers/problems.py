@@ -8,7 +8,7 @@ import numpy as np
 from papers import comparison_problems, embedded, functions, rducb_problems
 from papers.graph_functions import GRID, STAR, GraphGP, Pairs
 from papers.problem import Problem
-from papers.real_tasks import FOLDERS, real_task
+from papers.real_tasks import FOLDERS, cosmology_among, real_task
 
 Maker = Callable[[int, Path | None], Problem]
 """Makes a problem from a seed and the folder of the data."""
@@ -84,23 +84,6 @@ def projected_mixture(num_dims: int, spread: float, seed: int, data: Path | None
 def on_data(name: str, seed: int, data: Path | None) -> Problem:
     """A real task, which has no random part."""
     return real_task(name, data)
-
-
-def cosmology_among(num_dims: int, seed: int, data: Path | None) -> Problem:
-    """The cosmological parameters, mixed with dummy variables (Li et al. 2016, section 5.2).
-
-    Mixed values outside of a parameter's range are moved to its ends.
-    """
-    task = real_task("cosmology", data)
-    low, high = np.transpose(task.bounds)
-    mixing = np.random.default_rng([seed, num_dims, 4]).uniform(-0.1, 0.1, (len(low), num_dims))
-    mixing += np.eye(len(low), num_dims)
-
-    def function(x: np.ndarray) -> float:
-        mixed = np.clip(0.5 + mixing @ (x - 0.5), 0.0, 1.0)
-        return float(task.function(low + (high - low) * mixed))
-
-    return Problem(function, [(0.0, 1.0)] * num_dims)
 
 
 PROBLEMS: dict[str, Maker] = {

@@ -3,6 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 from benchmarks.task_module import task_module
 from papers.problem import Problem
 
@@ -28,6 +29,23 @@ def real_task(name: str, data: Path | None) -> Problem:
     sign = -1.0 if name in MINIMIZED else 1.0
     bounds = [(float(low), float(high)) for low, high in module.BOUNDS]
     return Problem(lambda x: sign * float(module.objective(x)), bounds)
+
+
+def cosmology_among(num_dims: int, seed: int, data: Path | None) -> Problem:
+    """The cosmological parameters, mixed with dummy variables (Li et al. 2016, section 5.2).
+
+    Mixed values outside of a parameter's range are moved to its ends.
+    """
+    task = real_task("cosmology", data)
+    low, high = np.transpose(task.bounds)
+    mixing = np.random.default_rng([seed, num_dims, 4]).uniform(-0.1, 0.1, (len(low), num_dims))
+    mixing += np.eye(len(low), num_dims)
+
+    def function(x: np.ndarray) -> float:
+        mixed = np.clip(0.5 + mixing @ (x - 0.5), 0.0, 1.0)
+        return float(task.function(low + (high - low) * mixed))
+
+    return Problem(function, [(0.0, 1.0)] * num_dims)
 
 
 def module_in(folder: str, data: Path | None) -> ModuleType:

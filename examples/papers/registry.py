@@ -1,9 +1,29 @@
 """All experiments by name."""
 
-from papers import chen, comparison, gardner, kathuria, li, rolland, rolland_tasks
+from papers import (
+    chen,
+    chen_functions,
+    comparison,
+    gardner,
+    kathuria,
+    li_tables,
+    li_tasks,
+    rolland,
+    rolland_tasks,
+)
 from papers.experiment import Experiment
 
-PAPERS = (rolland, rolland_tasks, chen, kathuria, li, gardner, comparison)
+PAPERS = (
+    rolland,
+    rolland_tasks,
+    chen,
+    chen_functions,
+    kathuria,
+    li_tables,
+    li_tasks,
+    gardner,
+    comparison,
+)
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS
 }

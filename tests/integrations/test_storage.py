@@ -377,7 +377,7 @@ def test_studies_that_cannot_be_read_are_named(url: str, tmp_path: Path) -> None
         read_study("none://me:secret@host/db")
 
 
-KILLS = Path(__file__).parents[2] / "examples" / "studies" / "kills.py"
+KILLS = Path(__file__).parents[2] / "examples" / "benchmarks" / "kills.py"
 
 
 @pytest.mark.nightly

@@ -1,6 +1,6 @@
 """Importances compared with fANOVA, on evaluations of a function with known importances.
 
-    python examples/studies/importances.py --evaluations 50 100 --seeds 0 1
+    python examples/benchmarks/importances.py --evaluations 50 100 --seeds 0 1
 
 Three of ten parameters matter to Ishigami's function: the third only together with the first.
 The script prints first-order shares of the three, by structbo with 90 % intervals and by Optuna's
@@ -12,7 +12,7 @@ import argparse
 
 import numpy as np
 import optuna
-from optuna.distributions import FloatDistribution
+from optuna.distributions import BaseDistribution, FloatDistribution
 from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 
 import structbo as sb
@@ -32,7 +32,7 @@ def fanova(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """First-order shares by Optuna."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study()
-    space = {name: FloatDistribution(0.0, 1.0) for name in NAMES}
+    space: dict[str, BaseDistribution] = {name: FloatDistribution(0.0, 1.0) for name in NAMES}
     for x, value in zip(X, y, strict=True):
         params = dict(zip(NAMES, x.tolist(), strict=True))
         study.add_trial(

@@ -57,7 +57,7 @@ def picture(rows: list[dict[str, str]]) -> Figure:
     """
     figure, levels = Figure(figsize=(12, 12), layout="constrained"), _levels()
     quantities = dict.fromkeys(row["quantity"] for row in rows)
-    colors = dict(zip(quantities, colormaps["tab20"].colors, strict=False))
+    colors = dict(zip(quantities, colormaps["tab20"](range(20)), strict=False))
     panels = figure.subplots(5, 4, sharex=True, sharey=True).flat
     cases = list(dict.fromkeys(row["case"] for row in rows))
     for axes, case in zip(panels, cases, strict=False):

@@ -1,4 +1,4 @@
-"""Experiments of Li, Kandasamy, Poczos and Schneider 2016."""
+"""Tables of Li, Kandasamy, Poczos and Schneider 2016."""
 
 from papers.experiment import Experiment
 from papers.search import Search
@@ -110,51 +110,5 @@ EXPERIMENTS = (
         reference="ADD-10",
         runs_of="li-table-1",
         why="Differences after 50 evaluations are within chance.",
-    ),
-    Experiment(
-        name="li-figure-4-a",
-        paper=PAPER,
-        place="figure 4 (a)",
-        title="likelihood of nine cosmological parameters among 40",
-        kind=Search(evaluations=60),
-        problems=("cosmology among 40",),
-        methods=(
-            "RPP-1, delta = 0.05",
-            "RPP-10, delta = 0.05",
-            "ADD-1",
-            "ADD-10",
-            "REMBO",
-            "structbo",
-            "random",
-        ),
-        measures=("best value",),
-        seeds=3,
-        printed="RPP-GP-UCB is ahead of Add-GP-UCB with the same d, and REMBO is behind.",
-        reduced="3 runs of 60 evaluations.",
-        needs_data=True,
-        why="TODO",
-    ),
-    Experiment(
-        name="li-figure-4",
-        paper=PAPER,
-        place="figure 4 (b)",
-        title="accuracy of the face cascade over its 22 thresholds",
-        kind=Search(evaluations=60),
-        problems=("face cascade",),
-        methods=(
-            "RPP-1, delta = 0.05",
-            "RPP-5, delta = 0.05",
-            "ADD-1",
-            "ADD-5",
-            "REMBO",
-            "structbo",
-        ),
-        measures=("best value",),
-        seeds=5,
-        printed="RPP-GP-UCB is ahead of Add-GP-UCB with the same d, and REMBO is behind.",
-        reduced="5 runs of 60 evaluations, and 400 small pictures.",
-        needs_data=True,
-        verdict="disagrees",
-        why="REMBO is ahead of both, and RPP-GP-UCB is ahead of Add-GP-UCB for d = 1 only.",
     ),
 )

@@ -1,6 +1,6 @@
 """A run that is killed at random moments has the same trials as an uninterrupted one.
 
-    python examples/studies/kills.py --runs 10 --kills 5 --n-trials 30
+    python examples/benchmarks/kills.py --runs 10 --kills 5 --n-trials 30
 
 A process minimizes with a storage and is killed by SIGKILL at a random moment, while it asks,
 evaluates or tells; another process continues. At the end, every told value must be in the storage.

@@ -1,6 +1,6 @@
 """Correctness of the samplers: simulation-based calibration of every block and composition.
 
-    pip install -e ".[plots]" && python examples/studies/calibration.py
+    pip install -e ".[plots]" && python examples/benchmarks/calibration.py
 
 The method is in `ranks.py`. Blocks are tested alone, with all other sites known, and composed by
 `default_sampler`, with all sites unknown. The script writes a row for every quantity, with the
