@@ -58,9 +58,9 @@ EXPERIMENTS = (
         seeds=10,
         reduced=f"10 runs instead of 20. {THRESHOLDS}",
         verdict="agrees",
-        why="For factors of the variance: GPT is right from 0.5 to 10, and FDT mostly from 0.5 to 2. "
-        "Half the deviation makes noise look like signal to both, and GPT does not tolerate ten "
-        "times the deviation.",
+        why="For factors of the variance: GPT is right from 0.5 to 10, and FDT mostly from 0.5 to "
+        "2. Half the deviation makes noise look like signal to both, and GPT does not tolerate "
+        "ten times the deviation.",
         printed="FDT tolerates a factor of 2, GPT factors from 0.5 to 10.",
     ),
     Experiment(
