@@ -57,9 +57,9 @@ EXPERIMENTS = (
         problems=("Rosenbrock, D = 20", "Hartmann-6 among 20", "Styblinski-Tang, D = 100"),
         methods=("structbo", "random trees", "BoTorch", "TuRBO", "TPE", "random"),
         measures=("simple regret", "CPU seconds per suggestion"),
-        seeds=5,
+        seeds=2,
         printed="",
-        reduced="5 runs of 60 evaluations instead of 500 or 1000, on three of six problems. "
+        reduced="2 runs of 60 evaluations instead of 500 or 1000, on three of six problems. "
         "Styblinski-Tang's function has 100 parameters instead of 250.",
         why="On Rosenbrock's function BoTorch and TuRBO are ahead in both runs. On the other two "
         "structbo is ahead of all methods in both. Random trees are behind structbo in all runs. "
