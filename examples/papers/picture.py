@@ -68,6 +68,7 @@ def _lines(
                 steps, center - error, center + error, color=line.get_color(), alpha=0.15, lw=0
             )
     panel.set(xlabel=experiment.kind.axis, ylabel=measure, title=problem)
+    panel.xaxis.get_major_locator().set_params(integer=True)
 
 
 def _bars(
@@ -85,4 +86,5 @@ def _bars(
         errors = [float(spread(values)) if len(values) else np.nan for values in found]
         panel.bar(places + (k + 0.5) * width - 0.4, heights, width, yerr=errors, label=method)
     panel.set(ylabel=measure, xticks=places)
-    panel.set_xticklabels(problems, rotation=20 if len(places) > 3 else 0, fontsize=8)
+    slanted = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if len(places) > 3 else {}
+    panel.set_xticklabels(problems, fontsize=8, **slanted)
