@@ -13,7 +13,9 @@ from papers.scores import paired_p
 from papers.table import rendered
 from regret import COUNTS as REGRET_COUNTS
 from runs import Runs
+from wide import experiments, parser
 from wide_search import WideSearch
+from wide_summary import summary
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 BENCHMARKS = EXAMPLES / "benchmarks" / "results"
@@ -393,11 +395,26 @@ def wide() -> Table:
     return Table(["problem", "runs", *WIDE_METHODS.values()], rows)
 
 
+def wide_ratios() -> Table:
+    """The reporting half beside the better of BoTorch's default and TuRBO, case by case."""
+    if not (BENCHMARKS / "wide.jsonl").exists():
+        raise FileNotFoundError(BENCHMARKS / "wide.jsonl")
+    arguments = ["--half", "report", "--methods", "structbo", "vanilla", "botorch", "turbo"]
+    families = [
+        family._replace(methods=tuple(m for m in family.methods if m != "one_penalty"))
+        for family in experiments(parser().parse_args(arguments))
+    ]
+    every = summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100))
+    chosen = ["family", "method", "evaluations", "cases", "median log ratio", "wins", "losses"]
+    places = [every[0].index(name) for name in chosen]
+    return Table(chosen, [[row[place] for place in places] for row in every[1]])
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
         *(batches, convergence, gpu, large_problems, paired, projections, real_tasks),
-        *(recipes, regret, readme, speed, suggest, wide),
+        *(recipes, regret, readme, speed, suggest, wide, wide_ratios),
     )
 }
 

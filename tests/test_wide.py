@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import wide
 from papers.records import Key, Records
+from papers.table import rendered
 from wide_methods import METHODS, OnePenalty
 from wide_problems import MAKERS, NAMED, RANDOM, TASK_MAKERS, of_half, problem_of
 from wide_search import COUNTS, WideSearch
@@ -205,7 +206,7 @@ def test_summary_pairs_equal_cases_with_the_best_peer(tmp_path: Path, monkeypatc
     found = costs(family, records, "structbo", 50)
     assert found["tree20-dev", 0] == pytest.approx(np.log(2.0))
     assert found["tree20-dev", 2] == pytest.approx(np.log(16.0 * LEAST))
-    lines = summary([family], tmp_path, ["botorch", "turbo"], COUNTS).splitlines()
+    lines = rendered(*summary([family], tmp_path, ["botorch", "turbo"], COUNTS)).splitlines()
     rows = {line.split(" | ")[1]: line.strip("| ").split(" | ") for line in lines[2:]}
     assert set(rows) == {"structbo", "tpe"}
     # Ratios 2/4, 1/4 and a tiny one; 16/4, 16/4 and 16/1.

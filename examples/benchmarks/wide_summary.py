@@ -35,13 +35,13 @@ def show(
                 drawn = picture(family._replace(measures=measured(family, records)), records)
                 drawn.savefig(folder / f"{family.name}-{family.place}.png", dpi=90)
     print(f"\nagainst the best of {' and '.join(against)}\n")
-    print(summary(shown, results, against, COUNTS))
+    print(rendered(*summary(shown, results, against, COUNTS)))
 
 
 def summary(
     families: Sequence[Experiment], folder: Path, against: Sequence[str], counts: Sequence[int]
-) -> str:
-    """A row for each family, method and number of evaluations.
+) -> tuple[list[str], list[list[str]]]:
+    """The header of a table, and a row for each family, method and number of evaluations.
 
     The log ratio compares a method's regret with the smallest regret of the methods in `against`,
     for equal problems and seeds. Wins and losses count cases with smaller and larger regrets. If
@@ -66,7 +66,7 @@ def summary(
                 if shared and method not in against:
                     cells = compared({c: ours[c] for c in shared}, {c: best[c] for c in shared})
                     rows.append([family.name, method, str(n), str(len(shared)), *cells])
-    return rendered(header, rows)
+    return header, rows
 
 
 def measured(family: Experiment, records: Records) -> tuple[str, ...]:
