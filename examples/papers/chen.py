@@ -77,8 +77,8 @@ EXPERIMENTS = (
         reduced="10 runs instead of 20, and 80 evaluations.",
         reference="GP-UCB, known",
         verdict="disagrees",
-        why="In part. On samples of the process the best point is better after the screening, as in "
-        "the paper, and on the others within chance. The average is worse on all, because the "
+        why="In part. On samples of the process the best point is better after the screening, as "
+        "in the paper, and on the others within chance. The average is worse on all, because the "
         "screening takes up to 60 of these 80 evaluations.",
     ),
 )
