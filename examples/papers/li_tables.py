@@ -20,6 +20,7 @@ EXPERIMENTS = (
             *(f"{model}-{d}" for d in (5, 10, 25) for model in ("ADD", "RPP")),
             "RPP-10, delta = 0.05",
             "RPP-10, one by one",
+            "RPP-10, 0.1 per dimension",
             "structbo",
             "random",
         ),
