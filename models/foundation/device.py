@@ -70,6 +70,7 @@ def on_device(device: str, num_rows: int, num_dims: int, num_chains: int = 1) ->
 
     Raises:
         ValueError: if JAX has no device that the environment variable names.
+        MemoryError: if the device has too little memory.
     """
     kind = os.environ.get(VARIABLE, AUTO) if device == AUTO else device
     is_large = num_chains * num_dims * num_rows**2 >= LEAST_WORK
@@ -78,7 +79,25 @@ def on_device(device: str, num_rows: int, num_dims: int, num_chains: int = 1) ->
     else:
         chosen = default_device() or first_of(None if is_large else "cpu")
     with jax.default_device(chosen):
-        yield
+        try:
+            yield
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            raise MemoryError(_too_large(num_rows, num_dims)) from error
+
+
+def _too_large(num_rows: int, num_dims: int) -> str:
+    """What to do if the device of this thread has too little memory."""
+    advice = (
+        "Use fewer chains, or a smaller model such as the one of `structbo.recipes.vanilla`."
+        if platform() == "cpu"
+        else f'Give device="cpu", or set the environment variable {VARIABLE}=cpu.'
+    )
+    return (
+        f"{num_rows:,} observations of {num_dims:,} parameters need more memory than the device "
+        f"{platform()!r} has. {advice} All observations are kept."
+    )
 
 
 def first_of(kind: str | None) -> Any:

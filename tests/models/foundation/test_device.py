@@ -116,6 +116,24 @@ def test_without_an_accelerator_nothing_is_switched() -> None:
         assert jnp.zeros(1).devices() == {jax.devices("cpu")[0]}
 
 
+def test_too_little_memory_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill() -> None:
+        with on_device("auto", 1234, 7):
+            jnp.zeros((10**7, 10**7)).block_until_ready()
+
+    with pytest.raises(MemoryError, match=r"^1,234 observations of 7 .* 'cpu' has\. Use fewer"):
+        fill()
+    monkeypatch.setattr(module, "platform", lambda: "gpu")
+    with pytest.raises(MemoryError, match="STRUCTBO_DEVICE=cpu"):
+        fill()
+
+
+def test_other_errors_of_a_device_are_kept() -> None:
+    error = jax.errors.JaxRuntimeError("INTERNAL: something else")
+    with pytest.raises(jax.errors.JaxRuntimeError, match="something else"), on_device("cpu", 3, 2):
+        raise error
+
+
 @pytest.mark.parametrize("wrong", ["abacus", 3, None])
 def test_unknown_devices_are_named(wrong: object) -> None:
     with pytest.raises(ValueError, match=r"device must be 'auto' or 'cpu'.* here, got"):
