@@ -89,6 +89,8 @@ METHODS: dict[str, Method] = {
     # The other reading of eq. (8): a bound of 0.1 for each of 50 dimensions.
     "RPP-10, 0.1 per dimension": maximizer(recipes.rpp_gp_ucb, group_size=10, delta=1.1**50 - 1.0),
     "RPP-10, one by one": maximizer(recipes.rpp_gp_ucb, group_size=10, directions="one by one"),
+    "ADD-10, every 100th": maximizer(recipes.add_gp_ucb, group_size=10, cycle=100),
+    "RPP-10, every 100th": maximizer(recipes.rpp_gp_ucb, group_size=10, cycle=100),
     "REMBO": maximizer(recipes.rembo),
     # Gardner et al. 2017
     "Model MCMC": maximizer(recipes.model_mcmc, as_printed=True, cycle=5),
