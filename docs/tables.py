@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import real
 from paired import BUDGETS, COUNTS
+from papers.experiment import Experiment
 from papers.scores import paired_p
 from papers.table import rendered
 from regret import COUNTS as REGRET_COUNTS
@@ -395,26 +396,38 @@ def wide() -> Table:
     return Table(["problem", "runs", *WIDE_METHODS.values()], rows)
 
 
-def wide_ratios() -> Table:
-    """The reporting half beside the better of BoTorch's default and TuRBO, case by case."""
+def reporting_half() -> list[Experiment]:
+    """The families of the reporting half of the benchmark of many parameters."""
     if not (BENCHMARKS / "wide.jsonl").exists():
         raise FileNotFoundError(BENCHMARKS / "wide.jsonl")
-    arguments = ["--half", "report", "--methods", "structbo", "vanilla", "botorch", "turbo"]
-    families = [
-        family._replace(methods=tuple(m for m in family.methods if m != "one_penalty"))
-        for family in experiments(parser().parse_args(arguments))
-    ]
-    every = summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100))
-    chosen = ["family", "method", "evaluations", "cases", "median log ratio", "wins", "losses"]
-    places = [every[0].index(name) for name in chosen]
-    return Table(chosen, [[row[place] for place in places] for row in every[1]])
+    return experiments(parser().parse_args(["--half", "report"]))
+
+
+def wide_pairs() -> Table:
+    """The default beside each other method, over all functions of the reporting half."""
+    families, rows = reporting_half(), []
+    problems = tuple(problem for family in families for problem in family.problems)
+    every = families[0]._replace(problems=problems, methods=("structbo",))
+    for other in ("botorch", "turbo", "vanilla"):
+        _, found = summary([every], BENCHMARKS, [other], (50, 100))
+        rows += [[WIDE_METHODS[other], *row[2:-1]] for row in found]
+    header = ["beside", "evaluations", "cases", "median log ratio", "p", "wins", "losses"]
+    return Table(header, rows)
+
+
+def wide_ratios() -> Table:
+    """The default beside the better of BoTorch's and TuRBO, family by family."""
+    families = [family._replace(methods=("structbo",)) for family in reporting_half()]
+    _, found = summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100))
+    header = ["family", "evaluations", "cases", "median log ratio", "wins", "losses"]
+    return Table(header, [[row[0], *row[2:5], *row[6:8]] for row in found])
 
 
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
         *(batches, convergence, gpu, large_problems, paired, projections, real_tasks),
-        *(recipes, regret, readme, speed, suggest, wide, wide_ratios),
+        *(recipes, regret, readme, speed, suggest, wide, wide_pairs, wide_ratios),
     )
 }
 
