@@ -26,8 +26,8 @@ EXPERIMENTS = (
         printed="RPP-GP-UCB is ahead of Add-GP-UCB with the same d, and REMBO is behind.",
         reduced="3 runs of 60 evaluations.",
         needs_data=True,
-        why="RPP-GP-UCB is behind Add-GP-UCB with both sizes of groups in all three runs, which may "
-        "be chance. structbo is ahead of all models, and behind random points in two runs.",
+        why="RPP-GP-UCB is behind Add-GP-UCB with both sizes of groups in all three runs, which "
+        "may be chance. structbo is ahead of all models, and behind random points in two runs.",
     ),
     Experiment(
         name="li-figure-4",
