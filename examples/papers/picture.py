@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from papers.experiment import Experiment
 from papers.records import Records
 from papers.scores import curves, spread
@@ -68,7 +69,7 @@ def _lines(
                 steps, center - error, center + error, color=line.get_color(), alpha=0.15, lw=0
             )
     panel.set(xlabel=experiment.kind.axis, ylabel=measure, title=problem)
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _bars(
@@ -86,5 +87,5 @@ def _bars(
         errors = [float(spread(values)) if len(values) else np.nan for values in found]
         panel.bar(places + (k + 0.5) * width - 0.4, heights, width, yerr=errors, label=method)
     panel.set(ylabel=measure, xticks=places)
-    slanted = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"} if len(places) > 3 else {}
-    panel.set_xticklabels(problems, fontsize=8, **slanted)
+    slanted: dict[str, Any] = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"}
+    panel.set_xticklabels(problems, fontsize=8, **(slanted if len(places) > 3 else {}))
