@@ -123,6 +123,14 @@ def test_a_task_that_cannot_be_loaded_says_so_each_time(tmp_path: Path) -> None:
             task_module(tmp_path)
 
 
+def test_a_task_may_define_data_classes(tmp_path: Path) -> None:
+    """They look their module up while it is loaded."""
+    lines = ("from __future__ import annotations", "from dataclasses import KW_ONLY, dataclass")
+    lines += ("@dataclass", "class Point:", "    _: KW_ONLY", "    x: float")
+    (tmp_path / "task.py").write_text("\n".join(lines))
+    assert task_module(tmp_path).Point(x=2.0).x == 2.0
+
+
 @pytest.mark.parametrize("name", [n for n in PROBLEMS if n not in ("star", "cosmology")])
 def test_no_point_is_above_the_maximum(name: str) -> None:
     try:
