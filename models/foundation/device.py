@@ -88,7 +88,7 @@ def on_device(device: str, num_rows: int, num_dims: int, num_chains: int = 1) ->
 
 
 def _too_large(num_rows: int, num_dims: int) -> str:
-    """What to do if the device of this thread has too little memory."""
+    """The message of a problem that does not fit into the memory of this thread's device."""
     advice = (
         "Use fewer chains, or a smaller model such as the one of `structbo.recipes.vanilla`."
         if platform() == "cpu"
