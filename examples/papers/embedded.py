@@ -64,6 +64,9 @@ def rescaled(make: Embedded, deviation: float = 1.0) -> Embedded:
     return drawn
 
 
+QUAD, QUAD_MIX, BRANIN, BEALE = map(rescaled, (quad, quad_mix, branin, beale))
+
+
 def few_active(make: Embedded, seed: int, data: Path | None) -> Problem:
     """Two of four parameters matter (Chen, Castro and Krause 2012, figure 5).
 

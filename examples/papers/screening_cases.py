@@ -25,19 +25,17 @@ class Case(NamedTuple):
 
 SIZES, FEW_SIZES, NOISES = (10, 20, 40, 80, 200, 400), (10, 40, 400), (0.05, 0.25, 0.36)
 RATIOS, DEVIATIONS = (0.5, 2, 5, 10), (2, 4, 8)
-QUAD, QUAD_MIX = embedded.rescaled(embedded.quad), embedded.rescaled(embedded.quad_mix)
-BRANIN, BEALE = embedded.rescaled(embedded.branin), embedded.rescaled(embedded.beale)
 CASES: dict[str, Case] = {
     **{f"D = {D}": Case(embedded.gp_sample, D) for D in SIZES},
     **{f"noise {v}": Case(embedded.gp_sample, noise=v) for v in NOISES},
     **{f"deviation taken {r} times": Case(embedded.gp_sample, ratio=r) for r in RATIOS},
     **{f"variance taken {r} times": Case(embedded.gp_sample, ratio=r**0.5) for r in RATIOS},
-    **{f"Quad, D = {D}": Case(QUAD, D) for D in FEW_SIZES},
-    **{f"Branin, D = {D}": Case(BRANIN, D) for D in FEW_SIZES},
-    **{f"Quad, d = {d}": Case(QUAD, num_active=d) for d in (2, 4, 6)},
-    **{f"QuadMix, d = {d}": Case(QUAD_MIX, num_active=d) for d in (2, 4, 6)},
-    "Branin": Case(BRANIN),
-    "Beale": Case(BEALE),
+    **{f"Quad, D = {D}": Case(embedded.QUAD, D) for D in FEW_SIZES},
+    **{f"Branin, D = {D}": Case(embedded.BRANIN, D) for D in FEW_SIZES},
+    **{f"Quad, d = {d}": Case(embedded.QUAD, num_active=d) for d in (2, 4, 6)},
+    **{f"QuadMix, d = {d}": Case(embedded.QUAD_MIX, num_active=d) for d in (2, 4, 6)},
+    "Branin": Case(embedded.BRANIN),
+    "Beale": Case(embedded.BEALE),
     **{
         f"Quad, d = {d}, deviation {s}": Case(embedded.rescaled(embedded.quad, s), num_active=d)
         for d in (2, 6)
