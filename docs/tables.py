@@ -36,6 +36,11 @@ class Table(NamedTuple):
     def __str__(self) -> str:
         return rendered(self.header, self.rows)
 
+    def of(self, names: Sequence[str]) -> "Table":
+        """Some of the columns."""
+        places = [self.header.index(name) for name in names]
+        return Table(names, [[row[place] for place in places] for row in self.rows])
+
 
 def runs_of(name: str, num_keys: int) -> Runs:
     """The rows of a file, of which the first cells identify a run."""
@@ -405,22 +410,21 @@ def reporting_half() -> list[Experiment]:
 
 def wide_pairs() -> Table:
     """The default beside each other method, over all functions of the reporting half."""
+    shown = ["evaluations", "cases", "median log ratio", "Wilcoxon p", "wins", "losses"]
     families, rows = reporting_half(), []
     problems = tuple(problem for family in families for problem in family.problems)
     every = families[0]._replace(problems=problems, methods=("structbo",))
     for other in ("botorch", "turbo", "vanilla"):
-        _, found = summary([every], BENCHMARKS, [other], (50, 100))
-        rows += [[WIDE_METHODS[other], *row[2:-1]] for row in found]
-    header = ["beside", "evaluations", "cases", "median log ratio", "p", "wins", "losses"]
-    return Table(header, rows)
+        found = Table(*summary([every], BENCHMARKS, [other], (50, 100)))
+        rows += [[WIDE_METHODS[other], *row] for row in found.of(shown).rows]
+    return Table(["beside", *shown], rows)
 
 
 def wide_ratios() -> Table:
     """The default beside the better of BoTorch's and TuRBO, family by family."""
     families = [family._replace(methods=("structbo",)) for family in reporting_half()]
-    _, found = summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100))
-    header = ["family", "evaluations", "cases", "median log ratio", "wins", "losses"]
-    return Table(header, [[row[0], *row[2:5], *row[6:8]] for row in found])
+    found = Table(*summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100)))
+    return found.of(["family", "evaluations", "cases", "median log ratio", "wins", "losses"])
 
 
 TABLES: dict[str, Callable[[], Table]] = {
