@@ -3,6 +3,8 @@
 from papers.experiment import Experiment
 from papers.reactions import AFTER_20, AFTER_40, Reactions
 from papers.search import Search
+from papers.tuning import Tuning
+from papers.tuning_tasks import REPORTING
 
 FUNCTIONS = ("random graph", "rotated", "additive", "Styblinski-Tang, scaled", "Hartmann-6")
 
@@ -64,5 +66,19 @@ EXPERIMENTS = (
         why="On Rosenbrock's function BoTorch and TuRBO are ahead in both runs. On the other two "
         "structbo is ahead of all methods in both. Random trees are behind structbo in all runs. "
         "Styblinski-Tang's parameters act alike, which structbo's default expects.",
+    ),
+    Experiment(
+        name="peers-tasks",
+        paper="other libraries",
+        place="real tasks",
+        title="the best value on tuning tasks",
+        kind=Tuning(),
+        problems=tuple(REPORTING),
+        methods=("structbo", "GPSampler", "BoTorch", "TuRBO", "TPE", "CMA-ES", "random"),
+        measures=("best value after 50", "best value", "CPU seconds per suggestion"),
+        seeds=6,
+        printed="",
+        reduced="6 runs of 100 evaluations, of which all methods share the first 20 Sobol points.",
+        needs_data=True,
     ),
 )

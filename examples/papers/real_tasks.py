@@ -4,15 +4,15 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-from benchmarks.task_module import task_module
 from papers.problem import Problem
+from papers.task_module import task_module
 
 FOLDERS = {
     "face cascade": "viola_jones",
     "cosmology": "cosmo_lrg_dr7",
     "matrix completion": "matrix_completion",
 }
-MINIMIZED = ("matrix completion",)
+MINIMIZED = ("matrix_completion",)
 
 
 def real_task(name: str, data: Path | None) -> Problem:
@@ -26,7 +26,7 @@ def real_task(name: str, data: Path | None) -> Problem:
         FileNotFoundError: if the folder is not given, or lacks the task.
     """
     module = module_in(FOLDERS[name], data)
-    sign = -1.0 if name in MINIMIZED else 1.0
+    sign = -1.0 if FOLDERS[name] in MINIMIZED else 1.0
     bounds = [(float(low), float(high)) for low, high in module.BOUNDS]
     return Problem(lambda x: sign * float(module.objective(x)), bounds)
 
