@@ -1,6 +1,7 @@
 """Inserts results of the papers' experiments; a number without its runs is an error of the build.
 
 - ``{experiment} NAME`` is a directive: the table, the picture, the verdict and the command.
+- ``{ranks} NAME`` is a directive: mean ranks over all of its problems.
 - ``{experiments}`` is a directive: one row for each experiment.
 - ``{score}`NAME | PROBLEM | METHOD | MEASURE` `` is a role: a mean with its standard error.
 """
@@ -10,6 +11,7 @@ from typing import Any
 
 from docutils import nodes
 from papers.experiment import Experiment
+from papers.ranks import ranked
 from papers.records import Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.scores import scores
@@ -45,6 +47,18 @@ class Results(SphinxDirective):
         note_sources(self.env)
         self.env.note_dependency(str(RESULTS / experiment.file_name))
         return self.parse_text_to_nodes(text)
+
+
+class Ranks(SphinxDirective):
+    """Mean ranks of the methods of one experiment."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        experiment = experiment_named(self.arguments[0])
+        note_sources(self.env)
+        self.env.note_dependency(str(RESULTS / experiment.file_name))
+        return self.parse_text_to_nodes(ranked(experiment, records_of(experiment)))
 
 
 class Verdicts(SphinxDirective):
@@ -102,5 +116,6 @@ def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("experiment", Results)
     app.add_directive("experiments", Verdicts)
+    app.add_directive("ranks", Ranks)
     app.add_role("score", Number())
     return {"parallel_read_safe": True}

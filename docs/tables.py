@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import real
 from paired import BUDGETS, COUNTS
 from papers.experiment import Experiment
 from papers.scores import paired_p
@@ -166,35 +165,6 @@ def paired() -> Table:
             name = "" if column else f"{label}, {len(found[0])} functions"
             rows.append([name, str(count), *shown, f"{paired_p(*logs):.1g}"])
     return Table(["random functions", "evaluations", "structbo", "BoTorch", "p"], rows)
-
-
-TASKS = {
-    "svr": "ARD-SVR on diabetes, 13 (development)",
-    "lightgbm": "LightGBM on breast cancer, 14 (development)",
-    "cascade": "face cascade's thresholds, 22 (development)",
-    "mlp": "MLP on digits, 12",
-    "abalone": "kernel ridge on abalone, 10",
-    "completion": "singular value thresholding, 3",
-    "boosting": "histogram boosting on digits, 10",
-}
-
-
-def real_tasks() -> Table:
-    """The best values, and mean ranks."""
-    runs, rows = runs_of("real", 3), []
-    for task, label in TASKS.items():
-        found = np.array([medians(runs, task, method) for method in real.COMPARED])
-        rows.append([label, *(joined(column, ".3g") for column in found.T)])
-    for tasks, name in (
-        (real.TASKS, "all {} runs"),
-        (real.REPORTING, "{} runs of the last four tasks"),
-    ):
-        ranks = [real.ranks(runs, tasks, real.COMPARED, column) for column in range(2)]
-        cells = [joined([rank for rank, _ in found.values()], ".2f") for found in ranks]
-        num_runs = ranks[0]["structbo"][1]
-        rows.append([f"*mean rank, {name.format(num_runs)}*", *cells])
-    methods = "structbo, GPSampler, TPE, BoTorch"
-    return Table(["task, parameters", *(f"{n}: {methods}" for n in real.COUNTS)], rows)
 
 
 RECIPES = {
@@ -430,7 +400,7 @@ def wide_ratios() -> Table:
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
-        *(batches, convergence, gpu, large_problems, paired, projections, real_tasks),
+        *(batches, convergence, gpu, large_problems, paired, projections),
         *(recipes, regret, readme, speed, suggest, wide, wide_pairs, wide_ratios),
     )
 }

@@ -38,13 +38,17 @@ def get_problem(name):
     return Problem()
 """
 """Functions to maximize, in the format of the benchmarks of optimizers."""
-TASK = """
-BOUNDS = [[0.0, 1.0], [-1.0, 1.0]]
+TUNING = """
+class Tune:
+    kinds, bounds = ["log", "lin"], [[-1.0, 1.0], [0.0, 1.0]]
 
-def objective(x):
-    return -float((x ** 2).sum())
+    def __init__(self, model, data):
+        pass
+
+    def objective(self, x):
+        return -float((x ** 2).sum())
 """
-"""A task to maximize, in the format of the benchmark of real tasks."""
+"""A task to tune, in the format of the real ones."""
 
 
 class Short(NamedTuple):
@@ -129,11 +133,6 @@ NIGHTLY = {
             "RESULTS": "Path('OUT')",
         },
     ),
-    "benchmarks/real.py": Short(
-        "--data OUT --problems abalone --samplers structbo tpe --seeds 0 --results OUT/table.csv",
-        {"NUM_INITIAL": "8", "COUNTS": "(9, 10)"},
-        needs=("optuna",),
-    ),
     "benchmarks/recipes.py": Short(
         "--bench OUT --problems star10.0 --seeds 0 --results OUT/table.csv "
         "--recipes random known_partition",
@@ -162,9 +161,7 @@ NIGHTLY = {
     "benchmarks/suggest.py": Short(
         "--results OUT/table.csv", {"CASES": "[Case('B', 3, 12, 2, 'dpp_sample')]"}
     ),
-    "benchmarks/svr_values.py": Short(
-        "--data OUT --values OUT/values.csv", {"TASK": "'abalone'"}, needs=("optuna",)
-    ),
+    "benchmarks/svr_values.py": Short("--data OUT --values OUT/values.csv", needs=("optuna",)),
     "benchmarks/weeks.py": Short(
         "--factorials OUT --problems reaction --seeds 0 --results OUT/table.csv "
         "--strategies believer",
@@ -222,9 +219,9 @@ def run(name: str, short: Short, out: Path) -> str:
     inputs = {
         "program.py": program(EXAMPLES / name, constants),
         "problems.py": PROBLEMS,
-        "abalone/task.py": TASK,
+        "hpo/task.py": TUNING,
     }
-    (out / "abalone").mkdir()
+    (out / "hpo").mkdir()
     for file, text in inputs.items():
         (out / file).write_text(text)
     environment = os.environ | {

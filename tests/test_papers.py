@@ -10,10 +10,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from benchmarks.task_module import task_module
 from papers import functions
 from papers.embedded import quad, rescaled
 from papers.graph_functions import GRID, GraphGP
@@ -21,12 +21,16 @@ from papers.methods import METHODS
 from papers.peers import PEERS, Rescaled
 from papers.problem import Problem
 from papers.problems import PROBLEMS
+from papers.ranks import complete_runs, ranked
 from papers.records import Key, Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.running import run_missing
 from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
+from papers.task_module import task_module
+from papers.tuning import Rounding, Tuning
+from papers.tuning_tasks import Task
 from papers.waves import Factor, best_indices
 
 import structbo as sb
@@ -211,6 +215,44 @@ def test_paired_tests_use_equal_seeds_only() -> None:
     assert paired_p(first, second) == pytest.approx(2 * 0.5**5)
     assert paired_p(first, first) == 1.0
     assert np.isnan(paired_p(first, {0: 1.0}))
+
+
+def test_ranks_are_of_cases_that_all_methods_have(tmp_path: Path) -> None:
+    """The middle of the run is ranked, too, and ties share their rank."""
+    experiment = EXPERIMENTS["peers-tasks"]._replace(
+        kind=Tuning(evaluations=2), problems=("a",), methods=("structbo", "TPE"), seeds=3
+    )
+    records = Records(tmp_path / "runs.jsonl", experiment.kind)
+    for seed, ours, theirs in ((0, [1.0, 3.0], [2.0, 2.5]), (1, [1.0, 1.0], [1.0, 2.0])):
+        for method, values in (("structbo", ours), ("TPE", theirs)):
+            records.add(Key("a", method, seed), {"value": values, "seconds": [0.0]}, 0.0)
+    records.add(Key("a", "TPE", 2), {"value": [9.0, 9.0], "seconds": [0.0]}, 0.0)
+    values = complete_runs(experiment, records, "best value")
+    assert values.tolist() == [[-3.0, -2.5], [-1.0, -2.0]]
+    ours = complete_runs(experiment._replace(methods=("structbo",)), records, "best value after 1")
+    assert ours.tolist() == [[-1.0], [-1.0]]
+    row = ranked(experiment._replace(measures=("best value",)), records).splitlines()[-1]
+    assert row == "| TPE | 1.5 | 1, 1 | 1 |"
+
+
+def test_parameters_of_a_task_are_rounded_and_found_again() -> None:
+    bounds = np.array([[-2.0, 1.0], [0.0, 4.0], [1.0, 5.0], [0.0, 2.0]])
+    task = Task(["log", "lin", "int", "cat"], bounds, lambda x: x.sum())
+    params = task.params(np.array([1.0, 0.25, 0.6, 0.4]))
+    assert list(params.values()) == [pytest.approx(10.0), 1.0, 3, "1"]
+    assert task(params) == pytest.approx(1.0 + 1.0 + 3.0 + 1.0)
+    assert task.unit(params) == pytest.approx([1.0, 0.25, 0.5, 0.5])
+
+
+def test_a_method_that_rounds_is_told_what_it_proposed() -> None:
+    told = []
+    proposer = SimpleNamespace(ask=lambda: np.array([0.6]), tell=lambda *pair: told.append(pair))
+    task = Task(["int"], np.array([[0.0, 4.0]]), lambda x: x.sum())
+    method = Rounding(lambda problem, seed: proposer, task, 0)
+    method.tell({"p00": 4}, 4.0)
+    assert method.ask() == {"p00": 2}
+    method.tell({"p00": 2}, 2.0)
+    assert told == [(1.0, 4.0), (0.6, 2.0)]
 
 
 def test_spread_is_the_standard_error() -> None:

@@ -1,8 +1,8 @@
-"""Pictures of the tables of regret, of real tasks, of large problems and of recovery.
+"""Pictures of the tables of regret, of large problems and of recovery.
 
     python examples/benchmarks/pictures.py
 
-The tables in results/ come from `regret.py`, `real.py`, `scale.py` and `recovery.py`.
+The tables in results/ come from `regret.py`, `scale.py` and `recovery.py`.
 """
 
 import argparse
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import real
 import regret
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -38,24 +37,6 @@ def of_regret(folder: Path) -> Figure:
         own = np.median(runs.of_seeds(problem, DEFAULT), axis=0)
         lines(axes, regret.COUNTS, {DEFAULT: own, **regret.peers(problem)}, problem)
     return finished(figure)
-
-
-def of_tasks(folder: Path) -> Figure:
-    """Mean ranks on the real tasks, separately for development tasks and the others."""
-    runs = Runs(folder / "real.csv", ("task", "sampler", "seed"), [*map(str, real.COUNTS)])
-    samplers = [DEFAULT, "gp", "tpe", "botorch"]
-    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
-    halves = {"development": real.DEVELOPMENT, "reporting": real.REPORTING}
-    panels = figure.subplots(1, len(halves), sharey=True)
-    for axes, (half, tasks) in zip(panels, halves.items(), strict=True):
-        for column, count in enumerate(real.COUNTS):
-            found = real.ranks(runs, tasks, samplers, column)
-            places = np.arange(len(samplers)) + 0.35 * column
-            axes.bar(places, [found[name][0] for name in samplers], 0.35, label=f"after {count}")
-        axes.set(title=f"{half} half, {found[DEFAULT][1]} runs", ylabel="mean rank")
-        axes.set_xticks(np.arange(len(samplers)) + 0.17, samplers)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center")
-    return figure
 
 
 def of_scale(folder: Path) -> Figure:
@@ -101,7 +82,6 @@ def main() -> None:
     options = parser.parse_args()
     figures = {
         "regret": of_regret(options.tables),
-        "real": of_tasks(options.tables),
         "scale": of_scale(options.tables),
         "recovery": of_recovery(options.tables / "recovery.jsonl"),
     }

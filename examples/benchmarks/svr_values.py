@@ -7,19 +7,20 @@ The values at the Sobol points are written to results/posterior/svr.csv, which `
 """
 
 import argparse
+import sys
 from pathlib import Path
 
-import numpy as np
-from posterior_data import SVR, sobol_points
-from real_tasks import Task
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
-TASK = "svr"
+import numpy as np
+from papers.tuning_tasks import DEVELOPMENT
+from posterior_data import SVR, sobol_points
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--values", type=Path, default=SVR)
     arguments = parser.parse_args()
-    task = Task.load(arguments.data, TASK)
+    task = DEVELOPMENT["support vector machine"](arguments.data)
     values = [task(task.params(point)) for point in sobol_points(len(task.kinds))]
     np.savetxt(arguments.values, values, fmt="%.6g")

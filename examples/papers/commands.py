@@ -4,6 +4,7 @@ from argparse import Namespace
 
 from papers.experiment import Experiment
 from papers.picture import picture
+from papers.ranks import ranked
 from papers.records import Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.running import run_missing
@@ -62,6 +63,8 @@ def show(arguments: Namespace) -> int:
     print()
     if experiment.printed:
         print(f"The paper: {experiment.printed}")
+    else:
+        print(ranked(experiment, records, arguments.against), end="\n\n")
     print(f"Reduced: {experiment.reduced}")
     print(f"Verdict: {experiment.verdict}. {experiment.why}")
     picture(experiment, records).savefig(arguments.results / f"{experiment.name}.png", dpi=90)

@@ -27,7 +27,8 @@ class OfOptuna:
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._distributions, self._asked = task.distributions, None
+        self._distributions = task.distributions
+        self._asked: Any = None
         self._study: Any = optuna.create_study(direction="maximize", sampler=sampler)
 
     def ask(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def _value(kind: str, number: float) -> Any:
 def _model(model: str, rows: str, data: Path | None) -> Task:
     """Parameters of a model, whose error in cross-validation is minimized."""
     made = module_in("hpo", data).Tune(model, rows)
-    return Task(made.kinds, made.bounds, made.objective)
+    return Task(made.kinds, np.asarray(made.bounds, float), made.objective)
 
 
 def _algorithm(folder: str, data: Path | None) -> Task:
