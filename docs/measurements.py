@@ -7,9 +7,10 @@
 from pathlib import Path
 from typing import Any
 
+from cells import BENCHMARKS
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
-from tables import BENCHMARKS, NUMBERS, TABLES
+from tables import NUMBERS, TABLES
 
 
 class Measured(SphinxDirective):
@@ -33,7 +34,7 @@ class Number(SphinxRole):
 def note_sources(env: Any) -> None:
     """A page is built again when a result changes."""
     for path in (
-        Path(__file__).parent / "tables.py",
+        *Path(__file__).parent.glob("*.py"),
         *BENCHMARKS.glob("*.csv"),
         BENCHMARKS / "wide.jsonl",
     ):

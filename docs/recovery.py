@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from cells import BENCHMARKS, Table
 from docutils import nodes
 from recovery_problems import HALVES
 from recovery_records import Key, Records
 from sphinx.util.docutils import SphinxDirective
-from tables import BENCHMARKS, Table
 
 RESULTS = BENCHMARKS / "recovery.jsonl"
 

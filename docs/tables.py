@@ -1,49 +1,22 @@
 """Tables of the results pages and of README, from the files of examples/benchmarks/results."""
 
 import csv
-import json
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import NamedTuple
 
+import cells
 import numpy as np
+from cells import Table, joined, short
 from paired import BUDGETS, COUNTS
-from papers.experiment import Experiment
 from papers.scores import paired_p
-from papers.table import rendered
 from regret import COUNTS as REGRET_COUNTS
 from runs import Runs
-from wide import experiments, parser
-from wide_search import WideSearch
-from wide_summary import summary
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-BENCHMARKS = EXAMPLES / "benchmarks" / "results"
-
-
-class Table(NamedTuple):
-    """A table whose `str` is Markdown.
-
-    Args:
-        header: names of the columns.
-        rows: the cells of every row.
-    """
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-    def __str__(self) -> str:
-        return rendered(self.header, self.rows)
-
-    def of(self, names: Sequence[str]) -> "Table":
-        """Some of the columns."""
-        places = [self.header.index(name) for name in names]
-        return Table(names, [[row[place] for place in places] for row in self.rows])
+from wide_tables import wide, wide_pairs, wide_ratios
 
 
 def runs_of(name: str, num_keys: int) -> Runs:
     """The rows of a file, of which the first cells identify a run."""
-    path = BENCHMARKS / f"{name}.csv"
+    path = cells.BENCHMARKS / f"{name}.csv"
     with path.open(newline="") as file:
         names = next(csv.reader(file))
     return Runs(path, names[:num_keys], names[num_keys:])
@@ -55,16 +28,6 @@ def medians(runs: Runs, *key: object) -> list[float]:
     if not len(found):
         raise ValueError(f"{runs.path.name} has no runs of {key}.")
     return [float(v) for v in np.median(found, axis=0)]
-
-
-def joined(values: Iterable[float], spec: str) -> str:
-    """Several numbers in a cell."""
-    return ", ".join(format(value, spec) for value in values)
-
-
-def short(value: float) -> str:
-    """Two digits."""
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def batches() -> Table:
@@ -333,70 +296,6 @@ def suggest() -> Table:
     return Table(header, rows)
 
 
-WIDE_METHODS = {
-    "structbo": "structbo",
-    "vanilla": "`recipes.vanilla`",
-    "botorch": "BoTorch",
-    "turbo": "TuRBO",
-    "tpe": "TPE",
-    "cma_es": "CMA-ES",
-    "random": "random",
-    "one_penalty": "one penalty",
-}
-"""Methods of the table of many parameters, and what it calls them."""
-
-
-def wide() -> Table:
-    """Regret after 50 and 100 evaluations, on all problems and seeds that structbo has runs of."""
-    found: dict[tuple[str, str], dict[int, list[float]]] = {}
-    with (BENCHMARKS / "wide.jsonl").open(encoding="utf-8") as file:
-        for run in map(json.loads, file):
-            measured = WideSearch(100).measures(run["values"])
-            if "regret at 100" in measured:
-                regrets = [float(measured[f"regret at {n}"][0]) for n in (50, 100)]
-                found.setdefault((run["problem"], run["method"]), {})[run["seed"]] = regrets
-
-    def cell(problem: str, method: str) -> str:
-        seeds = found[problem, "structbo"]
-        regrets = found.get((problem, method), {})
-        if not regrets.keys() >= seeds.keys():
-            return ""
-        return ", ".join(map(short, np.median([regrets[seed] for seed in seeds], 0)))
-
-    problems = [problem for problem, method in found if method == "structbo"]
-    rows = [
-        [problem, str(len(found[problem, "structbo"])), *(cell(problem, m) for m in WIDE_METHODS)]
-        for problem in sorted(problems)
-    ]
-    return Table(["problem", "runs", *WIDE_METHODS.values()], rows)
-
-
-def reporting_half() -> list[Experiment]:
-    """The families of the reporting half of the benchmark of many parameters."""
-    if not (BENCHMARKS / "wide.jsonl").exists():
-        raise FileNotFoundError(BENCHMARKS / "wide.jsonl")
-    return experiments(parser().parse_args(["--half", "report"]))
-
-
-def wide_pairs() -> Table:
-    """The default beside each other method, over all functions of the reporting half."""
-    shown = ["evaluations", "cases", "median log ratio", "Wilcoxon p", "wins", "losses"]
-    families, rows = reporting_half(), []
-    problems = tuple(problem for family in families for problem in family.problems)
-    every = families[0]._replace(problems=problems, methods=("structbo",))
-    for other in ("botorch", "turbo", "vanilla"):
-        found = Table(*summary([every], BENCHMARKS, [other], (50, 100)))
-        rows += [[WIDE_METHODS[other], *row] for row in found.of(shown).rows]
-    return Table(["beside", *shown], rows)
-
-
-def wide_ratios() -> Table:
-    """The default beside the better of BoTorch's and TuRBO, family by family."""
-    families = [family._replace(methods=("structbo",)) for family in reporting_half()]
-    found = Table(*summary(families, BENCHMARKS, ["botorch", "turbo"], (50, 100)))
-    return found.of(["family", "evaluations", "cases", "median log ratio", "wins", "losses"])
-
-
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
@@ -408,7 +307,7 @@ TABLES: dict[str, Callable[[], Table]] = {
 
 def calibration(is_repeated: bool) -> dict[tuple[str, str, str], float]:
     """The smaller p-value by case, quantity and seed: with the first seed, or with others."""
-    with (BENCHMARKS / "calibration.csv").open(newline="") as file:
+    with (cells.BENCHMARKS / "calibration.csv").open(newline="") as file:
         rows = [row for row in csv.DictReader(file) if (row["seed"] != "0") == is_repeated]
     return {
         (row["case"], row["quantity"], row["seed"]): min(
@@ -430,7 +329,7 @@ def least_repeated() -> float:
 
 def shortfall() -> float:
     """How far message passing stays below gradient ascent at most, in percent."""
-    with (BENCHMARKS / "certificates.csv").open(newline="") as file:
+    with (cells.BENCHMARKS / "certificates.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     return max(float(row["random + gradient %"]) - float(row["value %"]) for row in rows)
 

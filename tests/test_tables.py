@@ -1,18 +1,15 @@
 """Tables of README and of the results pages come from the files of results."""
 
-import importlib.util
 import re
 from pathlib import Path
 
+import cells
 import pytest
 
 pytest.importorskip("optuna")
+import tables
 
 ROOT = Path(__file__).parents[1]
-SPEC = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
-assert SPEC and SPEC.loader
-tables = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(tables)
 PAGES = {
     str(path.relative_to(ROOT / "docs")): path.read_text() for path in (ROOT / "docs").rglob("*.md")
 }
@@ -38,7 +35,7 @@ def test_no_result_is_typed(page: str) -> None:
 def test_a_table_needs_its_file(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     table = tables.TABLES[name]()
     assert {len(row) for row in table.rows} == {len(table.header)}
-    monkeypatch.setattr(tables, "BENCHMARKS", tmp_path)
+    monkeypatch.setattr(cells, "BENCHMARKS", tmp_path)
     with pytest.raises(FileNotFoundError):
         tables.TABLES[name]()
 
