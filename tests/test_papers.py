@@ -29,7 +29,8 @@ from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
 from papers.task_module import task_module
-from papers.tuning import Rounding, Tuning
+from papers.tuning import AFTER_40, Tuning
+from papers.tuning_methods import Rounding
 from papers.tuning_tasks import Task
 from papers.waves import Factor, best_indices
 
@@ -229,8 +230,8 @@ def test_ranks_are_of_cases_that_all_methods_have(tmp_path: Path) -> None:
     records.add(Key("a", "TPE", 2), {"value": [9.0, 9.0], "seconds": [0.0]}, 0.0)
     values = complete_runs(experiment, records, "best value")
     assert values.tolist() == [[-3.0, -2.5], [-1.0, -2.0]]
-    ours = complete_runs(experiment._replace(methods=("structbo",)), records, "best value after 1")
-    assert ours.tolist() == [[-1.0], [-1.0]]
+    ours = complete_runs(experiment._replace(methods=("structbo",)), records, AFTER_40)
+    assert ours.tolist() == [[-3.0], [-1.0]]
     row = ranked(experiment._replace(measures=("best value",)), records).splitlines()[-1]
     assert row == "| TPE | 1.5 | 1, 1 | 1 |"
 
