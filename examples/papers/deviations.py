@@ -11,6 +11,7 @@ from papers.graph_functions import STAR
 
 LENGTHSCALE, NOISE = 0.2, 1e-4
 NUM_BINS = 10
+RATIO = "summed deviation / true deviation"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Deviations(Kind):
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """The two measures."""
-        return {name: np.array(series) for name, series in values.items()}
+        correlation = np.array(values["correlation"])
+        return {RATIO: np.array(values["ratio"]), "correlation": correlation}
 
 
 def _kernel(

@@ -1,8 +1,9 @@
-"""The picture of an experiment: averages over runs with standard errors."""
+"""The picture of an experiment: means over runs with standard errors, or medians with quartiles."""
 
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -57,17 +58,14 @@ def _lines(
     panel: Axes, experiment: Experiment, records: Records, problems: Problems, measure: str
 ) -> None:
     (problem,) = problems
-    average: Any = getattr(np, experiment.average)
     for method in experiment.methods:
         found = list(curves(experiment, records, problem, method, measure).values())
         if found:
             values = np.array(found)
             steps = experiment.kind.steps(values.shape[1])
-            center, error = average(values, axis=0), spread(values)
+            center, low, high = _averages(values, experiment)
             (line,) = panel.plot(steps, center, label=method, lw=1.4)
-            panel.fill_between(
-                steps, center - error, center + error, color=line.get_color(), alpha=0.15, lw=0
-            )
+            panel.fill_between(steps, low, high, color=line.get_color(), alpha=0.15, lw=0)
     panel.set(xlabel=experiment.kind.axis, ylabel=measure, title=problem)
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -75,7 +73,6 @@ def _lines(
 def _bars(
     panel: Axes, experiment: Experiment, records: Records, problems: Problems, measure: str
 ) -> None:
-    average: Any = getattr(np, experiment.average)
     places = np.arange(len(problems))
     width = 0.8 / len(experiment.methods)
     for k, method in enumerate(experiment.methods):
@@ -83,9 +80,22 @@ def _bars(
             np.array([c[-1] for c in curves(experiment, records, p, method, measure).values()])
             for p in problems
         ]
-        heights = [average(values) if len(values) else np.nan for values in found]
-        errors = [float(spread(values)) if len(values) else np.nan for values in found]
+        unknown = np.full((1,), np.nan)
+        ends = [_averages(v if len(v) else unknown, experiment) for v in found]
+        heights, low, high = np.transpose(ends)
+        errors = np.array([heights - low, high - heights])
         panel.bar(places + (k + 0.5) * width - 0.4, heights, width, yerr=errors, label=method)
     panel.set(ylabel=measure, xticks=places)
     slanted: dict[str, Any] = {"rotation": 20, "ha": "right", "rotation_mode": "anchor"}
     panel.set_xticklabels(problems, fontsize=8, **(slanted if len(places) > 3 else {}))
+
+
+def _averages(
+    values: Float[np.ndarray, "runs ..."], experiment: Experiment
+) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
+    """The average over runs, and the two ends of its error bar."""
+    if experiment.average == "median":
+        low, center, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        return center, low, high
+    mean, error = values.mean(0), spread(values)
+    return mean, mean - error, mean + error

@@ -1,6 +1,6 @@
 """Experiments of Rolland, Scarlett, Bogunovic and Cevher 2018."""
 
-from papers.deviations import Deviations
+from papers.deviations import RATIO, Deviations
 from papers.experiment import Experiment
 from papers.graph_learning import GraphLearning
 from papers.search import Search
@@ -81,7 +81,7 @@ EXPERIMENTS = (
         kind=Deviations(),
         problems=("star",),
         methods=("additive",),
-        measures=("ratio", "correlation"),
+        measures=(RATIO, "correlation"),
         seeds=10,
         printed="The ratio grows as the true deviation gets smaller, and the two are correlated.",
         verdict="agrees",
