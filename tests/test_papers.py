@@ -19,6 +19,7 @@ from papers.embedded import quad, rescaled
 from papers.graph_functions import GRID, GraphGP
 from papers.methods import METHODS
 from papers.peers import PEERS, Rescaled
+from papers.picture import picture
 from papers.problem import Problem
 from papers.problems import PROBLEMS
 from papers.ranks import complete_runs, ranked
@@ -387,6 +388,22 @@ def test_show_prints_a_table_and_draws_a_picture(tmp_path: Path) -> None:
         experiment.printed in shown and f"| {experiment.methods[0]} | {experiment.seeds} |" in shown
     )
     assert (tmp_path / f"{experiment.name}.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(("average", "ends"), [("mean", [3.0, 7.0]), ("median", [2.5, 6.5])])
+def test_error_bars_are_of_the_average_that_is_drawn(average, ends, tmp_path: Path) -> None:
+    """A mean of 5 with a standard error of 2; a median of 3 with its quartiles."""
+    experiment = EXPERIMENTS["rolland-figure-3"]._replace(
+        methods=("random",), measures=("simple regret",), seeds=3, average=average
+    )
+    records = Records(tmp_path / "runs.jsonl", experiment.kind)
+    for seed, regret in enumerate((1.0, 7.0, 7.0) if average == "mean" else (2.0, 3.0, 10.0)):
+        values = {"value": [-regret] * 2, "maximum": [0.0]}
+        records.add(Key("star", "random", seed), values, seconds=1.0)
+    (panel,) = picture(experiment, records).axes
+    (band,) = panel.collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert [heights.min(), heights.max()] == pytest.approx(ends)
 
 
 def test_docs_refuse_a_number_without_its_runs(tmp_path: Path, monkeypatch) -> None:
