@@ -36,7 +36,7 @@ from structbo.models.residual import (
     ProductResidual,
     Residual,
 )
-from structbo.models.strengths import STRENGTH_SITES, Interactions, mean_strengths
+from structbo.models.strengths import STRENGTH_SITES, Interactions
 from structbo.models.structure_checks import check_structure, run_structure
 from structbo.models.structures.edge_matrix import edges
 
@@ -223,13 +223,13 @@ class AdditiveGP(Value):
 
     def _strengths(
         self, num_dims: int
-    ) -> tuple[Float[Array, "D D"] | None, Float[Array, " D"] | None]:
-        """The strengths of pairs, and relevances of dimensions in terms of higher order."""
+    ) -> tuple[Float[Array, " D"] | Float[Array, "D D"] | None, Float[Array, " D"] | None]:
+        """The strengths of components, and relevances of dimensions in terms of higher order."""
         if self.relevance is None:
             return None, None
         relevance = _drawn("relevance", _each(self.relevance, num_dims))
         if self.interactions is None:
-            return mean_strengths(relevance), relevance
+            return relevance, relevance
         return self.interactions.strengths(relevance)
 
     def _residual(self, num_dims: int, relevance: Float[Array, " D"] | None) -> AnyResidual | None:

@@ -54,9 +54,9 @@ class AdditiveCovariance:
         decomposition: the components, and the projection that they act on, if any.
         lengthscale: one per dimension.
         outputscale: total prior variance, on average over points.
-        strengths: relative variances of main effects, on the diagonal, and of pairs. A component's
-            weight is multiplied by the strength of its one member or pair, or by the mean over its
-            pairs; a constant's by one. None means ones.
+        strengths: relative variances of dimensions, shape (P,), or of main effects, on the
+            diagonal, and of pairs, shape (P, P). A component's weight is multiplied by the mean
+            over its members or its pairs; a constant's by one. None means ones.
         residual: variation that the components do not explain, or None.
         kernel: the one-dimensional correlation function of all dimensions outside of kernel groups.
         categorical: indices of the categorical dimensions.
@@ -66,7 +66,7 @@ class AdditiveCovariance:
     decomposition: Decomposition
     lengthscale: Float[Array, " P"]
     outputscale: Float[Array, ""]
-    strengths: Float[Array, "P P"] | None
+    strengths: Float[Array, " P"] | Float[Array, "P P"] | None
     residual: AnyResidual | None
     kernel: Stationary
     categorical: tuple[int, ...] = ()
@@ -80,11 +80,15 @@ class AdditiveCovariance:
         self, members: Bool[Array, " *C P"], weights: Float[Array, "*C"]
     ) -> Float[Array, "*C"]:
         """Weights of components before normalization."""
-        if self.strengths is None:
+        strengths, size = self.strengths, members.sum(-1)
+        if strengths is None:
             return weights
-        size, main = members.sum(-1), jnp.diagonal(self.strengths)
-        pairs = ((members @ (self.strengths - jnp.diag(main))) * members).sum(-1)
-        mean = jnp.where(size > 1, pairs / jnp.maximum(size * (size - 1), 1), members @ main)
+        if strengths.ndim == 1:
+            mean = members @ strengths / jnp.maximum(size, 1)
+        else:
+            main = jnp.diagonal(strengths)
+            pairs = ((members @ (strengths - jnp.diag(main))) * members).sum(-1)
+            mean = jnp.where(size > 1, pairs / jnp.maximum(size * (size - 1), 1), members @ main)
         return weights * jnp.where(members.any(-1), mean, 1.0)
 
     @property

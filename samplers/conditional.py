@@ -23,6 +23,7 @@ from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.accelerator import where_needed
 from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
+from structbo.models.strengths import mean_strengths
 from structbo.samplers.low_rank import features
 from structbo.samplers.traced import Traced
 
@@ -215,7 +216,9 @@ class Conditional:
     def strengths(self) -> Float[Array, "D D"]:
         """Relative variances of main effects and pairs, see `AdditiveCovariance`."""
         strengths, num_dims = self.covariance.strengths, self.covariance.num_dims
-        return jnp.ones((num_dims, num_dims)) if strengths is None else strengths
+        if strengths is None:
+            return jnp.ones((num_dims, num_dims))
+        return mean_strengths(strengths) if strengths.ndim == 1 else strengths
 
     def components_at_centers(self, components: ComponentSums) -> Float[Array, "M M"]:
         """Covariance of the components between centers, zero for padding."""

@@ -1,5 +1,6 @@
 """Every kernel of the registry, and the example, as the kernel of some of the dimensions."""
 
+import itertools
 import pickle
 from collections.abc import Callable
 from functools import partial, reduce
@@ -119,6 +120,18 @@ def dense_parts(k: AdditiveCovariance, x, other) -> jax.Array:
     parts = shares[:, None, None] * reduce(jnp.multiply, by_dim)
     residual = k.outputscale * k.residual.share * reduce(jnp.multiply, stretched)
     return jnp.concatenate([parts, residual[None]])
+
+
+def test_the_mean_over_members_is_the_mean_over_their_pairs() -> None:
+    members = jnp.array(list(itertools.product([False, True], repeat=4)))
+    weights = jnp.linspace(1.0, 2.0, len(members))
+    relevance = jnp.array(RELEVANCE)
+    numbers = jnp.ones(4), jnp.array(1.0)
+    found = [
+        AdditiveCovariance(Decomposition.of(members), *numbers, strengths, None, matern52)
+        for strengths in (relevance, mean_strengths(relevance))
+    ]
+    np.testing.assert_allclose(*(k.relative_weight(members, weights) for k in found), rtol=1e-12)
 
 
 def test_correlations_of_a_dimension(case: Case):
