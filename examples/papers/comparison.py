@@ -74,11 +74,13 @@ EXPERIMENTS = (
         title="the best value on tuning tasks",
         kind=Tuning(),
         problems=tuple(REPORTING),
-        methods=("structbo", "GPSampler", "BoTorch", "TuRBO", "TPE", "random"),
+        methods=("structbo", "GPSampler", "BoTorch", "TPE"),
         measures=("best value after 40", "best value", "CPU seconds per suggestion"),
-        seeds=6,
+        seeds=2,
         printed="",
-        reduced="6 runs of 60 evaluations, of which all methods share the first 20 Sobol points.",
+        reduced="2 runs of 60 evaluations, of which all methods share the first 20 Sobol points.",
         needs_data=True,
+        why="After 60 evaluations structbo is ahead of BoTorch in 12 of 14 runs, and of GPSampler and "
+        "TPE in 10. Only the first is more than chance. GPSampler is ahead on matrix completion.",
     ),
 )
