@@ -222,7 +222,10 @@ def test_paired_tests_use_equal_seeds_only() -> None:
 def test_ranks_are_of_cases_that_all_methods_have(tmp_path: Path) -> None:
     """The middle of the run is ranked, too, and ties share their rank."""
     experiment = EXPERIMENTS["peers-tasks"]._replace(
-        kind=Tuning(evaluations=2), problems=("a",), methods=("structbo", "TPE"), seeds=3
+        kind=Tuning(evaluations=2, num_initial=1),
+        problems=("a",),
+        methods=("structbo", "TPE"),
+        seeds=3,
     )
     records = Records(tmp_path / "runs.jsonl", experiment.kind)
     for seed, ours, theirs in ((0, [1.0, 3.0], [2.0, 2.5]), (1, [1.0, 1.0], [1.0, 2.0])):

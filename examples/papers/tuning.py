@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from jaxtyping import Float
 from papers.experiment import Kind, Measures, Values
 from papers.tuning_methods import METHODS
 from papers.tuning_tasks import DEVELOPMENT, REPORTING
@@ -47,7 +48,14 @@ class Tuning(Kind):
         return {"value": values, "seconds": seconds[len(first) :]}
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
-        """The best value so far, and after 40 evaluations."""
+        """The best value from the last shared point on, and after 40 evaluations."""
         best = np.maximum.accumulate(values["value"])
-        seconds = np.array([np.mean(values["seconds"])])
-        return {AFTER_40: best[:40][-1:], "best value": best, "CPU seconds per suggestion": seconds}
+        return {
+            AFTER_40: best[:40][-1:],
+            "best value": best[self.num_initial - 1 :],
+            "CPU seconds per suggestion": np.array([np.mean(values["seconds"])]),
+        }
+
+    def steps(self, count: int) -> Float[np.ndarray, " steps"]:
+        """The numbers of evaluations, which end with the last one."""
+        return np.arange(1, count + 1) + (self.evaluations - count)
