@@ -49,8 +49,13 @@ def test_the_best_other_method_is_compared_after_its_last_evaluation() -> None:
     found = tables.compared("hartmann6-50")
     assert found.method == "BoTorch default after 96, one run"
     (last,) = tables.runs_of("regret_peers", 3).of_seeds("hartmann6-50", "BoTorch default")[:, 1]
-    assert found.theirs == last < found.ours
-    assert found.cells() == ["0.11", f"**{last:.2g}** ({found.method})"]
+    assert found.theirs == last
+
+
+def test_the_smaller_regret_is_bold() -> None:
+    compared = tables.Compared("a function", 100, 0.5, 0.25, "a method")
+    assert compared.cells() == ["0.5", "**0.25** (a method)"]
+    assert compared._replace(theirs=2.0).cells() == ["**0.5**", "2 (a method)"]
 
 
 def test_the_table_of_readme_starts_with_losses() -> None:
