@@ -44,8 +44,7 @@ class Results(SphinxDirective):
                     f"`python examples/papers run {run}`, then `show {name}`.",
                 ]
             )
-        note_sources(self.env)
-        self.env.note_dependency(str(RESULTS / experiment.file_name))
+        note_sources(self.env, experiment)
         return self.parse_text_to_nodes(text)
 
 
@@ -56,8 +55,7 @@ class Ranks(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         experiment = experiment_named(self.arguments[0])
-        note_sources(self.env)
-        self.env.note_dependency(str(RESULTS / experiment.file_name))
+        note_sources(self.env, experiment)
         return self.parse_text_to_nodes(ranked(experiment, records_of(experiment)))
 
 
@@ -80,8 +78,7 @@ class Number(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         name, *wanted = (part.strip() for part in self.text.split("|"))
         experiment = experiment_named(name)
-        note_sources(self.env)
-        self.env.note_dependency(str(RESULTS / experiment.file_name))
+        note_sources(self.env, experiment)
         found = scores(experiment, records_of(experiment), experiment.methods[0])
         for score in found:
             if [score.problem, score.method, score.measure] == wanted:
@@ -89,9 +86,9 @@ class Number(SphinxRole):
         raise ValueError(f"{name} has no score {wanted}.")
 
 
-def note_sources(env: Any) -> None:
-    """A page is built again when the registry changes."""
-    for path in RESULTS.parent.glob("*.py"):
+def note_sources(env: Any, *shown: Experiment) -> None:
+    """A page is built again when the registry changes, or runs of an experiment that it shows."""
+    for path in (*RESULTS.parent.glob("*.py"), *(RESULTS / each.file_name for each in shown)):
         env.note_dependency(str(path))
 
 

@@ -80,9 +80,10 @@ class AdditiveCovariance:
         self, members: Bool[Array, " *C P"], weights: Float[Array, "*C"]
     ) -> Float[Array, "*C"]:
         """Weights of components before normalization."""
-        strengths, size = self.strengths, members.sum(-1)
+        strengths = self.strengths
         if strengths is None:
             return weights
+        size = members.sum(-1)
         if strengths.ndim == 1:
             mean = members @ strengths / jnp.maximum(size, 1)
         else:

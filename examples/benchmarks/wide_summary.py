@@ -7,9 +7,8 @@ import numpy as np
 from papers.experiment import Experiment
 from papers.picture import picture
 from papers.records import Records
-from papers.scores import curves, paired_p
+from papers.scores import curves, paired_p, sign_test
 from papers.table import markdown, number, rendered
-from scipy.stats import binomtest
 from wide_search import COUNTS, WideSearch
 
 Case = tuple[str, int]
@@ -81,14 +80,13 @@ def measured(family: Experiment, records: Records) -> tuple[str, ...]:
 def compared(ours: dict[Case, float], theirs: dict[Case, float]) -> list[str]:
     """The cells of a row, for costs of equal cases."""
     differences = np.array([ours[case] - theirs[case] for case in ours])
-    wins, defeats = int((differences < 0).sum()), int((differences > 0).sum())
-    sign = binomtest(wins, wins + defeats).pvalue if wins + defeats else 1.0
+    wins, defeats, sign = sign_test(differences)
     return [
         number(float(np.median(differences))),
         number(paired_p(ours, theirs)),
         str(wins),
         str(defeats),
-        number(float(sign)),
+        number(sign),
     ]
 
 

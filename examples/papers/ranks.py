@@ -4,9 +4,9 @@ import numpy as np
 from jaxtyping import Float
 from papers.experiment import Experiment
 from papers.records import Records
-from papers.scores import curves
+from papers.scores import curves, sign_test
 from papers.table import number, rendered
-from scipy.stats import binomtest, rankdata
+from scipy.stats import rankdata
 
 
 def ranked(experiment: Experiment, records: Records, reference: str = "") -> str:
@@ -51,7 +51,5 @@ def _cells(values: Float[np.ndarray, "cases methods"], method: int, reference: i
     rank = rankdata(values, axis=1)[:, method].mean()
     if method == reference:
         return [number(rank), "", ""]
-    ahead = int((values[:, method] < values[:, reference]).sum())
-    behind = int((values[:, method] > values[:, reference]).sum())
-    p = binomtest(ahead, ahead + behind).pvalue if ahead + behind else 1.0
+    ahead, behind, p = sign_test(values[:, method] - values[:, reference])
     return [number(rank), f"{ahead}, {behind}", f"{p:.2g}"]

@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.reactions import table
 from papers.experiment import Kind, Measures, Values
 from papers.methods import AskTell
+from papers.search import evaluated
 
 import structbo as sb
 from structbo import recipes
@@ -98,12 +99,8 @@ class Reactions(Kind):
             raise FileNotFoundError(f"{problem} needs --data, with factorials/{problem}.csv.")
         reaction = table(data / "factorials" / f"{problem}.csv")
         optimizer = METHODS[method](reaction.space, seed)
-        values = []
-        for _ in range(self.evaluations):
-            trial = optimizer.ask()
-            values.append(reaction.value(trial.params))
-            optimizer.tell(trial, values[-1])
-        return {"value": values, "maximum": [reaction.best]}
+        found = evaluated(reaction.value, optimizer, (), np.zeros(self.evaluations))
+        return found | {"maximum": [reaction.best]}
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """How far the best yield so far is below the highest one, in percentage points."""

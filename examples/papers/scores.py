@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from papers.experiment import Experiment
 from papers.records import Records
-from scipy.stats import wilcoxon
+from scipy.stats import binomtest, wilcoxon
 
 
 class Score(NamedTuple):
@@ -73,6 +73,12 @@ def paired_p(first: Mapping[Any, float], second: Mapping[Any, float]) -> float:
     if len(differences) < 2:
         return np.nan
     return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
+
+
+def sign_test(differences: Float[np.ndarray, " cases"]) -> tuple[int, int, float]:
+    """How many differences are negative and positive, and the p-value of the sign test."""
+    below, above = int((differences < 0).sum()), int((differences > 0).sum())
+    return below, above, float(binomtest(below, below + above).pvalue) if below + above else 1.0
 
 
 def spread(values: Float[np.ndarray, "runs ..."]) -> Float[np.ndarray, "..."]:

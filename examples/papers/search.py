@@ -1,9 +1,10 @@
 """Optimization runs: all methods start from the same random points."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -31,16 +32,37 @@ def maximized(
         The value of every evaluated point without noise, the CPU seconds of every suggestion, and
         the maximum if it is known.
     """
+    maximum = [] if problem.maximum is None else [problem.maximum]
+    found = evaluated(lambda x: problem.function(np.asarray(x)), optimizer, first, noise)
+    return found | {"maximum": maximum}
+
+
+def evaluated(
+    function: Callable[[Any], float],
+    optimizer: AskTell,
+    first: Sequence[Any] | np.ndarray,
+    noise: Float[np.ndarray, " n"],
+) -> Values:
+    """Runs an optimizer for n evaluations of a function of the parameters of trials.
+
+    Args:
+        function: the function, without noise.
+        optimizer: the method.
+        first: the first parameters.
+        noise: what is added to the values that the optimizer is told.
+
+    Returns:
+        The value of every evaluation without noise, and the CPU seconds of every suggestion.
+    """
     values: list[float] = []
     seconds: list[float] = []
     for n, error in enumerate(noise):
         start = time.process_time()
         trial = first[n] if n < len(first) else optimizer.ask()
         seconds.append(time.process_time() - start)
-        values.append(problem.function(np.asarray(getattr(trial, "params", trial))))
+        values.append(function(getattr(trial, "params", trial)))
         optimizer.tell(trial, values[-1] + float(error))
-    maximum = [] if problem.maximum is None else [problem.maximum]
-    return {"value": values, "maximum": maximum, "seconds": seconds[len(first) :]}
+    return {"value": values, "seconds": seconds[len(first) :]}
 
 
 @dataclass(frozen=True)

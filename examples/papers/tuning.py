@@ -1,6 +1,5 @@
 """Searches of real tuning tasks, whose parameters are numbers, integers and categories."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 from papers.experiment import Kind, Measures, Values
+from papers.search import evaluated
 from papers.tuning_methods import METHODS
 from papers.tuning_tasks import DEVELOPMENT, REPORTING
 from scipy.stats import qmc
@@ -36,16 +36,8 @@ class Tuning(Kind):
         """The value of every evaluation, and the CPU seconds of every suggestion."""
         task = (DEVELOPMENT | REPORTING)[problem](data)
         first = qmc.Sobol(len(task.kinds), seed=seed).random(32)[: self.num_initial]
-        running = METHODS[method](task, seed)
-        values: list[float] = []
-        seconds: list[float] = []
-        for n in range(self.evaluations):
-            start = time.process_time()
-            params = task.params(first[n]) if n < len(first) else running.ask()
-            seconds.append(time.process_time() - start)
-            values.append(task(params))
-            running.tell(params, values[-1])
-        return {"value": values, "seconds": seconds[len(first) :]}
+        params = [task.params(point) for point in first]
+        return evaluated(task, METHODS[method](task, seed), params, np.zeros(self.evaluations))
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """The best value from the last shared point on, and after 40 evaluations."""
