@@ -245,7 +245,7 @@ def test_parameters_of_a_task_are_rounded_and_found_again() -> None:
     task = Task(["log", "lin", "int", "cat"], bounds, lambda x: x.sum())
     params = task.params(np.array([1.0, 0.25, 0.6, 0.4]))
     assert list(params.values()) == [pytest.approx(10.0), 1.0, 3, "1"]
-    assert task(params) == pytest.approx(1.0 + 1.0 + 3.0 + 1.0)
+    assert task.value(params) == pytest.approx(1.0 + 1.0 + 3.0 + 1.0)
     assert task.unit(params) == pytest.approx([1.0, 0.25, 0.5, 0.5])
 
 

@@ -22,5 +22,5 @@ if __name__ == "__main__":
     parser.add_argument("--values", type=Path, default=SVR)
     arguments = parser.parse_args()
     task = DEVELOPMENT["support vector machine"](arguments.data)
-    values = [task(task.params(point)) for point in sobol_points(len(task.kinds))]
+    values = [task.value(task.params(point)) for point in sobol_points(len(task.kinds))]
     np.savetxt(arguments.values, values, fmt="%.6g")

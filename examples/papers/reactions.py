@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.reactions import table
 from papers.experiment import Kind, Measures, Values
 from papers.methods import AskTell
+from papers.optuna_samplers import OfOptuna
 from papers.search import evaluated
 
 import structbo as sb
@@ -26,40 +27,36 @@ class OptunaChoices:
     """
 
     def __init__(self, sampler: str, space: sb.Space, seed: int) -> None:
-        import optuna
+        from optuna import distributions as of
 
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        of = optuna.distributions
         self._space, self._levels = space, space.levels
-        self._distributions: dict[str, Any] = {}
+        made: dict[str, Any] = {}
         for dim, (name, levels) in enumerate(zip(space.names, self._levels, strict=True)):
             assert levels is not None
             if dim in space.categorical:
-                self._distributions[name] = of.CategoricalDistribution([*range(len(levels))])
+                made[name] = of.CategoricalDistribution([*range(len(levels))])
             else:
-                self._distributions[name] = of.IntDistribution(0, len(levels) - 1)
-        self._study = optuna.create_study(
-            direction="maximize", sampler=getattr(optuna.samplers, sampler)(seed=seed)
-        )
+                made[name] = of.IntDistribution(0, len(levels) - 1)
+        self._method = OfOptuna.named(sampler, made, seed=seed)
 
     def ask(self) -> Any:
         """The next trial, whose `params` are values of the space."""
-        trial = self._study.ask(self._distributions)
+        asked = self._method.ask()
         pairs = zip(self._space.names, self._levels, strict=True)
-        unit = [levels[trial.params[name]] for name, levels in pairs if levels is not None]
+        unit = [levels[asked[name]] for name, levels in pairs if levels is not None]
         (choices,) = self._space.from_unit(np.array([unit]))
-        return Asked(trial, choices)
+        return Asked(asked, choices)
 
     def tell(self, trial: Any, value: float) -> None:
         """Reports the value of a trial."""
-        self._study.tell(trial.asked, value)
+        self._method.tell(trial.asked, value)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A trial of Optuna, and values of its parameters by name."""
+    """What Optuna asked for, and values of its parameters by name."""
 
-    asked: Any
+    asked: dict[str, Any]
     params: dict[str, Any]
 
 

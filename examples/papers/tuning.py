@@ -37,7 +37,9 @@ class Tuning(Kind):
         task = (DEVELOPMENT | REPORTING)[problem](data)
         first = qmc.Sobol(len(task.kinds), seed=seed).random(32)[: self.num_initial]
         params = [task.params(point) for point in first]
-        return evaluated(task, METHODS[method](task, seed), params, np.zeros(self.evaluations))
+        return evaluated(
+            task.value, METHODS[method](task, seed), params, np.zeros(self.evaluations)
+        )
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:
         """The best value from the last shared point on, and after 40 evaluations."""

@@ -1,45 +1,15 @@
 """The methods that search real tasks, by name."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from papers.peers import Default, Method, turbo
+from papers.optuna_samplers import OfOptuna
+from papers.peers import Default, Method
 from papers.problem import Problem
 from papers.tuning_tasks import Task
-
-
-class OfOptuna:
-    """A sampler of Optuna.
-
-    Args:
-        sampler: the sampler.
-        task: the task to maximize.
-    """
-
-    def __init__(self, sampler: Any, task: Task) -> None:
-        import optuna
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        self._distributions = task.distributions
-        self._asked: Any = None
-        self._study: Any = optuna.create_study(direction="maximize", sampler=sampler)
-
-    def ask(self) -> dict[str, Any]:
-        """The next parameters."""
-        self._asked = self._study.ask(self._distributions)
-        return dict(self._asked.params)
-
-    def tell(self, params: dict[str, Any], value: float) -> None:
-        """Reports the value of the parameters that were asked for, or of first ones."""
-        from optuna.trial import create_trial
-
-        if self._asked is None:
-            of = self._distributions
-            self._study.add_trial(create_trial(params=params, distributions=of, value=value))
-        else:
-            self._study.tell(self._asked, value)
 
 
 class Rounding:
@@ -54,7 +24,7 @@ class Rounding:
     """
 
     def __init__(self, make: Callable[[Problem, int], Method], task: Task, seed: int) -> None:
-        unit = Problem(lambda x: task(task.params(x)), [(0.0, 1.0)] * len(task.kinds))
+        unit = Problem(lambda x: task.value(task.params(x)), [(0.0, 1.0)] * len(task.kinds))
         self._method, self._task = make(unit, seed), task
         self._asked: Float[np.ndarray, " D"] | None = None
 
@@ -69,29 +39,21 @@ class Rounding:
         self._method.tell(point, value)
 
 
-def sampled(name: str, **settings: Any) -> Callable[[Task, int], OfOptuna]:
-    """A sampler of Optuna's own."""
-
-    def method(task: Task, seed: int) -> OfOptuna:
-        import optuna
-
-        return OfOptuna(getattr(optuna.samplers, name)(seed=seed, **settings), task)
-
-    return method
+def sampled(name: str, task: Task, seed: int) -> OfOptuna:
+    """A sampler of Optuna's own, which needs no more random points than the first ones."""
+    return OfOptuna.named(name, task.distributions, seed=seed, n_startup_trials=1)
 
 
 def structbo(task: Task, seed: int) -> OfOptuna:
     """structbo's default as a sampler of Optuna."""
     from structbo.integrations.optuna import StructboSampler
 
-    return OfOptuna(StructboSampler(seed=seed), task)
+    return OfOptuna(StructboSampler(seed=seed), task.distributions)
 
 
 METHODS: dict[str, Callable[[Task, int], OfOptuna | Rounding]] = {
     "structbo": structbo,
-    "GPSampler": sampled("GPSampler", n_startup_trials=1),
-    "TPE": sampled("TPESampler", n_startup_trials=1),
-    "random": sampled("RandomSampler"),
+    "GPSampler": partial(sampled, "GPSampler"),
+    "TPE": partial(sampled, "TPESampler"),
     "BoTorch": lambda task, seed: Rounding(Default, task, seed),
-    "TuRBO": lambda task, seed: Rounding(turbo, task, seed),
 }

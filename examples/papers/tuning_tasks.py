@@ -42,7 +42,7 @@ class Task(NamedTuple):
         low, high = self.bounds.T
         return np.asarray((self._numbers(params) - low) / (high - low))
 
-    def __call__(self, params: dict[str, Any]) -> float:
+    def value(self, params: dict[str, Any]) -> float:
         """The objective at parameters by name."""
         return float(self.objective(self._numbers(params)))
 
