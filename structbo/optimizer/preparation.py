@@ -77,21 +77,25 @@ def num_first(num_missing: int) -> int:
     return max(0, NUM_PROGRAMS - num_missing)
 
 
-def num_soon(num_observed: int, num_pending: int = 1) -> int:
+def num_soon(num_observed: int, num_pending: int = 1, first: int = 0) -> int:
     """The number of programs of the next padded size to prepare at a number of observations.
 
-    They are spread over the remaining asks before the size grows.
+    They are spread over the remaining asks before the size grows, but for the first one, which has
+    just waited for the programs of this size.
 
     Args:
         num_observed: the observations so far.
         num_pending: how many points are being evaluated.
+        first: the observations at the first proposal with this size.
 
     Example:
         >>> [num_soon(n) for n in (51, 52, 54, 62)], num_soon(56, num_pending=4)
         ([0, 1, 2, 7], 5)
+        >>> [num_soon(n, first=60) for n in (60, 61, 63)]
+        [0, 3, 7]
     """
     size = padded_size(num_observed)
-    start = int(SOON * size)
+    start = min(max(int(SOON * size), first + 1), size - 1)
     used = (num_observed + num_pending - start) / (size - start)
     return max(0, math.ceil(NUM_NEXT * used))
 
@@ -140,7 +144,7 @@ class Ahead:
         first, begin = self._begun[size]
         left = (size - num_observed) * (self._clock() - begin)
         is_fast = left < TIMES * self._longest * (num_observed - first)
-        number = max(self._number + is_fast, num_soon(num_observed, num_pending))
+        number = max(self._number + is_fast, num_soon(num_observed, num_pending, first))
         before, self._number = self._number, min(number, NUM_NEXT)
         return self._number if self._number > before else 0
 

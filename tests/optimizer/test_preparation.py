@@ -42,6 +42,17 @@ def test_a_slower_run_begins_later(seconds_each: float, start: int) -> None:
     assert all(number >= min(num_soon(n), NUM_NEXT) for n, number in enumerate(found, start=21))
 
 
+@pytest.mark.parametrize("first", [52, 60, 62])
+def test_a_first_proposal_from_many_observations_prepares_nothing(first: int) -> None:
+    """It has just waited; the rest of the size is long enough for all other programs."""
+    found = numbers(3600.0, first - 1)
+    assert found[0] > 0, "another proposal with as many observations prepares"
+    ahead = Ahead(lambda: 0.0)
+    ahead.begin(first, seconds=5.0)
+    assert ahead.due(first) == 0
+    assert max(numbers(3600.0, first)) == NUM_NEXT
+
+
 def test_every_size_begins_anew() -> None:
     ahead = Ahead(lambda: 0.0)
     ahead.begin(20, seconds=5.0)
