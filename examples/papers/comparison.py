@@ -76,12 +76,12 @@ EXPERIMENTS = (
         problems=tuple(REPORTING),
         methods=("structbo", "GPSampler", "BoTorch", "TPE"),
         measures=("best value after 40", "best value", "CPU seconds per suggestion"),
-        seeds=2,
+        seeds=6,
         printed="",
-        reduced="2 runs of 60 evaluations, of which all methods share the first 20 Sobol points.",
+        reduced="6 runs of 60 evaluations, of which all methods share the first 20 Sobol points.",
         needs_data=True,
-        why="After 60 evaluations structbo is ahead of BoTorch in 12 of 14 runs, and of GPSampler "
-        "and TPE in 10. Only the first is more than chance. GPSampler is ahead on matrix "
-        "completion, and TPE on boosting of digits.",
+        why="After 60 evaluations structbo is ahead of BoTorch in 32 of 42 runs, of GPSampler in 31 "
+        "and of TPE in 29, more than chance each time. TPE is ahead on networks for cancer data in "
+        "five of six runs.",
     ),
 )
