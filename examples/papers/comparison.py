@@ -80,8 +80,8 @@ EXPERIMENTS = (
         printed="",
         reduced="6 runs of 60 evaluations, of which all methods share the first 20 Sobol points.",
         needs_data=True,
-        why="After 60 evaluations structbo is ahead of BoTorch in 32 of 42 runs, of GPSampler in 31 "
-        "and of TPE in 29, more than chance each time. TPE is ahead on networks for cancer data in "
-        "five of six runs.",
+        why="After 60 evaluations structbo is ahead of BoTorch in 32 of 42 runs, of GPSampler in "
+        "31 and of TPE in 29, more than chance each time. TPE is ahead on networks for cancer data "
+        "in five of six runs.",
     ),
 )
