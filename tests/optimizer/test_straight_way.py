@@ -76,6 +76,8 @@ def test_a_warm_ask_calls_few_functions(optimizer: sb.Optimizer) -> None:
 
 
 def test_a_warm_ask_that_prepares_the_next_size_calls_few_functions() -> None:
+    """Another run has compiled the programs of that size."""
+    warm_optimizer(10, 61).ask()
     calls = package_calls(warm_optimizer(10, 61).ask)
     assert calls["posteriors.py: Posteriors.prepared"] >= 1
     assert calls.total() <= MAX_CALLS, calls.most_common(20)
