@@ -98,6 +98,7 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
 ):
     """The sampler is compiled before the padded size is reached, not when it is."""
     steps = Steps(compiled, settings(0))
+    assert steps(1) in ([], ["even"]), "quasi-random points, which later replace known ones"
     steps.tell_up_to(UNUSUAL)
     search = ["_conditioned", "search_starts", "_value_and_gradient"]
     before = steps(1)
