@@ -54,7 +54,7 @@ class OptunaChoices:
 
 @dataclass(frozen=True)
 class Asked:
-    """What Optuna asked for, and values of its parameters by name."""
+    """A trial: the numbers of levels that Optuna asked for, and the values by name."""
 
     asked: dict[str, Any]
     params: dict[str, Any]
