@@ -247,6 +247,11 @@ def test_parameters_of_a_task_are_rounded_and_found_again() -> None:
     assert list(params.values()) == [pytest.approx(10.0), 1.0, 3, "1"]
     assert task.value(params) == pytest.approx(1.0 + 1.0 + 3.0 + 1.0)
     assert task.unit(params) == pytest.approx([1.0, 0.25, 0.5, 0.5])
+    ranges = {of["name"]: of for of in task.ranges}
+    assert list(ranges) == list(params)
+    assert [of["type"] for of in ranges.values()] == ["pow", "num", "int", "cat"]
+    assert (ranges["p00"]["lb"], ranges["p00"]["ub"]) == pytest.approx((0.01, 10.0))
+    assert ranges["p03"]["categories"] == ["0", "1", "2"]
 
 
 def test_a_method_that_rounds_is_told_what_it_proposed() -> None:

@@ -2,10 +2,6 @@
 
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
-from papers.problem import Problem
-
 
 class OfOptuna:
     """A sampler of Optuna, on parameters by name.
@@ -44,28 +40,3 @@ class OfOptuna:
             self._study.add_trial(create_trial(params=params, distributions=of, value=value))
         else:
             self._study.tell(self._asked, value)
-
-
-class Optuna:
-    """A sampler of Optuna, on points of a box.
-
-    Args:
-        sampler: name of the sampler.
-        problem: the function to maximize.
-        seed: seed of the sampler.
-    """
-
-    def __init__(self, sampler: str, problem: Problem, seed: int) -> None:
-        from optuna.distributions import FloatDistribution
-
-        space = {f"x{d}": FloatDistribution(*bound) for d, bound in enumerate(problem.bounds)}
-        self._names, self._method = tuple(space), OfOptuna.named(sampler, space, seed=seed)
-
-    def ask(self) -> Float[np.ndarray, " D"]:
-        """The next point."""
-        params = self._method.ask()
-        return np.array([params[name] for name in self._names])
-
-    def tell(self, point: Float[np.ndarray, " D"], value: float) -> None:
-        """Reports the value of the point that was asked for, or of a first point."""
-        self._method.tell(dict(zip(self._names, point.tolist(), strict=True)), value)

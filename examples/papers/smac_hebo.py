@@ -62,31 +62,26 @@ class Hebo:
     """HEBO's default: a process with warped inputs and values, and three acquisitions.
 
     Args:
-        problem: the function to maximize.
+        ranges: the parameters, as HEBO describes them.
         seed: seed of all random choices.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, ranges: list[dict[str, Any]], seed: int) -> None:
         import torch
         from hebo.design_space.design_space import DesignSpace
         from hebo.optimizers.hebo import HEBO
 
         np.random.seed(seed)  # noqa: NPY002 - HEBO draws from NumPy's global generator
         torch.manual_seed(seed)
-        ranges = [
-            {"name": f"x{d}", "type": "num", "lb": low, "ub": high}
-            for d, (low, high) in enumerate(problem.bounds)
-        ]
-        self._names = [entry["name"] for entry in ranges]
         self._hebo = HEBO(DesignSpace().parse(ranges), rand_sample=2, scramble_seed=seed)
 
-    def ask(self) -> Float[np.ndarray, " D"]:
-        """The next point."""
-        return np.asarray(self._hebo.suggest(1)[self._names].iloc[0], float)
+    def ask(self) -> dict[str, Any]:
+        """The next parameters."""
+        (params,) = self._hebo.suggest(1).to_dict("records")
+        return dict(params)
 
-    def tell(self, point: Float[np.ndarray, " D"], value: float) -> None:
-        """Reports the value of a point."""
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        """Reports the value of parameters."""
         import pandas
 
-        told = pandas.DataFrame([point], columns=self._names)
-        self._hebo.observe(told, np.array([[-value]]))
+        self._hebo.observe(pandas.DataFrame([params]), np.array([[-value]]))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from papers.optuna_samplers import OfOptuna
-from papers.peers import Default, Method
+from papers.peers import Default, Method, turbo
 from papers.problem import Problem
+from papers.smac_hebo import Hebo
 from papers.tuning_tasks import Task
 
 
@@ -39,11 +40,6 @@ class Rounding:
         self._method.tell(point, value)
 
 
-def sampled(name: str, task: Task, seed: int) -> OfOptuna:
-    """A sampler of Optuna's own, which needs no more random points than the first ones."""
-    return OfOptuna.named(name, task.distributions, seed=seed, n_startup_trials=1)
-
-
 def structbo(task: Task, seed: int) -> OfOptuna:
     """structbo's default as a sampler of Optuna."""
     from structbo.integrations.optuna import StructboSampler
@@ -51,9 +47,20 @@ def structbo(task: Task, seed: int) -> OfOptuna:
     return OfOptuna(StructboSampler(seed=seed), task.distributions)
 
 
-METHODS: dict[str, Callable[[Task, int], OfOptuna | Rounding]] = {
+def sampler(name: str, task: Task, seed: int, **settings: Any) -> OfOptuna:
+    """One of Optuna's own samplers."""
+    return OfOptuna.named(name, task.distributions, seed=seed, **settings)
+
+
+METHODS: dict[str, Callable[[Task, int], OfOptuna | Hebo | Rounding]] = {
     "structbo": structbo,
-    "GPSampler": partial(sampled, "GPSampler"),
-    "TPE": partial(sampled, "TPESampler"),
+    # Their own random points would come after the first ones.
+    "GPSampler": partial(sampler, "GPSampler", n_startup_trials=1),
+    "TPE": partial(sampler, "TPESampler", n_startup_trials=1),
     "BoTorch": lambda task, seed: Rounding(Default, task, seed),
+    "HEBO": lambda task, seed: Hebo(task.ranges, seed),
+    "TuRBO": lambda task, seed: Rounding(turbo, task, seed),
+    # It draws categories at random.
+    "CMA-ES": partial(sampler, "CmaEsSampler", warn_independent_sampling=False),
+    "random": partial(sampler, "RandomSampler"),
 }

@@ -31,6 +31,12 @@ class Task(NamedTuple):
             for d, (kind, (low, high)) in enumerate(zip(self.kinds, self.bounds, strict=True))
         }
 
+    @property
+    def ranges(self) -> list[dict[str, Any]]:
+        """The parameters as HEBO describes them, with the same names."""
+        rows = zip(self.distributions, self.kinds, self.bounds.tolist(), strict=True)
+        return [{"name": name} | _range(kind, low, high) for name, kind, (low, high) in rows]
+
     def params(self, unit: Float[np.ndarray, " D"]) -> dict[str, Any]:
         """The parameters at a point of the unit cube."""
         x = self.bounds[:, 0] + unit * (self.bounds[:, 1] - self.bounds[:, 0])
@@ -62,6 +68,16 @@ def _distribution(kind: str, low: float, high: float) -> Any:
     if kind == "log":
         return of.FloatDistribution(10.0**low, 10.0**high, log=True)
     return of.FloatDistribution(float(low), float(high))
+
+
+def _range(kind: str, low: float, high: float) -> dict[str, Any]:
+    if kind == "cat":
+        return {"type": "cat", "categories": [str(k) for k in range(int(low), int(high) + 1)]}
+    if kind == "int":
+        return {"type": "int", "lb": int(low), "ub": int(high)}
+    if kind == "log":
+        return {"type": "pow", "lb": 10.0**low, "ub": 10.0**high, "base": 10}
+    return {"type": "num", "lb": low, "ub": high}
 
 
 def _value(kind: str, number: float) -> Any:
