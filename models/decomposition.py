@@ -233,20 +233,23 @@ def cliques(
     )
 
 
-def pairs(edges: Array, active: Array | None = None) -> Decomposition:
+def pairs(edges: Array, active: Array | None = None, capacity: int | None = None) -> Decomposition:
     """The decomposition into main effects and one component per edge.
 
     Args:
         edges: symmetric 0/1 edge matrix with an empty diagonal, shape (D, D).
         active: active dimensions, 0/1, shape (D,); main effects and edges of the others are
             omitted. Default: all.
+        capacity: graphs with more edges get likelihood zero; by default there is room for all. The
+            cost of a model of hundreds of dimensions grows with it.
 
     Returns:
         A decomposition with components of one and two members; a constant if no dimension is
         active.
 
     Raises:
-        ValueError: if edges is not an edge matrix, or active does not have shape (D,).
+        ValueError: if edges is not an edge matrix, active does not have shape (D,), or the capacity
+            is less than 1.
 
     Example:
         >>> pairs(jnp.array([[0, 1], [1, 0]])).members.astype(int).tolist()
@@ -255,22 +258,31 @@ def pairs(edges: Array, active: Array | None = None) -> Decomposition:
     edges = checked_edges(edges)
     if active is not None:
         check_vector("active", active, edges.shape[0])
-    terms, members, weights = _pairs_table(edges, active)
+    num_dims = edges.shape[0]
+    num_rows = _triangular(num_dims)
+    if capacity is not None:
+        num_rows = min(num_dims + checked_count("capacity", capacity), num_rows)
+    terms, members, weights, count = _pairs_table(edges, active, num_rows)
+    is_complete = None if num_rows == _triangular(num_dims) else count <= num_rows
     flip = _flip_pairs if active is None else _flip_active_pairs
     return Decomposition(
         members,
         weights,
         jnp.array(True),
         has_main_effects=True,
-        flip_rule=FlipRule(flip, terms, members, weights),
+        is_complete=is_complete,
+        flip_rule=FlipRule(flip, terms, members, weights, is_complete),
     )
 
 
-@partial(jax.jit, inline=True)
+@partial(jax.jit, inline=True, static_argnums=2)
 def _pairs_table(
-    edges: Bool[Array, "D D"], active: Bool[Array, " D"] | Int[Array, " D"] | None
-) -> tuple[Bool[Array, "D D"], Bool[Array, "C D"], Float[Array, " C"]]:
-    """The edges with main effects on the diagonal, the members of components, and their weights."""
+    edges: Bool[Array, "D D"], active: Bool[Array, " D"] | Int[Array, " D"] | None, num_rows: int
+) -> tuple[Bool[Array, "D D"], Bool[Array, "C D"], Float[Array, " C"], Int[Array, ""]]:
+    """The edges with main effects on the diagonal, the first C components, and the number of all.
+
+    Components are given by their members and weights.
+    """
     num_dims = edges.shape[0]
     main = jnp.eye(num_dims, dtype=bool)
     terms = edges | main
@@ -281,7 +293,7 @@ def _pairs_table(
         np.concatenate([np.arange(num_dims), side]) for side in np.triu_indices(num_dims, 1)
     )
     is_present = terms[rows, columns]
-    order = true_first(is_present)
+    count, order = is_present.sum(), true_first(is_present)[:num_rows]
     one, other, is_present = (
         jnp.asarray(rows)[order],
         jnp.asarray(columns)[order],
@@ -289,7 +301,7 @@ def _pairs_table(
     )
     members = (main[one] | main[other]) & is_present[:, None]
     sizes = is_present * (1.0 + (one != other).astype(float))
-    return terms, members, sizes.at[0].max(1.0)
+    return terms, members, sizes.at[0].max(1.0), count
 
 
 def true_first(condition: Bool[Array, " n"]) -> Int[Array, " n"]:

@@ -121,6 +121,17 @@ def test_the_default_model_depends_on_the_number_of_parameters(
     assert "common" not in latent_sites(without, 3)
 
 
+@pytest.mark.parametrize(("num_dims", "num_pairs"), [(91, 4095), (92, 4096), (500, 4096)])
+def test_the_default_model_has_room_for_some_pairs(num_dims: int, num_pairs: int) -> None:
+    """It expects at most num_dims / 2."""
+
+    def num_rows() -> int:
+        with numpyro.handlers.seed(rng_seed=0):
+            return len(sb.default_model(num_dims=num_dims).structure(num_dims).members)
+
+    assert num_rows() == num_dims + num_pairs
+
+
 @pytest.mark.nightly
 def test_a_search_among_very_many_parameters_has_no_table_of_pairs() -> None:
     """A table of all pairs of 1,500 parameters would take gigabytes."""

@@ -159,7 +159,22 @@ def test_bounds_of_cliques(max_size, capacity, is_inside):
     assert bool(table_of(bounded, edges).is_inside) == is_inside
 
 
-@pytest.mark.parametrize("components", [pairs, cliques])
+@pytest.mark.parametrize(
+    ("capacity", "num_rows", "is_inside"), [(None, 10, True), (3, 7, True), (2, 6, False)]
+)
+def test_room_for_pairs(capacity, num_rows, is_inside):
+    """A triangle has three pairs beside the four main effects."""
+    edges = np.zeros((4, 4), bool)
+    edges[:3, :3] = ~np.eye(3, dtype=bool)
+    decomposition = pairs(jnp.asarray(edges), capacity=capacity)
+    assert decomposition.members.shape == (num_rows, 4)
+    assert bool(decomposition.is_inside) == is_inside
+    stored = min(num_rows - 4, 3)
+    pairs_stored = decomposition.members[4 : 4 + stored]
+    assert (pairs_stored.sum(1) == 2).all() and not pairs_stored[:, 3].any()
+
+
+@pytest.mark.parametrize("components", [pairs, partial(pairs, capacity=2), cliques])
 def test_flip_rules_hold_for_what_the_model_gets(components):
     """Checks of a structure's result must not replace arrays, which would void its flip rule."""
 

@@ -51,6 +51,7 @@ CASES = {
         pairs,
         {"relevance": dist.HalfNormal(1.0), "residual": Residual(), "categorical": (2,)},
     ),
+    "few pairs": (partial(pairs, capacity=2), {"residual": Residual()}),
     "cliques": (cliques, {"relevance": dist.HalfNormal(1.0)}),
     "bounded cliques": (partial(cliques, max_size=2), {}),
     "few cliques": (partial(cliques, capacity=2), {}),

@@ -72,6 +72,7 @@ def seated(num_dims: int) -> dist.Distribution:
 FAMILIES = {"edges": edges(0.4), "blocks": partitions(), "all": fully_dependent()}
 STRUCTURES = {
     "pairs": edges(dist.Beta(1.0, 2.0)),
+    "few pairs": edges(0.5, partial(pairs, capacity=1)),
     "cliques": edges(0.5, cliques),
     "small cliques": edges(0.4, partial(cliques, max_size=2)),
     "few cliques": edges(0.4, partial(cliques, capacity=2)),
@@ -238,6 +239,7 @@ recipes = st.builds(
 # Combinations that failed once, and one of every other kind.
 RECIPES = [
     Recipe("pairs", ("other weights",)),
+    Recipe("few pairs", (), ("strengths",), "plain"),
     Recipe("cliques", ("other weights", "own bound")),
     Recipe("active set", ("directions of the site",)),
     Recipe("small cliques", ("directions",), ("variance",), "plain"),
