@@ -7,7 +7,14 @@ from structbo.draws.direction_search import RestrictedProjection, restricted_pro
 from structbo.draws.evidence import Fit, maximum_likelihood
 from structbo.draws.gibbs_search import GibbsSearch
 from structbo.draws.markov_chains import run_chains
-from structbo.draws.model import Draws, check_known_noise, check_run, default_model, latent_sites
+from structbo.draws.model import (
+    Draws,
+    check_known_noise,
+    check_run,
+    default_model,
+    latent_sites,
+    with_categories,
+)
 from structbo.draws.partition_search import ModelSearch, bag_of_models, model_mcmc, random_groups
 from structbo.draws.posteriors import Posteriors
 from structbo.draws.sources import BestDraw, Cycle, DrawSource, Fitted, Fitter, Inference, step_seed
@@ -43,4 +50,5 @@ __all__ = [
     "run_chains",
     "step_seed",
     "sweeps_per_draw",
+    "with_categories",
 ]

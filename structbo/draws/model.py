@@ -1,6 +1,7 @@
 """The default model, checks of models and their sites, and the type of draws."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -63,6 +64,13 @@ def _structure(num_dims: int) -> Structure:
     if num_dims * (num_dims - 1) // 2 <= MOST_PAIRS:
         return edges()
     return edges(components=partial(pairs, capacity=MOST_PAIRS))
+
+
+def with_categories(model: Model, categorical: tuple[int, ...]) -> Model:
+    """The model with the categorical dimensions of a space, unless it is custom or has its own."""
+    if isinstance(model, AdditiveGP) and not model.categorical:
+        return replace(model, categorical=categorical)
+    return model
 
 
 @remembered

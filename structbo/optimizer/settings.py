@@ -10,7 +10,7 @@ import numpy as np
 
 from structbo.acquisition import Criterion, as_criterion
 from structbo.batches import BatchStrategy, as_strategy
-from structbo.draws import Inference, check_run, default_model
+from structbo.draws import Inference, check_run, default_model, with_categories
 from structbo.maximizers import Maximizer, as_maximizer
 from structbo.models import AdditiveGP
 from structbo.models.foundation.arguments import (
@@ -66,7 +66,8 @@ class Settings:
             give the same points.
         model: a NumPyro model, ``model(X, y=None, mask=None)``; by default main effects, a random
             graph of pairs and a residual, `structbo.default_model`, and `structbo.anova_model` for
-            `Optimizer.posterior`.
+            `Optimizer.posterior`. An `AdditiveGP` without categorical dimensions gets the
+            categories of the space.
         num_initial: number of finite values before which points are quasi-random; by default twice
             the number of dimensions, between 4 and 20.
         criterion: the acquisition criterion, a name of `structbo.acquisition.CRITERIA` such as
@@ -141,7 +142,8 @@ class Settings:
         check_names(given)
         known: dict[str, Any] = {**given}
         if known.get("model") is None:
-            known["model"] = default_model(space.categorical, num_dims=space.num_dims)
+            known["model"] = default_model(num_dims=space.num_dims)
+        known["model"] = with_categories(known["model"], space.categorical)
         if known.get("num_initial") is None:
             known["num_initial"] = int(np.clip(2 * space.num_dims, 4, 20))
         settings = cls(**known)

@@ -1,7 +1,6 @@
 """Posterior draws for inference rather than search."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
@@ -17,8 +16,8 @@ from structbo.data import (
     column_names,
     in_order_of,
 )
-from structbo.draws import check_known_noise, check_run, run_chains
-from structbo.models import AdditiveGP, Model
+from structbo.draws import check_known_noise, check_run, run_chains, with_categories
+from structbo.models import Model
 from structbo.models.foundation.arguments import checked_count, checked_model, checked_seed
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.device import AUTO, checked_device, on_device
@@ -104,7 +103,8 @@ def fit(
         space = Space(space)
         if names:
             raise ValueError(f"names come from the space, {list(space.names)}: leave out names.")
-        columns, X, model = space.names, space.to_unit(X, name="X"), _with_categories(model, space)
+        columns, X = space.names, space.to_unit(X, name="X")
+        model = with_categories(model, space.categorical)
     X, y = checked_data(X, y)
     errors = checked_errors(sem, y)
     if y.size == 0:
@@ -135,10 +135,3 @@ def fit(
     return_freed_memory()
     warn_unless_converged(posterior)
     return posterior
-
-
-def _with_categories(model: Model, space: Space) -> Model:
-    """The model with the categorical dimensions of a space, unless it is custom or has its own."""
-    if isinstance(model, AdditiveGP) and not model.categorical:
-        return replace(model, categorical=space.categorical)
-    return model

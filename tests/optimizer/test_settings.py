@@ -123,6 +123,16 @@ def test_the_sampler_of_a_search_can_be_any_kernel() -> None:
     assert asked[0] != asked[1] and len(made) == 1
 
 
+@pytest.mark.parametrize(("own", "expected"), [((), (1,)), ((0,), (0,))])
+def test_a_given_model_gets_the_categories_of_the_space(
+    own: tuple[int, ...], expected: tuple[int, ...]
+) -> None:
+    """Otherwise the choices would be a number, without a word."""
+    space = {"x": (0.0, 1.0), "solvent": sb.Categorical(["water", "THF", "DMF"])}
+    optimizer = sb.Optimizer(space, model=AdditiveGP(main_effects(), categorical=own))
+    assert optimizer.method.model == AdditiveGP(main_effects(), categorical=expected)
+
+
 @pytest.mark.parametrize("bad", [lambda model: 3, HMC(MODEL)], ids=["no kernel", "a kernel"])
 def test_what_a_sampler_gives_is_checked(bad: Any) -> None:
     with pytest.raises(TypeError, match="sampler must"):
