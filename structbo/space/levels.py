@@ -1,6 +1,7 @@
 """The legal coordinates of points, for grids and for rounding."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -14,6 +15,8 @@ from structbo.space.half_spaces import HalfSpaces
 
 NEUTRAL = 0.5
 """The coordinate of a missing variable."""
+FEW_LEVELS = 2**10
+"""Number of levels up to which comparing with all is faster than bisection."""
 
 
 class Levels(NamedTuple):
@@ -74,24 +77,46 @@ class Levels(NamedTuple):
 
     def positions(self, x: Float[AnyArray, " D"]) -> Float[Array, "D 1"]:
         """The positions nearest to a point."""
-        is_level = jnp.arange(self.values.shape[1]) < self.counts[:, None]
-        distance = jnp.where(is_level, jnp.abs(self.values - x[:, None]), jnp.inf)
-        nearest = jnp.argmin(distance, axis=1, keepdims=True)
-        return jnp.where(self.discrete, nearest, jnp.clip(x[:, None], 0.0, 1.0))
+        coordinates = jnp.asarray(x)[:, None]
+        return jnp.where(
+            self.discrete, self._nearest_index(coordinates), jnp.clip(coordinates, 0.0, 1.0)
+        )
+
+    def _nearest_index(self, coordinates: Float[Array, "D m"]) -> Int[Array, "D m"]:
+        """The indices of the nearest levels; the lower one if two are equally near."""
+        middles = 0.5 * (self.values[:, 1:] + self.values[:, :-1])
+        is_between = jnp.arange(middles.shape[1]) < self.counts[:, None] - 1
+        method = "compare_all" if middles.shape[1] <= FEW_LEVELS else "scan"
+        search = partial(jnp.searchsorted, method=method)
+        return jax.vmap(search)(jnp.where(is_between, middles, jnp.inf), coordinates)
 
     def regular_positions(self, num_grid: int) -> Float[Array, "D {num_grid}"]:
-        """Evenly spaced positions, both ends included."""
-        positions = self.span * jnp.linspace(0.0, 1.0, num_grid)
-        return jnp.where(self.discrete, jnp.round(positions), positions)
+        """Positions at evenly spaced coordinates, both ends included; all levels if there is room.
+
+        The levels of an integer on a logarithmic scale are not evenly spaced.
+        """
+        line = jnp.broadcast_to(jnp.linspace(0.0, 1.0, num_grid), (len(self.counts), num_grid))
+        has_room = self.counts[:, None] <= num_grid
+        index = jnp.where(has_room, jnp.round(self.span * line), self._nearest_index(line))
+        return jnp.where(self.discrete, index, line)
 
     def regular_grid(self, num_grid: int) -> Float[Array, "D {num_grid}"]:
         """The coordinates of `regular_positions`."""
         return self.coordinates(self.regular_positions(num_grid))
 
     def even(self, uniform: Float[AnyArray, "m D"]) -> Float[Array, "m D"]:
-        """Legal points from uniform ones, with equally likely levels of every variable."""
-        spread = jnp.floor(jnp.asarray(uniform).T * self.counts[:, None])
-        points = self.coordinates(jnp.where(self.discrete, spread, uniform.T)).T
+        """Legal points from uniform ones.
+
+        A level is as likely as it is far from its neighbors: levels of equal steps are equally
+        likely, and integers on a logarithmic scale have equally likely ratios.
+        """
+        lines = jnp.asarray(uniform).T
+        last = jnp.maximum(self.counts[:, None] - 1, 0)
+        ends = (0 * last, jnp.minimum(1, last), jnp.maximum(last - 1, 0), last)
+        first, second, before, end = (jnp.take_along_axis(self.values, k, axis=1) for k in ends)
+        low, high = 1.5 * first - 0.5 * second, 1.5 * end - 0.5 * before
+        index = self._nearest_index(low + (high - low) * lines)
+        points = self.coordinates(jnp.where(self.discrete, index, lines)).T
         points = points if self.half_spaces is None else self.half_spaces.uniform(points)
         return jax.vmap(self.imputed)(points)
 
