@@ -160,7 +160,8 @@ class Real(Parameter):
         assert self._grid is not None and self.step is not None
         values, _ = self._grid
         index = min(round((number - self.low) / self.step), len(values) - 1)
-        if abs(number - values[index]) > ROUND_OFF * max(self.step, abs(number)):
+        round_off = min(ROUND_OFF * max(self.step, abs(number)), self.step / 4)
+        if abs(number - values[index]) > round_off:
             raise ValueError(
                 f"value must be {self.low} plus a multiple of {self.step}, got {number}; the "
                 f"nearest is {values[index]}"

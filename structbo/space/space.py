@@ -44,7 +44,8 @@ class Space:
             (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for a
             value that all points share. Integer bounds (low, high) other than (0, 1) make a real
             parameter, with a warning.
-        constraints: linear constraints on real parameters, in addition to a given `Space`'s own.
+        constraints: one or more linear constraints on real parameters, in addition to a given
+            `Space`'s own.
 
     Attributes:
         is_box: whether points are arrays (n, D) rather than dicts.
@@ -68,7 +69,7 @@ class Space:
     def __init__(
         self,
         spec: "Mapping[str, Any] | Sequence[Any] | NDArray[Any] | Space",
-        constraints: Iterable[LinearConstraint] = (),
+        constraints: LinearConstraint | Iterable[LinearConstraint] = (),
     ) -> None:
         if hasattr(spec, "ndim"):
             spec = Space.box(np.asarray(spec))
@@ -79,7 +80,8 @@ class Space:
             raise ValueError(f"spec must hold a parameter that varies, got {named}")
         object.__setattr__(self, "is_box", isinstance(spec, Space) and spec.is_box)
         inherited = spec.constraints if isinstance(spec, Space) else ()
-        object.__setattr__(self, "constraints", (*inherited, *constraints))
+        more = constraints if isinstance(constraints, Iterable) else (constraints,)
+        object.__setattr__(self, "constraints", (*inherited, *more))
         for constraint in self.constraints:
             check_names(constraint, self.spec)
         _ = self.half_spaces  # an error now, if the constraints leave no room

@@ -174,6 +174,13 @@ def test_constrained_spaces_are_values() -> None:
     assert (box.from_unit([0.9, 0.9]).sum() <= 1.0).all()
 
 
+def test_one_constraint_needs_no_list() -> None:
+    one = CONSTRAINTS[0]
+    assert Space(PARAMETERS, constraints=one) == Space(PARAMETERS, constraints=[one])
+    with pytest.raises(TypeError, match="constraints must be a list"):
+        Space(PARAMETERS, constraints=3)  # type: ignore[arg-type]
+
+
 def test_constraints_that_leave_no_room_or_name_other_parameters_are_errors() -> None:
     with pytest.raises(ValueError, match="leave no room"):
         Space(PARAMETERS, [*CONSTRAINTS, LinearConstraint({"b": 1.0, "a": -1.0}, low=11.0)])

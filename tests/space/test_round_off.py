@@ -36,6 +36,11 @@ def test_round_off_is_forgiven_at_every_bound(parameter, slack):
                     parameter.to_unit(value)
 
 
+def test_round_off_of_large_numbers_is_less_than_a_step():
+    with pytest.raises(ValueError, match=r"plus a multiple of 0\.5, got 1000000\.26"):
+        Real(1e6, 1e6 + 10, step=0.5).as_legal(1e6 + 0.26)
+
+
 def test_round_off_at_zero_is_that_of_sums():
     assert Real(0, 1).as_legal(1.0 - 0.9 - 0.1) == 0.0
     assert Real(-1, 0).as_legal(np.float32(1) - np.float32(0.9) - np.float32(0.1)) == 0.0
