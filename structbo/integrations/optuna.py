@@ -16,7 +16,7 @@ from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
 from structbo.integrations.search_space import union_search_space
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Engine, Keywords, SpaceExhausted
-from structbo.optimizer.settings import KEYWORDS, check_names, shows
+from structbo.optimizer.settings import KEYWORDS, Settings, shows
 from structbo.proposal import is_new
 from structbo.space import Space, SpaceLike
 
@@ -97,7 +97,8 @@ class StructboSampler(BaseSampler):
         lost_after: float | None = None,
         **settings: Unpack[Keywords],
     ) -> None:
-        check_names(settings)
+        # The parameters may be known at the first trial only, but settings are checked now.
+        Settings.of(Space([(0.0, 1.0)]), **{**settings, "model": None})
         if lost_after is not None and not (isinstance(lost_after, int | float) and lost_after > 0):
             raise ValueError(f"lost_after must be a number of seconds above 0, got {lost_after!r}.")
         self._space = None if space is None else Space(space)

@@ -161,18 +161,19 @@ class StudyOptimizer(Optimizer):
         return self.space.by_name(self.space.as_legal([point], name=name)[0])
 
     def _trial(self, frozen: FrozenTrial) -> Trial:
-        """A trial of the study; an unfinished one without a known point counts as withdrawn."""
+        """A trial of the study; one without a point or a value may count as withdrawn."""
         number, names = frozen.number, self.space.columns
         named = self.space.fixed | known_params(frozen, self._distributions)
         is_told = frozen.state.is_finished() and counts(frozen)
         missing = [name for name in names if name not in named]
         unknown = [name for name in named if name not in names]
-        if unknown or (missing and is_told):
+        has_failed = frozen.state in (TrialState.FAIL, TrialState.PRUNED)
+        if (unknown or (missing and is_told)) and not has_failed:
             raise ValueError(
                 f"space must have the parameters of study {self.study.study_name!r}, whose trial "
                 f"{number} has {list(named)}, not {list(names)}."
             )
-        if missing:
+        if missing or unknown:
             return Trial(number, named, state="withdrawn")
         values = [named[name] for name in names]
         params = np.array(values) if self.space.is_box else dict(zip(names, values, strict=True))

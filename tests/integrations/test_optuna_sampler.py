@@ -291,5 +291,9 @@ def test_samplers_pickle() -> None:
 def test_settings_are_checked_before_the_first_trial() -> None:
     with pytest.raises(TypeError, match=r"'sede' is not a setting \(did you mean 'seed'\?\)"):
         StructboSampler(sede=1)  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match="criterion"):
-        StructboSampler(PLANE, criterion="best")
+    for space in (None, PLANE):
+        with pytest.raises(ValueError, match="criterion"):
+            StructboSampler(space, criterion="best")
+    for seed in (None, -1):
+        with pytest.raises((TypeError, ValueError), match="seed"):
+            StructboSampler(seed=seed)  # type: ignore[arg-type]

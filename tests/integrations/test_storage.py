@@ -254,6 +254,19 @@ def test_points_that_others_enqueued_are_asked_for(kept: dict[str, Any]) -> None
     assert (first.params, second.params["a"]) == (OWN[0], 0.125)
 
 
+def test_failed_trials_may_have_other_parameters(kept: dict[str, Any]) -> None:
+    """A trial that failed early, or whose parameter was renamed since, has no point."""
+    minimize(cost, SPACE, 1, **kept)
+    study = optuna.load_study(storage=kept["storage"], study_name="run")
+    misspelled, early = study.ask(), study.ask()
+    misspelled.suggest_float("learning", 0.0, 1.0)
+    study.tell(misspelled, state=optuna.trial.TrialState.FAIL)
+    early.report(1.0, step=0)
+    study.tell(early, state=optuna.trial.TrialState.PRUNED)
+    states = [trial.state for trial in StudyOptimizer(study, SPACE).trials]
+    assert states == ["complete", "withdrawn", "withdrawn"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
