@@ -11,13 +11,15 @@ from structbo.optimizer.optimizer import Optimizer
 class StopSearch(Exception):
     """Raised by a callback of `minimize` or `maximize`, ends the run.
 
+    Raised by the function itself, it is an exception like others: `catch` decides.
+
     No more points are asked for, running evaluations are awaited, and the result is returned as at
     the end of the budget. The text of the exception is logged as the reason.
 
     Example:
         >>> import structbo as sb
         >>> def good_enough(optimizer, trial):
-        ...     if optimizer.best.value < 10.0:
+        ...     if trial.value is not None and trial.value < 10.0:
         ...         raise sb.StopSearch("good enough")
         >>> run = {"callbacks": [good_enough], "show_progress_bar": False}
         >>> len(sb.minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, 100, **run).trials)
@@ -31,13 +33,14 @@ class StopBelowGain:
 
     The gain of a point is its expected improvement over the best posterior mean, averaged over
     posterior draws, in the units of the objective: `Optimizer.expected_gain`. Proposed points
-    maximize it. Because draws vary, the run only ends after several evaluations in a row with a
-    smaller gain. The gain depends on the model, which can be wrong, especially with few values.
-    Quasi-random points are ignored. The count restarts in a process that continues a run.
+    maximize it. Because draws vary, the run only ends after several proposals in a row with a
+    smaller gain; a batch is one proposal. The gain depends on the model, which can be wrong,
+    especially with few values. Quasi-random points are ignored. The count restarts in a process
+    that continues a run.
 
     Args:
         least: the smallest gain that is worth an evaluation.
-        patience: number of points in a row with a smaller gain that end the run.
+        patience: number of proposals in a row with a smaller gain that end the run.
 
     Raises:
         ValueError: if an argument is not positive; in the run, if its criterion is neither "log_ei"
@@ -53,6 +56,7 @@ class StopBelowGain:
     least: float
     patience: int = 3
     _num_below: int = field(default=0, init=False, repr=False)
+    _last_gain: float | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.least, int | float) and 0.0 < self.least < math.inf):
@@ -63,9 +67,12 @@ class StopBelowGain:
 
     def __call__(self, optimizer: Optimizer, trial: Trial) -> None:
         gain = optimizer.expected_gain
+        if gain and gain == self._last_gain:  # another point of the same batch
+            return
+        self._last_gain = gain
         self._num_below = 0 if gain is None or gain >= self.least else self._num_below + 1
         if self._num_below == self.patience:
             self._num_below = 0
             raise StopSearch(
-                f"the last {self.patience} points had an expected gain below {self.least:g}"
+                f"the last {self.patience} proposals had an expected gain below {self.least:g}"
             )

@@ -75,10 +75,11 @@ def trials_until_the_stop(stopper: StopBelowGain, gains: Iterable[float | None])
 @pytest.mark.parametrize(
     ("gains", "stop"),
     [
-        ([0.09, 0.09, 0.09], 3),
-        ([0.09, 0.09, 0.1, 0.09, 0.09, 0.09], 6),
+        ([0.09, 0.08, 0.07], 3),
+        ([0.09, 0.08, 0.1, 0.09, 0.08, 0.07], 6),
         ([None, None, None, 0.0, 0.0, 0.0], 6),
-        ([0.09, 0.09, None, 0.09, 0.09], None),
+        ([0.09, 0.08, None, 0.07, 0.06], None),
+        ([0.09, 0.09, 0.09, 0.08, 0.08, 0.07], 6),  # batches count once
     ],
 )
 def test_only_small_gains_in_a_row_end_the_run(gains: list[float | None], stop: int | None) -> None:
