@@ -45,8 +45,8 @@ EXPERIMENTS = (
         printed="The chain comes within 17 % and visits the truth in 8 of 10 runs; the bag stays "
         "30 % away.",
         verdict="disagrees",
-        why="In part. As in the paper, the bag stays far from the truth and the chain gets closer, "
-        "but 200 models rarely visit the truth. Ten times as many do, see the longer chains.",
+        why="In part. Within 200 models, the distances of the chain and of the bag are as printed, "
+        "but only 2 of 10 chains visit the truth. No length gives both, see the longer chains.",
     ),
     Experiment(
         name="gardner-figure-2-longer",
@@ -60,13 +60,15 @@ EXPERIMENTS = (
         seeds=10,
         printed="The chain comes within 17 % and visits the truth in 8 of 10 runs.",
         reduced="Not reduced as far as is known: the paper does not print the length of its chain.",
-        verdict="agrees",
-        why="All chains find a partition as likely as the truth, and 8 of 10 visit the truth.",
+        verdict="disagrees",
+        why="In part. As in the paper, 8 of 10 chains visit the truth, but all come closer than "
+        "17 %: they end at partitions that explain the data as well.",
     ),
     on_function("gardner-figure-3-left", "figure 3, left", "Styblinski-Tang", "200")._replace(
         verdict="agrees",
         why="In four of five runs Model MCMC ends where the oracle does, and ahead of the bag. In "
-        "the other it is behind the bag. The full model is far behind in all.",
+        "the other it is behind the bag. The full model is far behind in all. structbo ends "
+        "behind Model MCMC in four runs, by at most 0.24.",
         printed="Model MCMC is as fast as the oracle, and ahead of the bag.",
     ),
     on_function("gardner-figure-3-right", "figure 3, right", "Michalewicz", "400")._replace(
@@ -79,8 +81,10 @@ EXPERIMENTS = (
     ),
     on_function("gardner-figure-4", "figure 4", "transformed Styblinski-Tang", "200")._replace(
         printed="Model MCMC is ahead of the bag and the full model, at first also of the oracle.",
-        why="Model MCMC is ahead of the bag in four of five runs, and level with the oracle. The "
-        "full model is ahead of both until the last third, where they catch up.",
+        verdict="disagrees",
+        why="In part. Model MCMC ends ahead of the bag in four of five runs, and level with the "
+        "oracle. But up to 80 evaluations the full model is ahead of it in four or five of five "
+        "runs, and it ends level. structbo is ahead of it until the end, too.",
     ),
     Experiment(
         name="gardner-figure-5",
@@ -97,7 +101,8 @@ EXPERIMENTS = (
         "log likelihood, whose sign the paper changes.",
         needs_data=True,
         why="Five runs of Model MCMC and the bag differ by chance. As in the paper, nearly all "
-        "runs end above the parameters that the software ships.",
+        "runs end above the parameters that the software ships, but so do random points in these "
+        "ranges.",
     ),
     Experiment(
         name="gardner-figure-6",

@@ -11,8 +11,8 @@ from papers.screening_cases import CASES
 
 import structbo as sb
 
-SCALE: dict[str, Any] = {"outputscale": 1.0, "bandwidth": 0.05}
-"""The known kernel: bandwidth 0.1 on [-1, 1] is 0.05 of the range."""
+BANDWIDTH = 0.05
+"""The bandwidth of the kernel, 0.1 on [-1, 1], relative to the range."""
 PRINTED: dict[str, Any] = {"mean": 0.0, "as_printed": True}
 SPACING = 0.15
 """Distance of the pairs of CWS, three bandwidths."""
@@ -30,10 +30,6 @@ class Screening(Kind):
     budget: int = 2000
     max_dims: int = 400
     axis = "evaluations"
-
-    def steps(self, count: int) -> np.ndarray:
-        """Unused: each measure is one number."""
-        return np.arange(count)
 
     def quick(self) -> "Screening":
         """Eight parameters."""
@@ -64,7 +60,8 @@ class Screening(Kind):
                 budget=self.budget,
                 seed=seed,
                 noise=noise * case.ratio**2,
-                **SCALE,
+                outputscale=1.0,
+                bandwidth=BANDWIDTH * case.bandwidth,
                 **(PRINTED if method.endswith("as printed") else {}),
             )
         while not screening.is_done:
