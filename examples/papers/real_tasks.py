@@ -10,6 +10,7 @@ from papers.task_module import task_module
 FOLDERS = {
     "face cascade": "viola_jones",
     "cosmology": "cosmo_lrg_dr7",
+    "kernel ridge": "abalone",
     "matrix completion": "matrix_completion",
 }
 MINIMIZED = ("matrix_completion",)

@@ -5,6 +5,7 @@ from papers import (
     chen_functions,
     comparison,
     gardner,
+    gardner_tasks,
     kathuria,
     li_tables,
     li_tasks,
@@ -22,6 +23,7 @@ PAPERS = (
     li_tables,
     li_tasks,
     gardner,
+    gardner_tasks,
     comparison,
 )
 EXPERIMENTS: dict[str, Experiment] = {

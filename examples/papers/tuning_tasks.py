@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from papers.real_tasks import MINIMIZED, module_in
+from papers.real_tasks import module_in, real_task
 
 
 class Task(NamedTuple):
@@ -16,7 +16,7 @@ class Task(NamedTuple):
     Args:
         kinds: kind of every parameter, "log", "lin", "int" or "cat".
         bounds: ranges of the numbers, shape (D, 2).
-        objective: function from the numbers, shape (D,), to the value.
+        objective: function from the numbers to the value.
     """
 
     kinds: list[str]
@@ -35,7 +35,7 @@ class Task(NamedTuple):
     def ranges(self) -> list[dict[str, Any]]:
         """The parameters as HEBO describes them, with the same names."""
         rows = zip(self.distributions, self.kinds, self.bounds.tolist(), strict=True)
-        return [{"name": name} | _range(kind, low, high) for name, kind, (low, high) in rows]
+        return [{"name": name, **_range(kind, *bounds)} for name, kind, bounds in rows]
 
     def params(self, unit: Float[np.ndarray, " D"]) -> dict[str, Any]:
         """The parameters at a point of the unit cube."""
@@ -94,18 +94,17 @@ def _model(model: str, rows: str, data: Path | None) -> Task:
     return Task(made.kinds, np.asarray(made.bounds, float), made.objective)
 
 
-def _algorithm(folder: str, data: Path | None) -> Task:
+def _algorithm(name: str, data: Path | None) -> Task:
     """Thresholds or weights of an algorithm."""
-    module = module_in(folder, data)
-    sign = -1.0 if folder in MINIMIZED else 1.0
-    bounds = np.asarray(module.BOUNDS, float)
-    return Task(["lin"] * len(bounds), bounds, lambda x: sign * float(module.objective(x)))
+    problem = real_task(name, data)
+    bounds = np.asarray(problem.bounds)
+    return Task(["lin"] * len(bounds), bounds, problem.function)
 
 
 DEVELOPMENT: dict[str, Callable[[Path | None], Task]] = {
     "support vector machine": partial(_model, "svr_ard", "diabetes"),
     "LightGBM, cancer": partial(_model, "lightgbm", "breast_cancer"),
-    "face cascade": partial(_algorithm, "viola_jones"),
+    "face cascade": partial(_algorithm, "face cascade"),
 }
 """The tasks on which settings were chosen."""
 
@@ -115,7 +114,7 @@ REPORTING: dict[str, Callable[[Path | None], Task]] = {
     "boosting, digits": partial(_model, "histgb", "digits"),
     "boosting, cancer": partial(_model, "histgb", "breast_cancer"),
     "LightGBM, digits": partial(_model, "lightgbm", "digits"),
-    "kernel ridge": partial(_algorithm, "abalone"),
-    "matrix completion": partial(_algorithm, "matrix_completion"),
+    "kernel ridge": partial(_algorithm, "kernel ridge"),
+    "matrix completion": partial(_algorithm, "matrix completion"),
 }
 """The tasks that judge it."""

@@ -98,7 +98,8 @@ class StructboSampler(BaseSampler):
         **settings: Unpack[Keywords],
     ) -> None:
         # The parameters may be known at the first trial only, but settings are checked now.
-        Settings.of(Space([(0.0, 1.0)]), **{**settings, "model": None})
+        others: Keywords = {**settings, "model": None}
+        Settings.of(Space([(0.0, 1.0)]), **others)
         if lost_after is not None and not (isinstance(lost_after, int | float) and lost_after > 0):
             raise ValueError(f"lost_after must be a number of seconds above 0, got {lost_after!r}.")
         self._space = None if space is None else Space(space)
