@@ -1,6 +1,5 @@
 """Ask and tell: an optimizer that keeps its trials and the Markov chain between calls."""
 
-import itertools
 import math
 import sys
 from collections.abc import Iterator
@@ -46,8 +45,9 @@ class Optimizer(Record, KeepsPrecision):
         space: the search space, or what `Space` accepts.
         direction: whether small or large values are good, "minimize" or "maximize".
         screening: a first stage that finds the active parameters, such as
-            `HierarchicalDiagonalSampling`, on the same space. Once it is done, its model is used
-            unless a model is given. Its earlier trials are included.
+            `HierarchicalDiagonalSampling`, on the same space without constraints. Its earlier
+            trials are included. Once it is done and all its trials are told or withdrawn, its model
+            is used unless a model is given; until then, further points are quasi-random.
         settings: settings of the search, such as seed, model and criterion; see `Settings`.
 
     Raises:
@@ -121,21 +121,16 @@ class Optimizer(Record, KeepsPrecision):
             SpaceExhausted: if a finite space has too few new points.
         """
         count = 1 if n is None else checked_count("n", n)
+        self._end_first_stage()
         first = len(self._trials)
         queue = [t.number for t in self._trials if t.state == "waiting"][:count]
-        self._ask_first_stage(count - len(queue))
-        missing = first + count - len(queue) - len(self._trials)
-        if missing:
+        points = self._first_stage.next_points(count - len(queue))
+        from_screening = range(first, first + len(points))
+        if missing := count - len(queue) - len(points):
             pending = [t for t in self._trials if t.state == "pending" or t.number in queue]
-            x, y, sem = self._table(self._told)
-            waiting = unit_points(self.space, [t.params for t in pending], "params")
-            points = self._engine.propose(x, y, waiting, missing, sem=sem)
-            rows = self.space.from_unit(points)
-            numbers = itertools.count(len(self._trials))
-            self._trials += [Trial(i, params) for i, params in zip(numbers, rows, strict=False)]
-            if len(x):  # the first evaluation, which may fail at once, does not wait
-                num_pending = len(pending) + missing
-                self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
+            points += self._proposed(missing, [*(t.params for t in pending), *points])
+        self._first_stage.take(from_screening)
+        self._trials += [Trial(first + i, params) for i, params in enumerate(points)]
         for number in queue:
             self._trials[number] = replace(self._trials[number], state="pending")
         asked = [self._trials[number] for number in queue] + self._trials[first:]
@@ -164,20 +159,30 @@ class Optimizer(Record, KeepsPrecision):
         self._enqueued.add(len(self._trials) - 1)
         return self._trials[-1]
 
-    def _ask_first_stage(self, count: int) -> None:
-        """Takes over trials of the first stage, and its model when it is done."""
-        for _ in range(count):
-            screening = self._first_stage.screening
-            if screening is None:
-                return
-            if screening.is_done:
-                if self._settings.get("model") is None:
-                    given = {k: v for k, v in self._settings.items() if k != "model"}
-                    self._settings = cast(Keywords, screening.settings() | given)
-                    self._engine = Engine(self.space, **self._settings)
-                self._first_stage = FirstStage(None, self.space)
-                return
-            self._trials.append(self._first_stage.ask(len(self._trials)))
+    def _end_first_stage(self) -> None:
+        """Takes over the model of the first stage when it is over."""
+        screening = self._first_stage.screening
+        if screening is None or not self._first_stage.is_over:
+            return
+        if self._settings.get("model") is None:
+            given = {k: v for k, v in self._settings.items() if k != "model"}
+            self._settings = cast(Keywords, screening.settings() | given)
+            self._engine = Engine(self.space, **self._settings)
+        self._first_stage = FirstStage(None, self.space)
+
+    def _proposed(self, n: int, pending: list[Any]) -> list[Any]:
+        """Points proposed by the engine, which has no model during the first stage."""
+        x, y, sem = self._table(self._told)
+        waiting = unit_points(self.space, pending, "params")
+        if self._first_stage.screening is not None:
+            # Without values, points are quasi-random.
+            points = self._engine.propose(x[:0], y[:0], np.concatenate([x, waiting]), n)
+        else:
+            points = self._engine.propose(x, y, waiting, n, sem=sem)
+            if len(x):  # the first evaluation, which may fail at once, does not wait
+                num_pending = len(pending) + n
+                self._engine.prepare(x, num_pending, sem=sem, num_expected=self._num_expected)
+        return list(self.space.from_unit(points))
 
     def tell(self, trial: Trial | int | Any, value: Told = None) -> Trial:
         """Reports the objective at a point.

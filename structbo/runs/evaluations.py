@@ -46,9 +46,12 @@ class Evaluations:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error is not None:
+        if error is None:
+            return
+        error.optimizer = self._optimizer  # type: ignore[attr-defined]
+        try:
             self._break_off()
-            error.optimizer = self._optimizer  # type: ignore[attr-defined]
+        finally:
             error.add_note(
                 f"structbo: this exception has the attribute optimizer: {self._optimizer}. To "
                 f"continue, call {self._optimizer.direction}(objective, optimizer=error.optimizer);"

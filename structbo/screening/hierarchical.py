@@ -1,6 +1,7 @@
 """Hierarchical Diagonal Sampling: finds active parameters by halving groups."""
 
 import numbers
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -8,6 +9,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from structbo.data import State
 from structbo.models.foundation.arguments import check_positive, checked_bool
 from structbo.screening.likelihood_ratio import Hypotheses, fit_hypotheses
 from structbo.screening.screening import Screening
@@ -18,6 +20,8 @@ Decision = Literal["undetermined", "active", "inactive"]
 NUM_REPEATS, NUM_DIAGONAL = 10, 10
 """Evaluations that estimate the noise, and evaluations that estimate the scale of the function."""
 GRID = np.linspace(0.0, 1.0, 101)
+MANY_BACKGROUNDS = 5
+"""Number of failed background points at which a warning says so."""
 
 
 @dataclass
@@ -29,7 +33,7 @@ class Group:
         names: their names.
         decision: "active" if at least one of them matters, "inactive" or "undetermined".
         evidence: log likelihood ratio of the active against the inactive hypothesis.
-        evaluations: numbers of the trials made for this group.
+        evaluations: numbers of the trials made for this group, all with one background point.
         z: positions of these trials on the diagonal, in [0, 1].
         pairs: pairs of trial numbers that form finite differences.
         halves: the two children of an active group with several parameters.
@@ -72,6 +76,10 @@ class HierarchicalDiagonalSampling(Screening):
     along the diagonals, as functions of differences of parameters and functions that are flat
     nearly everywhere. Discrete parameters take the level nearest to the group's value.
 
+    A point of a group that failed is not asked for again. If the background point fails more often
+    than not, another random one takes its place, and open groups start again. A group stays
+    undetermined if all its points failed, or all but one.
+
     Args:
         space: the search space, or what `Space` accepts.
         test: "GPT" models the correlations of all observations of a group, and places observations
@@ -99,6 +107,9 @@ class HierarchicalDiagonalSampling(Screening):
     Attributes:
         tree: the `Group` of all parameters, with its halves; prints as an indented table.
         hypotheses: the hypotheses on the function, or None until they are estimated.
+
+    Warns:
+        UserWarning: in `tell`, if several background points failed, or no group can be tested.
 
     References:
         Chen, Castro and Krause 2012, section 3 and algorithm 1. Their index of the GPT is the mean
@@ -159,6 +170,8 @@ class HierarchicalDiagonalSampling(Screening):
         self.tree = Group(tuple(range(self.space.num_dims)), self.space.names)
         self._known = known | {"mean": mean}
         self._purpose: list[Group | None] = []
+        self._repeats: list[int] = []
+        self._num_failed_backgrounds = 0
         self._pair: tuple[Group, float] | None = None
         self._try_to_start()
 
@@ -169,7 +182,10 @@ class HierarchicalDiagonalSampling(Screening):
 
     @property
     def is_decided(self) -> bool:
-        return all(group.decision != "undetermined" for group in self.tree)
+        return not any(
+            group.decision == "undetermined" and (self._can_vary(group) or self._needs_background)
+            for group in self.tree
+        )
 
     @property
     def active(self) -> tuple[str, ...]:
@@ -213,6 +229,7 @@ class HierarchicalDiagonalSampling(Screening):
         group, z = self._choice(rng)
         self._purpose.append(group)
         if group is None:
+            self._repeats.append(len(self._trials))
             return self.space.snap(self.background)
         group.evaluations.append(len(self._trials))
         group.z.append(z)
@@ -220,76 +237,133 @@ class HierarchicalDiagonalSampling(Screening):
 
     def _choice(self, rng: np.random.Generator) -> tuple[Group | None, float]:
         """The next group and the position on its diagonal; no group for the background point."""
-        if self.hypotheses is None:
-            wanted = NUM_REPEATS if self._known["noise"] is None else 0
-            if self._count(None) < wanted:
-                return None, 0.0
-            # The van der Corput sequence covers the diagonal evenly.
-            index = len(self.tree.z) + 1
-            return self.tree, sum(
-                int(bit) / 2.0 ** (k + 1) for k, bit in enumerate(f"{index:b}"[::-1])
-            )
-        if self._pair is not None and self._pair[0].decision == "undetermined":
+        if self._pair is not None:
             (group, z), self._pair = self._pair, None
-            group.pairs.append((len(self._trials) - 1, len(self._trials)))
-            return group, z
-        open_groups = [group for group in self.tree if group.decision == "undetermined"]
+            # Without the first value, the second one makes no difference.
+            is_possible = self._trials[-1].state in ("pending", "complete")
+            if group.decision == "undetermined" and is_possible:
+                group.pairs.append((len(self._trials) - 1, len(self._trials)))
+                return group, z
+        if self._needs_background:
+            return None, 0.0
+        if self.hypotheses is None:
+            # The van der Corput sequence covers the diagonal evenly.
+            first = len(self.tree.z) + 1
+            sequence = [_van_der_corput(index) for index in range(first, first + len(GRID))]
+            return self.tree, float(self._usable(self.tree, np.append(sequence, GRID))[0])
+        groups = [g for g in self.tree if g.decision == "undetermined" and self._can_vary(g)]
         if self.test == "FDT":
-            group = max(open_groups, key=lambda g: g.evidence)
-            z, other = self.hypotheses.pair(rng, is_fixed=self._as_printed)
+            group = max(groups, key=lambda g: g.evidence)
+            pairs = [self.hypotheses.pair(rng, is_fixed=self._as_printed) for _ in GRID]
+            usable = (pair for pair in pairs if len(self._usable(group, np.array(pair))) == 2)
+            z, other = next(usable, pairs[0])
             self._pair = group, other
             return group, z
         # A random order breaks ties at random, because argmax takes the first maximum.
         candidates = rng.permutation(GRID)
-        bounds = [self._bound(group, candidates) for group in open_groups]
+        places = [self._usable(group, candidates) for group in groups]
+        bounds = [self._bound(*pair) for pair in zip(groups, places, strict=True)]
         best = max(range(len(bounds)), key=lambda g: bounds[g].max())
-        return open_groups[best], float(candidates[np.argmax(bounds[best])])
+        return groups[best], float(places[best][np.argmax(bounds[best])])
+
+    @property
+    def _needs_background(self) -> bool:
+        """Whether the background point is next: to estimate the noise, or to explain a failure."""
+        if self.hypotheses is None and self._known["noise"] is None:
+            wanted = NUM_REPEATS
+        else:
+            purposes = zip(self._purpose, self._trials, strict=True)
+            below = (t for own, t in purposes if own is not None and own is not self.tree)
+            wanted = int(any(t.state == "failed" for t in below))
+        states = self._states(self._repeats)
+        return states.count("pending") + states.count("complete") < wanted
+
+    def _can_vary(self, group: Group) -> bool:
+        """Whether different points of a group did not fail."""
+        usable = self._usable(group, GRID)
+        if len(usable) == len(GRID):
+            return True
+        points = self._along(group.members, usable)
+        return bool((points != points[:1]).any())
+
+    def _usable(self, group: Group, z: Float[np.ndarray, " m"]) -> Float[np.ndarray, " k"]:
+        """The positions whose points did not fail; equal levels make equal points."""
+        states = self._states(group.evaluations)
+        failed = [own for own, state in zip(group.z, states, strict=True) if state == "failed"]
+        if not failed:
+            return z
+        known = {point.tobytes() for point in self._along(group.members, failed)}
+        points = self._along(group.members, z)
+        return z[[point.tobytes() not in known for point in points]]
+
+    def _states(self, trials: list[int]) -> list[State]:
+        return [self._trials[number].state for number in trials]
 
     def _bound(self, group: Group, candidates: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
         """The index of the GPT: mean and deviation of the next ratio, or of its next increment."""
         assert self.hypotheses is not None
-        z, y, pending = self._observed(group)
-        gain, deviation = self.hypotheses.of_next(z, y, candidates, pending)
+        z, y, unknown = self._observed(group)
+        gain, deviation = self.hypotheses.of_next(z, y, candidates, unknown)
         return gain + deviation + (0.0 if self._as_printed else group.evidence)
 
     def _observed(
         self, group: Group
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Float[np.ndarray, " p"]]:
-        """Positions of a group's values, the values, and positions of pending trials."""
-        states = [self._trials[n].state for n in group.evaluations]
-        values = [self._trials[n].value for n in group.evaluations]
+        """Positions of a group's values, the values, and positions of pending or failed trials."""
+        values = [self._value(n) for n in group.evaluations]
         told = [(z, y) for z, y in zip(group.z, values, strict=True) if y is not None]
-        pending = [z for z, s in zip(group.z, states, strict=True) if s == "pending"]
+        states = self._states(group.evaluations)
+        # Near a failure, other points are likely to fail.
+        unknown = [z for z, s in zip(group.z, states, strict=True) if s in ("pending", "failed")]
         z, y = np.array(told).reshape(-1, 2).T
-        return z, y, np.array(pending)
+        return z, y, np.array(unknown)
 
     def _differences(self, group: Group) -> Float[np.ndarray, " n"]:
         """Finite differences of a group, from its complete pairs."""
         values = [(self._value(first), self._value(second)) for first, second in group.pairs]
         return np.array([a - b for a, b in values if a is not None and b is not None])
 
-    def _count(self, purpose: Group | None) -> int:
-        """The number of trials for this purpose that did not fail."""
-        return sum(
-            own is purpose and trial.state != "failed"
-            for own, trial in zip(self._purpose, self._trials, strict=True)
-        )
-
     def _note(self, number: int) -> None:
-        if self.hypotheses is None:
-            self._try_to_start()
-            return
         group = self._purpose[number]
         if group is None:
+            self._check_background()
+        elif group is self.tree and group.decision == "undetermined" and not self._can_vary(group):
+            warnings.warn(
+                "the screening ends without a result: where all parameters move together, all "
+                "points failed, or all but one. Check the objective there, or leave out screening.",
+                stacklevel=3,
+            )
+        if self.hypotheses is None:
+            self._try_to_start()
+        elif group is not None:
+            self._test(group)
+            if group.decision == "inactive" and self._known["noise"] is None:
+                self._learn_noise()
+
+    def _check_background(self) -> None:
+        """Replaces the background point if it fails more often than not."""
+        states = self._states(self._repeats)
+        if states.count("failed") <= states.count("complete"):
             return
-        self._test(group)
-        if group.decision == "inactive" and self._known["noise"] is None:
-            self._learn_noise()
+        self._num_failed_backgrounds += 1
+        self.background = self._random_background(self._num_failed_backgrounds)
+        self._repeats, self._pair = [], None
+        for group in self.tree:
+            # The diagonal of all parameters has no background.
+            if group.decision == "undetermined" and group is not self.tree:
+                group.evaluations, group.z, group.pairs, group.evidence = [], [], [], 0.0
+        if self._num_failed_backgrounds == MANY_BACKGROUNDS:
+            warnings.warn(
+                f"{MANY_BACKGROUNDS} random background points failed, and the screening goes on "
+                "with another one. Check the objective, or narrow the ranges of the parameters to "
+                "where it succeeds.",
+                stacklevel=4,
+            )
 
     def _try_to_start(self) -> None:
         """Estimates unknown hyper-parameters as soon as there are enough values."""
         z, y, _ = self._observed(self.tree)
-        repeats = self._repeats()
+        repeats = self._repeated_values()
         needs_scale = any(self._known[name] is None for name in ("outputscale", "bandwidth"))
         wanted = NUM_DIAGONAL if needs_scale else int(self._known["mean"] is None)
         if len(y) < wanted or (self._known["noise"] is None and len(repeats) < NUM_REPEATS):
@@ -298,10 +372,10 @@ class HierarchicalDiagonalSampling(Screening):
         if self._trials:
             self._test(self.tree)
 
-    def _repeats(self) -> list[float]:
+    def _repeated_values(self) -> list[float]:
         """Values of the background point."""
-        purposes = zip(self._purpose, self._trials, strict=True)
-        return [t.value for own, t in purposes if own is None and t.value is not None]
+        values = [self._value(number) for number in self._repeats]
+        return [value for value in values if value is not None]
 
     def _learn_noise(self) -> None:
         """Estimates the noise from all values of constants, and tests open groups again.
@@ -311,7 +385,8 @@ class HierarchicalDiagonalSampling(Screening):
         """
         assert self.hypotheses is not None
         inactive = [group for group in self.tree if group.decision == "inactive"]
-        constants = [np.array(self._repeats()), *(self._observed(group)[1] for group in inactive)]
+        values = [self._observed(group)[1] for group in inactive]
+        constants = [np.array(self._repeated_values()), *values]
         squares = sum(float(np.square(y - y.mean()).sum()) for y in constants if len(y))
         freedom = sum(len(y) - 1 for y in constants if len(y))
         self.hypotheses = self.hypotheses.with_noise(squares / freedom)
@@ -340,3 +415,8 @@ class HierarchicalDiagonalSampling(Screening):
                     Group(group.members[part], group.names[part])
                     for part in (slice(None, half), slice(half, None))
                 )
+
+
+def _van_der_corput(index: int) -> float:
+    """A number of the van der Corput sequence in base 2: the digits of its index, mirrored."""
+    return sum(int(bit) / 2.0 ** (k + 1) for k, bit in enumerate(f"{index:b}"[::-1]))

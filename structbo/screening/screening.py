@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
@@ -38,8 +40,7 @@ class Screening(ABC):
             )
         self.budget = checked_count("budget", budget)
         self._seed = checked_seed(seed)
-        rng = np.random.default_rng(self._seed)
-        self.background: Float[np.ndarray, " D"] = rng.random(self.space.num_dims)
+        self.background = self._random_background(0)
         self._trials: list[Trial] = []
 
     @property
@@ -91,7 +92,6 @@ class Screening(ABC):
                 f"the screening is done after {len(self._trials)} of at most {self.budget} "
                 "evaluations: check is_done before asking."
             )
-        # The background point uses the seed [s, 0].
         point = self._next(np.random.default_rng([self._seed, 1 + len(self._trials)]))
         params = self.space.from_unit(point)[0]
         self._trials.append(Trial(len(self._trials), params))
@@ -112,16 +112,25 @@ class Screening(ABC):
             ValueError: if the trial is unknown or already told, or the value is not a number.
                 Nothing told before is lost.
         """
-        number = trial.number if isinstance(trial, Trial) else trial
-        if not is_integer(number) or not 0 <= number < len(self._trials):
-            raise ValueError(
-                f"trial must be an asked trial or its number; got {trial!r}, and "
-                f"{len(self._trials)} trials were asked for."
-            )
-        if self._trials[number].state != "pending":
-            raise ValueError(f"trial {number} was already told: {self._trials[number]}.")
+        number = self._pending_number(trial)
         self._trials[number] = self._trials[number].told(one_number("value", value))
-        self._note(int(number))
+        self._note(number)
+        return self._trials[number]
+
+    def withdraw(self, trial: Trial | int) -> Trial:
+        """Withdraws a trial whose objective will stay unknown, such as an interrupted evaluation.
+
+        Args:
+            trial: the trial, or its number.
+
+        Returns:
+            The updated trial, which counts in the budget and says nothing about its point.
+
+        Raises:
+            ValueError: if the trial is unknown, or already told or withdrawn.
+        """
+        number = self._pending_number(trial)
+        self._trials[number] = replace(self._trials[number], state="withdrawn")
         return self._trials[number]
 
     def run(self, objective: Callable[[Any], float]) -> None:
@@ -143,11 +152,31 @@ class Screening(ABC):
         """Settings of the search that follows: the model. Settings that are given override them."""
         return {"model": self.model()}
 
+    def _pending_number(self, trial: Trial | int) -> int:
+        """The number of a pending trial."""
+        number = trial.number if isinstance(trial, Trial) else trial
+        if not is_integer(number) or not 0 <= number < len(self._trials):
+            raise ValueError(
+                f"trial must be an asked trial or its number; got {trial!r}, and "
+                f"{len(self._trials)} trials were asked for."
+            )
+        if self._trials[number].state != "pending":
+            raise ValueError(
+                f"trial {number} was already told or withdrawn: {self._trials[number]}."
+            )
+        return int(number)
+
+    def _random_background(self, number: int) -> Float[np.ndarray, " D"]:
+        """The background point after a number of others."""
+        # Trials use the seeds [s, 1], [s, 2], ...
+        return np.random.default_rng([self._seed, 0, number]).random(self.space.num_dims)
+
     def _value(self, number: int) -> float | None:
         return self._trials[number].value
 
-    def _along(self, members: Sequence[int], z: float) -> Float[np.ndarray, " D"]:
+    def _along(self, members: Sequence[int], z: ArrayLike) -> Float[np.ndarray, "*m D"]:
         """The background point with the members' coordinates set to z, snapped to the space."""
-        point = self.background.copy()
-        point[list(members)] = z
-        return self.space.snap(point)
+        z = np.asarray(z, float)
+        points = np.tile(self.background, (*z.shape, 1))
+        points[..., list(members)] = z[..., None]
+        return self.space.snap(points)

@@ -52,6 +52,21 @@ def test_an_interruption_between_evaluations_is_passed_on_with_the_optimizer() -
     assert len(caught.value.optimizer.trials) == 3
 
 
+def test_the_optimizer_is_kept_when_the_end_of_a_run_fails_too(
+    optimizer: Optimizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(trial: Trial) -> Trial:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(optimizer, "withdraw", failing)
+    with pytest.raises(OSError, match="the disk is full") as caught:
+        minimize(failing_at(1, KeyboardInterrupt), optimizer=optimizer)
+    first = caught.value.__context__
+    assert isinstance(first, KeyboardInterrupt)
+    assert first.optimizer is optimizer  # type: ignore[attr-defined]
+    assert "optimizer=error.optimizer" in first.__notes__[0]
+
+
 @pytest.mark.parametrize("catch", [ValueError, (KeyError, ValueError), Exception])
 def test_caught_exceptions_are_failures_and_the_run_goes_on(catch: Any) -> None:
     with pytest.warns(
