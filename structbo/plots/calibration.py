@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare, literal
+from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare, drawable, literal
 from structbo.plots.sources import Learned, as_posterior
 from structbo.posterior import Calibration
 
@@ -51,8 +51,8 @@ def plot_calibration(
 
 
 def _draw_predictions(ax: "Axes", calibration: Calibration, value_name: str) -> None:
-    observed, mean = calibration.observed, calibration.mean
-    half = TWO_SIDED_90 * calibration.deviation
+    observed, mean = drawable(calibration.observed), drawable(calibration.mean)
+    half = TWO_SIDED_90 * drawable(calibration.deviation)
     is_inside = np.abs(observed - mean) <= half
     for chosen, color, label in (
         (is_inside, BLUE, "inside its 90 % interval"),

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from structbo.data import Direction, trial_values
 from structbo.optimizer import Optimizer, Result
-from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare, literal
+from structbo.plots.figure import BLUE, GRAY, ORANGE, axes_for, bare, drawable, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ def plot_convergence(
     """Draws every value and the best so far over the numbers of the runs.
 
     Runs of an optimizer have the numbers of their trials. A cross at the bottom marks a run that
-    failed.
+    failed. Values beyond 1e300 are drawn there, because axes reach no further.
 
     Args:
         values: an optimizer or a result; or values in the order of evaluation, NaN where one
@@ -54,6 +54,7 @@ def plot_convergence(
         raise ValueError(f"values must be a list of numbers, got shape {observed.shape}.")
     if direction not in ("minimize", "maximize"):
         raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
+    observed = drawable(observed)
     (axes,) = axes_for(ax, 1, (6.5, 4.0))
     axes.scatter(runs, observed, s=14, color=GRAY, linewidths=0, label="run")
     best = (np.fmin if direction == "minimize" else np.fmax).accumulate(observed)

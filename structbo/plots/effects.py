@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structbo.models.foundation.arrays import FloatArray
-from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, literal, shortened
+from structbo.plots.figure import BLUE, ORANGE, axes_for, bare, drawable, literal, shortened
 from structbo.plots.scales import edges, places, set_scale
 from structbo.plots.slices import slices_of
 from structbo.plots.sources import Learned, as_posterior
@@ -103,7 +103,7 @@ def draw_curves(
         center, (mean, _) = posterior.units.coordinates(at, name="at"), posterior.predict(at)
         for panel, effect in zip(axes, effects, strict=True):
             x = _places_of(posterior, effect, 0, center)
-            panel.plot(x, mean, "o", color=ORANGE, markersize=6, zorder=3)
+            panel.plot(x, drawable(mean), "o", color=ORANGE, markersize=6, zorder=3)
 
 
 def plot_surface(
@@ -151,7 +151,7 @@ def plot_surface(
         (axes[1], effect.deviation, "its standard deviation", "Blues"),
     ):
         # Cells drawn as vectors would have seams between them.
-        image = panel.pcolormesh(x, y, values.T, cmap=colors, rasterized=True)
+        image = panel.pcolormesh(x, y, drawable(values).T, cmap=colors, rasterized=True)
         panel.figure.colorbar(image, ax=panel)
         panel.scatter(seen_x, seen_y, s=10, color="white", edgecolors="black", linewidths=0.6)
         horizontal, vertical = shortened(names, NAME_LENGTH)
@@ -178,14 +178,14 @@ def _places_of(posterior: Posterior, effect: Effect, which: int, points: FloatAr
 def _draw_curve(ax: "Axes", effect: Effect) -> None:
     (grid,), (scale,) = effect.grid, effect.scales
     x = places(grid, scale)
+    mean, lower, upper = map(drawable, (effect.mean, effect.lower, effect.upper))
     if scale == "labels":
-        half = (effect.upper - effect.lower) / 2
-        ax.errorbar(x, effect.mean, yerr=half, fmt="o", color=BLUE, capsize=3)
+        ax.errorbar(x, mean, yerr=(upper - lower) / 2, fmt="o", color=BLUE, capsize=3)
         ax.margins(x=0.2)
     else:
         are_few = len(grid) <= FEW_POINTS
-        ax.fill_between(x, effect.lower, effect.upper, color=BLUE, alpha=0.25, linewidth=0)
-        ax.plot(x, effect.mean, color=BLUE, linewidth=2, marker="o" if are_few else "")
+        ax.fill_between(x, lower, upper, color=BLUE, alpha=0.25, linewidth=0)
+        ax.plot(x, mean, color=BLUE, linewidth=2, marker="o" if are_few else "")
         ax.margins(x=0.05 if are_few else 0.02)
     set_scale(ax, "x", grid, scale)
     bare(ax)

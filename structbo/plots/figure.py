@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from jaxtyping import Float
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 # Okabe and Ito's colors, which most color-blind people can tell apart.
 BLUE, ORANGE, GRAY = "#0072B2", "#D55E00", "#7F7F7F"
 CHAIN_COLORS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+LARGEST = 1e300
+"""Axes that reach much further have no ticks: their length overflows."""
 
 
 def axes_for(
@@ -63,6 +66,11 @@ def axes_for(
 def bare(ax: "Axes") -> None:
     """Removes the upper and the right border."""
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def drawable(values: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
+    """Values of the objective that axes can hold: larger ones than `LARGEST` are cut to it."""
+    return np.clip(values, -LARGEST, LARGEST)
 
 
 def literal(text: str) -> str:

@@ -57,9 +57,11 @@ class Calibration(NamedTuple):
         all other observations. Zero or less if the process predicts no better than these averages.
         """
         n = len(self.observed)
-        by_average = (self.observed - self.observed.mean()) * n / max(n - 1, 1)
+        size = np.abs(self.observed).max(initial=0.0) or 1.0  # squares of huge values overflow
+        observed, mean = self.observed / size, self.mean / size
+        by_average = (observed - observed.mean()) * n / max(n - 1, 1)
         squares = np.square(by_average).sum()
-        return 1.0 - float(np.square(self.observed - self.mean).sum() / squares) if squares else 0.0
+        return 1.0 - float(np.square(observed - mean).sum() / squares) if squares else 0.0
 
 
 def posterior_calibration(posterior: PosteriorDraws) -> Calibration:

@@ -14,7 +14,7 @@ from matplotlib.colors import to_hex
 from structbo import Optimizer, Result, plots
 from structbo.plots.figure import BLUE, ORANGE, shortened
 from structbo.plots.interactions import FULL_WIDTH
-from structbo.posterior import Importances, Shares
+from structbo.posterior import Calibration, Importances, Shares
 
 matplotlib.use("Agg")
 
@@ -244,6 +244,23 @@ def test_runs_have_the_numbers_of_their_trials():
     crosses = {line.get_label(): line.get_xdata() for line in ax.lines}["failed"]
     np.testing.assert_array_equal(crosses, [3])
     assert ax.get_xlabel() == "number of the run" and ax.get_ylabel() == r"yield \$ (maximized)"
+
+
+def test_huge_values_are_drawn_at_the_end_of_the_axis():
+    ax = plots.plot_convergence([3.0, sys.float_info.max, -sys.float_info.max])
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [3.0, 3.0, -1e300])
+    offsets = np.asarray(ax.collections[0].get_offsets())
+    np.testing.assert_array_equal(offsets[:, 1], [3.0, 1e300, -1e300])
+    ax.figure.canvas.draw()
+
+
+def test_predictions_of_huge_values_can_be_drawn():
+    observed = np.array([0.0, 1.0, sys.float_info.max])
+    unknown = np.full(3, np.inf)
+    for mean, deviation in ((observed, observed), (unknown, unknown), (-unknown, unknown * np.nan)):
+        calibration = Calibration(observed, mean, deviation, np.full(3, 0.5), np.ones(3))
+        ax, _ = plots.plot_calibration(calibration)
+        ax.figure.canvas.draw()
 
 
 def test_failures_first():

@@ -1,5 +1,6 @@
 """Pictures of a posterior show its numbers."""
 
+import sys
 from dataclasses import replace
 
 import matplotlib
@@ -11,8 +12,17 @@ from matplotlib.collections import LineCollection
 from structbo import Categorical, Integer, LinearConstraint, Optimizer, Result, Space, plots
 from structbo.data import Transform
 from structbo.models import AdditiveGP, edges, main_effects, pairs
+from structbo.plots.effects import draw_curves
 from structbo.plots.slices import slices_of
-from structbo.posterior import Posterior, Probabilities, Units, distance_to_mode, indicator_rhat
+from structbo.posterior import (
+    Effect,
+    Posterior,
+    Probabilities,
+    Units,
+    distance_to_mode,
+    indicator_rhat,
+)
+from structbo.space import Scale
 
 matplotlib.use("Agg")
 
@@ -139,6 +149,31 @@ def test_surface_has_the_first_name_below(posterior: Posterior):
     np.testing.assert_array_equal(dots, posterior.X[:, [1, 0]])
     with pytest.raises(ValueError, match="names must be two parameters"):
         plots.plot_surface(posterior, "ab")
+
+
+@pytest.mark.parametrize("scale", ["linear", "labels"])
+def test_curves_of_huge_values_can_be_drawn(
+    posterior: Posterior, scale: Scale, monkeypatch: pytest.MonkeyPatch
+):
+    grid, mean = np.linspace(0.0, 1.0, 3), sys.float_info.max * np.array([0.0, 1.0, -1.0])
+    effect = Effect(("a",), (grid,), (scale,), mean, np.full(3, np.inf), -abs(mean), abs(mean))
+    monkeypatch.setattr(Posterior, "predict", lambda *_: (mean[1:2], np.full(1, np.inf)))
+    _, ax = plt.subplots()
+    at = dict.fromkeys(NAMES, 0.5)
+    draw_curves(posterior, [effect], [ax], at=at, value_name="loss")
+    ax.figure.canvas.draw()
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [0.0, 1e300, -1e300])
+
+
+def test_a_surface_of_huge_values_can_be_drawn(
+    posterior: Posterior, monkeypatch: pytest.MonkeyPatch
+):
+    mean = sys.float_info.max * np.array([[0.0, 1.0], [-1.0, 0.5]])
+    grid, unknown = np.array([0.0, 1.0]), np.full((2, 2), np.inf)
+    effect = Effect(("a", "b"), (grid, grid), ("linear",) * 2, mean, unknown, -unknown, unknown)
+    monkeypatch.setattr(Posterior, "effect", lambda *_, **options: effect)
+    for ax in plots.plot_surface(posterior, ("a", "b")):
+        ax.figure.canvas.draw()
 
 
 SPACE = Space({"rate": (1e-4, 1.0, "log"), "act": Categorical(["relu", None]), "k": Integer(1, 5)})

@@ -110,6 +110,18 @@ def test_an_average_explains_nothing():
     assert calibration.explained == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize("size", [1.0, 1e160, 1.7e308])
+def test_huge_values_are_explained_as_all_others_are(size: float):
+    observed, mean = size * np.array([0.1, 0.5, -1.0]), size * np.array([0.1, 0.4, -0.8])
+    calibration = Calibration(observed, mean, np.ones(3), np.full(3, 0.5), np.ones(3))
+    squares = 0.05 / (np.square(observed / size + 2 / 15).sum() * 2.25)
+    assert calibration.explained == pytest.approx(1.0 - squares)
+
+
+def test_zeros_have_nothing_to_explain():
+    assert Calibration(*np.zeros((5, 3))).explained == 0.0
+
+
 def test_one_observation_is_too_few():
     posterior = Posterior.at(
         AdditiveGP(),
