@@ -20,6 +20,7 @@ from structbo.integrations import read_study
 from structbo.models.foundation.kept_programs import keep_programs
 from structbo.optimizer import Optimizer, suggest
 from structbo.report import write_report
+from structbo.report.output_path import checked_output
 
 CACHE = "~/.cache/structbo"
 SPACE_HELP = """\
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         with _one_line_warnings():
+            if options.out is not None:
+                checked_output(options.out)
             if options.cache:
                 keep_programs(options.cache)
             options.run(options)

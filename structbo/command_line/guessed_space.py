@@ -1,5 +1,6 @@
 """A search space guessed from a table of evaluations, if no space file is given."""
 
+import contextlib
 import math
 import re
 import warnings
@@ -8,11 +9,16 @@ from pathlib import Path
 
 from structbo.command_line.numerals import Numerals, readings
 from structbo.command_line.table import Table, read_table
-from structbo.command_line.table_file import NUMBER, SEM, STATE, VALUE
+from structbo.command_line.table_file import (
+    NUMBER,
+    SEM,
+    STATE,
+    VALUE,
+    are_numbers,
+    are_states,
+)
 from structbo.space import Categorical, Integer, Parameter, Real, Space
 
-BOOKKEEPING = {"", NUMBER, SEM, STATE}
-"""Columns of `Result.to_frame` other than parameters."""
 MAX_CHOICES = 20
 """Columns with more distinct texts are remarks or identifiers."""
 LOGARITHMIC = 1000.0
@@ -23,9 +29,10 @@ DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d
 def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[Space, str]:
     """A space with the ranges of the columns of a CSV file.
 
-    Columns of whole numbers become `Integer`, of other numbers `Real`, and all others
+    Columns of whole numbers become `Integer`, of other or too many numbers `Real`, and all others
     `Categorical`. Columns with a single value, with dates, with more than `MAX_CHOICES` texts, and
-    in `BOOKKEEPING` are not parameters; the first three give a warning.
+    the numbers, states and standard errors of trials are not parameters; the first three give a
+    warning.
 
     Args:
         path: path of the file, whose first line has the names of the columns.
@@ -43,12 +50,12 @@ def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[
     named = [name for name in table.columns if name]
     if not named:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.")
-    possible = [name for name in named if name not in BOOKKEEPING]
+    possible = [name for name in named if not _is_bookkeeping(table, name, sem or SEM)]
     column = value or (VALUE if VALUE in named else [*named, *possible][-1])
     table.check_columns(named if value is None else [*named, value])
     found: dict[str, Parameter] = {}
     for name in possible:
-        if name in (column, sem):
+        if name == column:
             continue
         different = sorted(set(table.cells(name)))
         parameter = _parameter(table, name, different)
@@ -62,6 +69,16 @@ def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[
     if not found:
         raise ValueError(f"{path} has no column that could be a parameter; pass --space.")
     return Space(found), column
+
+
+def _is_bookkeeping(table: Table, name: str, sem: str) -> bool:
+    """Whether a column is about trials, not a parameter that happens to have its name."""
+    texts = [text.lower() for text in table.cells(name) if text]
+    if name == NUMBER:
+        return are_numbers(texts)
+    if name == STATE:
+        return are_states(texts)
+    return name == sem
 
 
 def _parameter(table: Table, name: str, texts: Sequence[str]) -> Parameter | None:
@@ -81,5 +98,6 @@ def _parameter(table: Table, name: str, texts: Sequence[str]) -> Parameter | Non
         return None
     is_log = low > 0.0 and high / low >= LOGARITHMIC
     if all(number.is_integer() for number in numbers):
-        return Integer(int(low), int(high), log=is_log)
+        with contextlib.suppress(ValueError):  # too many integers
+            return Integer(int(low), int(high), log=is_log)
     return Real(low, high, log=is_log)

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -61,8 +61,8 @@ def read_evaluations(
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if a column is missing, or a cell is not a value of its parameter; the message
-            names the line and the column.
+        ValueError: if a column is missing or ambiguous, a cell is not a value of its parameter, or
+            a row breaks a constraint; the message names the line, and the column of the cell.
     """
     table = read_table(path, [*space.columns, *filter(None, (value, sem))])
     table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
@@ -87,7 +87,7 @@ class _Reader:
     """The cells of a table of evaluations as Python objects."""
 
     def __init__(self, table: Table, space: Space, value: str, sem: str | None) -> None:
-        self._table, self._value, self._sem = table, value, sem
+        self._table, self._space, self._value, self._sem = table, space, value, sem
         self._parameters = {n: made for n, made in space.spec.items() if n in table.columns}
         self._choices = cells_of_choices(space)
         self._columns = [*self._parameters, *filter(None, (value, sem))]
@@ -95,7 +95,7 @@ class _Reader:
         texts = (text for name in numbers for text in table.cells(name))
         self._numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")
         self._own_numbers, self._states = self._own(NUMBER, space), self._own(STATE, space)
-        if not set(self._states.values()) <= {"", *get_args(State)}:
+        if not are_states(self._states.values()):
             self._states = {}  # another column of this name
 
     def _own(self, column: str, space: Space) -> dict[int, str]:
@@ -107,9 +107,9 @@ class _Reader:
 
     def numbers(self) -> list[int]:
         """The numbers of the rows."""
-        own = [text for text in self._own_numbers.values() if text.isdecimal()]
-        if own and len(set(map(int, own))) == len(self._table.rows):
-            return [int(text) for text in own]
+        own = self._own_numbers.values()
+        if own and are_numbers(own):
+            return list(map(int, own))
         return [row.line for row in self._table.rows]
 
     def is_remark(self, row: Row) -> bool:
@@ -121,7 +121,10 @@ class _Reader:
         return self._states.get(row.line, "")
 
     def point(self, row: Row) -> dict[str, Any]:
-        return {name: self._parameter(row, name, made) for name, made in self._parameters.items()}
+        """The point, which keeps the constraints of the space."""
+        point = {name: self._parameter(row, name, made) for name, made in self._parameters.items()}
+        self._space.to_unit(point, name=self._line(row))
+        return point
 
     def value(self, row: Row) -> float | None:
         """The value; NaN for a failed evaluation, None for a missing value."""
@@ -167,7 +170,20 @@ class _Reader:
         return row.cells[self._table.columns.index(column)]
 
     def _where(self, row: Row, column: str) -> str:
-        return f"{self._table.path}, line {row.line}, column {column}"
+        return f"{self._line(row)}, column {column}"
+
+    def _line(self, row: Row) -> str:
+        return f"{self._table.path}, line {row.line}"
+
+
+def are_numbers(texts: Collection[str]) -> bool:
+    """Whether all texts of a column `NUMBER` may be numbers of trials: whole and distinct."""
+    return all(map(str.isdecimal, texts)) and len(set(map(int, texts))) == len(texts)
+
+
+def are_states(texts: Collection[str]) -> bool:
+    """Whether all texts of a column `STATE` are states of trials, or empty."""
+    return set(texts) <= {"", *get_args(State)}
 
 
 def _value_column(table: Table, space: Space, value: str | None) -> str:
@@ -190,8 +206,10 @@ def _value_column(table: Table, space: Space, value: str | None) -> str:
 
 def _sem_column(table: Table, space: Space, sem: str | None) -> str | None:
     if sem is None:
-        return SEM if SEM in table.columns and SEM not in space.columns else None
-    if sem in space.columns:
+        if SEM not in table.columns or SEM in space.columns:
+            return None
+        sem = SEM
+    elif sem in space.columns:
         raise ValueError(f"--sem {sem} is a parameter: name the column of standard errors.")
     table.check_columns([sem])
     return sem

@@ -10,6 +10,7 @@ from structbo.data import unit_points
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Optimizer, Result
 from structbo.report.evidence import Evidence
+from structbo.report.output_path import checked_output
 from structbo.report.page import html_page
 from structbo.report.pictures import picture_style
 from structbo.report.progress import best_so_far, next_steps, settings
@@ -57,11 +58,12 @@ def write_report(
         ValueError: if fewer than two trials are complete, num_suggestions is negative, or a
             pending point is outside the space.
         TypeError: if search is something else.
-        OSError: if the file cannot be written.
+        OSError: if the file cannot be written; a missing folder is found before the computation.
         ImportError: if Matplotlib is missing.
     """
     if not isinstance(search, Optimizer | Result):
         raise TypeError(f"search must be an Optimizer or a Result, got {search!r}.")
+    path = checked_output(path)
     optimizer = search.optimizer if isinstance(search, Result) else search
     count = checked_count("num_suggestions", num_suggestions, least=0)
     waiting = optimizer.space.from_unit(unit_points(optimizer.space, pending, "pending"))
@@ -82,6 +84,5 @@ def write_report(
             settings(evidence),
         ]
     made = f"{date.today():%Y-%m-%d}, structbo {version('structbo')}. {remark}"
-    path = Path(path)
     path.write_text(html_page(title, made.strip(), sections), encoding="utf-8")
     return path

@@ -136,6 +136,17 @@ def test_points_keep_the_constraints_of_the_space_file(
             "report --data runs.csv --out r.html -n -1",
             "num_suggestions must be an integer of at le",
         ),
+        (
+            "report --data runs.csv --out no/r.html",
+            "no/r.html cannot be written: there is no folder",
+        ),
+        (
+            "suggest --space none.yaml --out no/x.csv",
+            "no/x.csv cannot be written: there is no fold",
+        ),
+        ("demo --out no/r.html", "there is no folder no; create it, or choose another path"),
+        ("demo --out runs.csv/r.html", "there is no folder runs.csv; create it, or choose"),
+        ("suggest --space none.yaml --out .", ". is a folder: add the name of a file"),
         ("demo --trials -1", "n_trials must be an integer of at least 0, got -1"),
     ],
 )

@@ -36,6 +36,51 @@ def test_a_table_of_trials_as_results_write_it(tmp_path: Path):
     assert guess_space(table(tmp_path, text), None) == (Space({"x": Real(-1.0, 0.5)}), "value")
 
 
+def test_parameters_may_have_the_names_of_what_a_table_of_trials_has(tmp_path: Path):
+    lines = ["1,3,solid,0.1", "2,4,liquid,0.2", "3,5,gas,0.3", "4,5,gas,0.4"]
+    space, column = guess_space(table(tmp_path, "\n".join(["t,number,state,value", *lines])), None)
+    assert column == "value"
+    assert space == Space(
+        {
+            "t": Integer(1, 4),
+            "number": Integer(3, 5),
+            "state": Categorical(["gas", "liquid", "solid"]),
+        }
+    )
+
+
+def test_numbers_and_states_of_trials_may_be_missing(tmp_path: Path):
+    """People add rows, and spreadsheets change the case."""
+    text = "number,x,value,state\n0,0.5,1.0,COMPLETE\n1,-1,,Failed\n,0.1,2.0,\n"
+    assert guess_space(table(tmp_path, text), None) == (Space({"x": Real(-1.0, 0.5)}), "value")
+
+
+def test_only_one_column_has_the_standard_errors(tmp_path: Path):
+    path = table(tmp_path, "sem,x,loss,se\n1,0.5,1.0,0.1\n2,-1,2.0,0.2\n")
+    assert guess_space(path, "loss")[0].names == ("x", "se")
+    assert guess_space(path, None, "se") == (
+        Space({"sem": Integer(1, 2), "x": Real(-1.0, 0.5)}),
+        "loss",
+    )
+
+
+def test_too_many_whole_numbers_are_real(tmp_path: Path):
+    rows = [
+        "100000,1,0.1,10000000000000002",
+        "5000000,1e8,0.2,10000000000000000",
+        "200000,5,0.3,10000000000000002",
+    ]
+    text = "\n".join(["population,count,value,large", *rows])
+    space, _ = guess_space(table(tmp_path, text), None)
+    assert space == Space(
+        {
+            "population": Real(1e5, 5e6),
+            "count": Real(1.0, 1e8, log=True),
+            "large": Real(1e16, 1e16 + 2),
+        }
+    )
+
+
 def test_columns_that_are_no_parameters(tmp_path: Path):
     """Constant columns and columns of very many texts; the value may be in any column."""
     lines = [f"{k},1,run {k},{k / 2}" for k in range(30)]

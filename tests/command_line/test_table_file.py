@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structbo import Categorical, Fixed, Integer, Optimizer, Ordinal, Space
+from structbo import Categorical, Fixed, Integer, LinearConstraint, Optimizer, Ordinal, Space
 from structbo.command_line.table_file import read_evaluations, written
 
 SPACE = Space({"lr": (1e-4, 1.0, "log"), "k": Integer(1, 8), "act": Categorical([1, "b,c", None])})
@@ -223,6 +223,24 @@ def test_standard_errors_have_a_column(tmp_path: Path):
         read_evaluations(alone, space, "y", "x")
     with pytest.raises(ValueError, match=r"has no column 'half'"):
         read_evaluations(alone, space, "y", "half")
+
+
+@pytest.mark.parametrize("names", ["x,y,sem,sem", "x,sem,y,SEM,sem"])
+def test_two_columns_of_standard_errors_are_ambiguous(names: str, tmp_path: Path):
+    path = table(tmp_path, f"{names}\n0.1,1,2,3\n")
+    with pytest.raises(ValueError, match="has 2 columns 'sem': rename all but one"):
+        read_evaluations(path, Space({"x": (0.0, 1.0)}), "y")
+
+
+def test_a_row_that_breaks_a_constraint_is_named_by_its_line(tmp_path: Path):
+    """This holds for rows with and without a value, and after blank rows."""
+    limit = LinearConstraint({"a": 1.0, "b": 1.0}, high=1.0)
+    space = Space({"a": (0.0, 1.0), "b": (0.0, 1.0), "n": Fixed(3)}, constraints=[limit])
+    for value in ("1.5", ""):
+        path = table(tmp_path, f"a,b,y\n0.5,0.5,1\n\n0.5,0.75,{value}\n0.1,0.1,2\n")
+        message = f"{path}, line 4 breaks a constraint: 1 * a + 1 * b must be at most 1, got 1.25"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            read_evaluations(path, space, None)
 
 
 def test_a_table_of_trials_is_read_as_it_was_written(tmp_path: Path):
