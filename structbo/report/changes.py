@@ -41,11 +41,11 @@ def changes_table(evidence: Evidence, effects: Sequence[Effect]) -> Html:
 
     Args:
         evidence: about the search.
-        effects: slices of the function through the best run.
+        effects: slices of the function through the best run, each with a finite mean somewhere.
     """
     best = evidence.optimizer.space.by_name(evidence.best.params)
     rows, ends = [], []
-    for effect in (effect for effect in effects if np.isfinite(effect.mean).any()):
+    for effect in effects:
         (name,), (grid,) = effect.names, effect.grid
         is_clear = _is_beyond(evidence, effect, -evidence.sign)
         loss = np.where(is_clear | ~is_clear.any(), -evidence.sign * effect.mean, np.nan)

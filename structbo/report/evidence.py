@@ -109,12 +109,9 @@ class Evidence:
         space = self.optimizer.space
         cube = qmc.Sobol(space.num_dims, seed=0).random(NUM_POINTS)
         spread = np.asarray(Levels.of(space.levels, space.half_spaces).even(cube))
-        moments = self.on_model_scale.predict(space.from_unit(spread))
-        is_linear = self.posterior.units.transform.is_linear
-        calibration = (
-            self.calibration if is_linear else self._known(self.on_model_scale.calibration())
-        )
-        return Support.of(calibration, *moments)
+        posterior = self.on_model_scale
+        moments = posterior.predict(space.from_unit(spread))
+        return Support.of(self._known(posterior.calibration()), *moments)
 
     @cached_property
     def importances(self) -> Importances | None:
@@ -158,20 +155,22 @@ class Evidence:
             return []
         optimizer, told = self.optimizer, self.told
         _logger.info("choosing %d points to run next", self.num_suggestions)
-        try:
-            points = suggest(
-                optimizer.space,
-                [trial.params for trial in told],
-                trial_values(told),
-                self.num_suggestions,
-                direction=optimizer.direction,
-                sem=filled_errors(trial.sem for trial in told),
-                pending=self.pending,
-                **vars(optimizer.method),
-            )
-        except SpaceExhausted:
-            return []
-        return list(points)
+        for size in range(self.num_suggestions, 0, -1):
+            try:
+                points = suggest(
+                    optimizer.space,
+                    [trial.params for trial in told],
+                    trial_values(told),
+                    size,
+                    direction=optimizer.direction,
+                    sem=filled_errors(trial.sem for trial in told),
+                    pending=self.pending,
+                    **vars(optimizer.method),
+                )
+            except SpaceExhausted:
+                continue
+            return list(points)
+        return []
 
     def cells(self, points: Sequence[Any]) -> list[list[str]]:
         """The values of points as texts, in the order of the names, a list for every point."""

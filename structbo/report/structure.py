@@ -108,9 +108,26 @@ def _ranking(importances: Importances, value_name: str) -> str:
 
 
 def _effects(evidence: Evidence, importances: Importances) -> Section:
+    slices = slices_of(
+        evidence.posterior, [(name,) for name in evidence.names], evidence.best.params
+    )
+    effects = by_strength([effect for effect in slices if np.isfinite(effect.mean).any()])
+    finding = (
+        clear_changes(evidence, effects)
+        if effects
+        else f"The model has no expected {evidence.value_name} for changes of a single parameter "
+        f"of run {evidence.best.number}, so the report has no curves. Often the reason is that "
+        "constraints only allow several parameters to change together."
+    )
+    parts = _curves(evidence, effects) if effects else []
+    likeliest = likeliest_first(importances, evidence.like_prior)[:1]
+    parts += [_surface(evidence, pair.names) for pair in likeliest if pair.verdict != NONE]
+    return Section(CHANGES, finding, joined(parts))
+
+
+def _curves(evidence: Evidence, effects: Sequence[Effect]) -> list[Html]:
+    """Pictures and a table of slices through the best run."""
     name, best = evidence.value_name, evidence.best
-    slices = slices_of(evidence.posterior, [(name,) for name in evidence.names], best.params)
-    effects = by_strength(slices)
     shown = effects[:MAX_EFFECTS]
     axes = [blank_axes(2.7, width=EFFECT_WIDTH)[0] for _ in shown]
     draw_curves(evidence.posterior, shown, axes, at=best.params, value_name=name)
@@ -130,19 +147,27 @@ def _effects(evidence: Evidence, importances: Importances) -> Section:
         f"The orange dot is run {best.number}. A curve shows the {name} that the model expects if "
         "one parameter of this run changes and all others stay. Bands and bars are 90 % intervals: "
         "where they are wide, the runs tell little. The curve that varies most comes first; the "
-        f"figures show {figures}. The table has a change for the worse of every parameter. At run "
-        f"{best.number} the model expects {expected} ({interval}); a change is clear if its "
-        "interval does not overlap with this."
+        f"figures show {figures}. The table has a change for the worse of every parameter"
+        f"{_exceptions(evidence, effects)}. At run {best.number} the model expects {expected} "
+        f"({interval}); a change is clear if its interval does not overlap with this."
     )
-    parts = [
+    return [
         tag("p", remark, class_="remark"),
         tag("div", *curves, class_="pictures"),
         changes_table(evidence, effects[:MAX_ROWS]),
     ]
-    likeliest = likeliest_first(importances, evidence.like_prior)[:1]
-    parts += [_surface(evidence, pair.names) for pair in likeliest if pair.verdict != NONE]
-    finding = clear_changes(evidence, effects)
-    return Section(CHANGES, finding, joined(parts))
+
+
+def _exceptions(evidence: Evidence, effects: Sequence[Effect]) -> str:
+    """Which parameters have no effect, as the end of a sentence."""
+    known = {effect.names[0] for effect in effects}
+    others = [name for name in evidence.names if name not in known]
+    if not others:
+        return ""
+    return (
+        f" except {some(others)}: the model has no expected {evidence.value_name} where one of "
+        "them changes alone"
+    )
 
 
 def _described(effect: Effect, value_name: str) -> str:

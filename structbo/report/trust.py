@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from structbo.plots import plot_agreement, plot_calibration, plot_trace
 from structbo.posterior import Calibration
 from structbo.posterior.convergence import MAX_RHAT, MIN_EFFECTIVE_DRAWS
@@ -91,7 +93,8 @@ def _reach(evidence: Evidence) -> str:
 
 
 def _explained(calibration: Calibration) -> str:
-    return percent(math.floor(100.0 * max(calibration.explained, 0.0)) / 100.0)
+    share = np.fmax(calibration.explained, 0.0)  # NaN if predictions of huge values overflow
+    return percent(math.floor(100.0 * share) / 100.0)
 
 
 def convergence(evidence: Evidence) -> Section:

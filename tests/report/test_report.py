@@ -1,6 +1,7 @@
 """The contents of a report, its wording, and the escaping of external text."""
 
 import re
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,15 +11,15 @@ import numpy as np
 import pytest
 from searches import LABELS, NAMES, given_search
 
-from structbo import Fixed, Optimizer, Result, write_report
-from structbo.models import AdditiveGP, NearIdentity, main_effects, projections
-from structbo.posterior import Posterior
+from structbo import Fixed, Integer, LinearConstraint, Optimizer, Result, Space, write_report
+from structbo.models import AdditiveGP, NearIdentity, edges, main_effects, pairs, projections
+from structbo.posterior import Calibration, Posterior, Units
 from structbo.report.evidence import Evidence
 from structbo.report.pictures import picture_style
 from structbo.report.progress import best_so_far, next_steps, settings
 from structbo.report.structure import learned_sections
 from structbo.report.support import Support
-from structbo.report.trust import convergence
+from structbo.report.trust import calibration, convergence
 
 
 class Reader(HTMLParser):
@@ -163,6 +164,67 @@ def test_points_that_are_under_way_count(search: Optimizer):
     assert next_steps(Evidence(search, 0)).finding.startswith("No new points were asked for")
 
 
+def test_the_last_points_are_proposed_if_fewer_are_left_than_asked_for():
+    """Of nine points, six are known and one is under way elsewhere."""
+    optimizer = Optimizer({"a": Integer(0, 2), "b": Integer(0, 2)}, num_initial=100)
+    for trial in optimizer.ask(6):
+        optimizer.tell(trial, 1.0)
+    points = Evidence(optimizer, 4).next_points
+    told = [trial.params for trial in optimizer.trials]
+    assert len({(point["a"], point["b"]) for point in [*told, *points]}) == 9
+    assert len(Evidence(optimizer, 4, points[:1]).next_points) == 2
+    assert Evidence(optimizer, 4, points).next_points == []
+
+
+@pytest.mark.parametrize("mean", [np.inf, np.nan])
+def test_predictions_that_overflow_explain_nothing(search: Optimizer, mean: float):
+    evidence = Evidence(search, 0)
+    observed, means = np.r_[np.zeros(24), sys.float_info.max], np.full(25, mean)
+    found = Calibration(observed, means, np.full(25, np.inf), np.full(25, 0.5), np.full(25, 99.0))
+    vars(evidence).update(calibration=found, support=Support(np.zeros(25, bool), 1.0))
+    with picture_style():
+        finding = calibration(evidence).finding
+    assert "The predictions explain 0\N{NO-BREAK SPACE}% of the variation" in finding
+
+
+def constrained_effects(monkeypatch: pytest.MonkeyPatch, *others: str) -> tuple[str, Reader]:
+    """What a report says of effects if a + b is nearly constant and other parameters are free."""
+    names = ("a", "b", *others)
+    narrow = LinearConstraint({"a": 1.0, "b": 1.0}, low=0.999, high=1.001)
+    space = Space(dict.fromkeys(names, (0.0, 1.0)), constraints=[narrow])
+    rng = np.random.default_rng(0)
+    X, y = space.snap(rng.random((8, len(names)))), rng.standard_normal(8)
+    optimizer = Optimizer(space, num_initial=100)
+    for point, value in zip(space.from_unit(X), y, strict=True):
+        optimizer.tell(point, value)
+    draws = {
+        "Z": np.zeros((2, 10, len(names), len(names)), int),
+        "lengthscale": rng.uniform(0.4, 0.6, (2, 10, len(names))),
+        "noise": rng.uniform(0.01, 0.02, (2, 10)),
+        "outputscale": rng.uniform(1.0, 2.0, (2, 10)),
+    }
+    model = AdditiveGP(edges(0.25, pairs))
+    posterior = Posterior(model, X, y, draws, names=names, units=Units(space))
+    monkeypatch.setattr(Optimizer, "posterior", property(lambda self: posterior))
+    with picture_style():
+        section = learned_sections(Evidence(optimizer, 0, value_name="loss"))[-1]
+    return section.finding, Reader(str(section.body))
+
+
+def test_effects_that_constraints_forbid_are_left_out(monkeypatch: pytest.MonkeyPatch):
+    _, body = constrained_effects(monkeypatch, "c")
+    expected = "every parameter except a and b: the model has no expected loss where one of them"
+    assert expected in body.text
+    captions = [image["alt"] for image in body.all("img") if " least at " in image["alt"]]
+    assert len(captions) == 1 and captions[0].startswith("Expected loss over c: least at ")
+
+
+def test_constraints_may_forbid_all_effects(monkeypatch: pytest.MonkeyPatch):
+    finding, body = constrained_effects(monkeypatch)
+    assert finding.startswith("The model has no expected loss for changes of a single parameter")
+    assert "Changes of run" not in body.text and " least at " not in str(body.all("img"))
+
+
 @pytest.mark.nightly
 def test_the_same_search_gives_the_same_page(search: Optimizer, source: str, tmp_path: Path):
     assert written(search, tmp_path / "again.html") == source
@@ -226,6 +288,23 @@ def test_the_space_is_shown_with_what_is_fixed():
     optimizer = Optimizer({"x": (0.0, 1.0), "batch_size": Fixed(32)})
     text = Reader(str(settings(Evidence(optimizer, 0)).body)).text
     assert "x0 to 1" in text and "batch_sizealways 32" in text
+
+
+def test_a_path_is_checked_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    optimizer = Optimizer({"x": (0.0, 1.0)}, num_initial=100)
+    for x in (0.2, 0.7):
+        optimizer.tell({"x": x}, x)
+    monkeypatch.setattr(Optimizer, "posterior", property(lambda self: pytest.fail("too early")))
+    (tmp_path / "file").touch()
+    for folder in ("none", "file"):
+        path = tmp_path / folder / "r.html"
+        message = re.escape(f"{path} cannot be written: there is no folder {path.parent}; create")
+        with pytest.raises(FileNotFoundError, match=message):
+            write_report(optimizer, str(path))
+    with pytest.raises(IsADirectoryError, match="is a folder: add the name of a file"):
+        write_report(optimizer, tmp_path)
 
 
 def test_errors(search: Optimizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
