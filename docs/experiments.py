@@ -34,6 +34,7 @@ class Results(SphinxDirective):
             text = f"{heading} Missing: {experiment.missing}. {printed}"
         else:
             name, run = experiment.name, experiment.runs_of or experiment.name
+            data = " --data FOLDER" if experiment.needs_data else ""
             here = f"Here: {experiment.reduced}" if experiment.reduced else ""
             text = "\n\n".join(
                 [
@@ -41,7 +42,7 @@ class Results(SphinxDirective):
                     markdown(experiment, records_of(experiment)),
                     f"![{experiment.title}](../../examples/papers/results/{name}.png)",
                     f"*{experiment.verdict[:1].upper()}{experiment.verdict[1:]}.* {experiment.why} "
-                    f"`python examples/papers run {run}`, then `show {name}`.",
+                    f"`python examples/papers run {run}{data}`, then `show {name}`.",
                 ]
             )
         note_sources(self.env, experiment)

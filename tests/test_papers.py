@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from papers import functions
+from papers import commands, functions
 from papers.embedded import quad, rescaled
 from papers.graph_functions import GRID, GraphGP
 from papers.methods import METHODS
@@ -315,6 +316,16 @@ def test_a_method_without_its_package_is_named(
     assert run_missing(experiment, tmp_path, None, jobs=1) == 1
     assert "method='absent', seed=0): needs no_such_package." in capsys.readouterr().err
     assert len(Records(tmp_path / experiment.file_name, experiment.kind).runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("peers-tasks", "it needs --data"), ("kathuria-figure-2", "not at hand")]
+)
+def test_an_experiment_that_cannot_run_says_why(
+    name: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert commands.run(Namespace(experiments=[name], all=False, data=None)) == 1
+    assert f"{name} is skipped: " in (printed := capsys.readouterr().out) and reason in printed
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

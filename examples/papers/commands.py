@@ -23,11 +23,13 @@ def list_all(arguments: Namespace) -> int:
 
 
 def run(arguments: Namespace) -> int:
-    """Runs what is missing, and returns 1 if a run failed."""
+    """Runs what is missing, and returns 1 if a run failed or a named experiment cannot run."""
     failures = 0
     for experiment in chosen_experiments(arguments):
-        if experiment.needs_data and arguments.data is None:
-            print(f"{experiment.name} is skipped: it needs --data FOLDER.")
+        lacks_data = experiment.needs_data and arguments.data is None
+        if reason := "it needs --data FOLDER" if lacks_data else experiment.missing:
+            print(f"{experiment.name} is skipped: {reason}.")
+            failures += not arguments.all
             continue
         chosen = experiment.quick() if arguments.quick else experiment
         if arguments.seeds:
