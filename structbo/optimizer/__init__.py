@@ -1,6 +1,7 @@
 """From trials to the next points: `suggest`, `Optimizer` and their common parts."""
 
-from structbo.optimizer.engine import Engine, SpaceExhausted
+from structbo.optimizer.engine import Engine
+from structbo.optimizer.exhaustion import SpaceExhausted, as_many_as_left
 from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.ranking import Estimate
 from structbo.optimizer.result import Result
@@ -18,5 +19,6 @@ __all__ = [
     "SpaceExhausted",
     "StopBelowGain",
     "StopSearch",
+    "as_many_as_left",
     "suggest",
 ]

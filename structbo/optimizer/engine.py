@@ -25,6 +25,7 @@ from structbo.models.foundation.accelerator import has_accelerator, map_draws
 from structbo.models.foundation.compilation import return_freed_memory
 from structbo.models.foundation.device import on_device, platform
 from structbo.models.foundation.precision import double_precision
+from structbo.optimizer.exhaustion import SpaceExhausted
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.optimizer.waiting import announce_wait
@@ -51,10 +52,6 @@ def draws_per_proposal(num_dims: int) -> int:
     if has_accelerator():
         return DRAWS_AT_ONCE
     return min(max(DRAWS_TIMES_DIMS // num_dims, MIN_DRAWS), MAX_DRAWS)
-
-
-class SpaceExhausted(ValueError):
-    """A finite space has no more new points."""
 
 
 class Engine:

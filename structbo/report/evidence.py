@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from structbo.data import Trial, direction_sign, filled_errors, trial_values
 from structbo.models.foundation.arrays import FloatArray
-from structbo.optimizer import Optimizer, SpaceExhausted, suggest
+from structbo.optimizer import Optimizer, as_many_as_left, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Runs, Units
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
@@ -155,22 +155,21 @@ class Evidence:
             return []
         optimizer, told = self.optimizer, self.told
         _logger.info("choosing %d points to run next", self.num_suggestions)
-        for size in range(self.num_suggestions, 0, -1):
-            try:
-                points = suggest(
-                    optimizer.space,
-                    [trial.params for trial in told],
-                    trial_values(told),
-                    size,
-                    direction=optimizer.direction,
-                    sem=filled_errors(trial.sem for trial in told),
-                    pending=self.pending,
-                    **vars(optimizer.method),
-                )
-            except SpaceExhausted:
-                continue
+
+        def ask(n: int) -> list[Any]:
+            points = suggest(
+                optimizer.space,
+                [trial.params for trial in told],
+                trial_values(told),
+                n,
+                direction=optimizer.direction,
+                sem=filled_errors(trial.sem for trial in told),
+                pending=self.pending,
+                **vars(optimizer.method),
+            )
             return list(points)
-        return []
+
+        return list(as_many_as_left(ask, self.num_suggestions))
 
     def cells(self, points: Sequence[Any]) -> list[list[str]]:
         """The values of points as texts, in the order of the names, a list for every point."""

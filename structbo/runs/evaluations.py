@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from structbo.data import Trial, one_number
-from structbo.optimizer.engine import SpaceExhausted
+from structbo.optimizer.exhaustion import as_many_as_left
 from structbo.optimizer.optimizer import Optimizer
 
 NUM_RECENT = 10
@@ -69,15 +69,10 @@ class Evaluations:
     def start(self, number: int) -> int:
         """Starts a number of trials, or fewer if the space is exhausted; returns how many."""
         now = time.monotonic()
-        for size in range(number, 0, -1):
-            try:
-                trials = self._optimizer.ask(size)
-            except SpaceExhausted:
-                continue
-            self._asked_at |= {trial.number: now for trial in trials}
-            self._running |= {self._submit(trial): trial for trial in trials}
-            return size
-        return 0
+        trials = as_many_as_left(self._optimizer.ask, number)
+        self._asked_at |= {trial.number: now for trial in trials}
+        self._running |= {self._submit(trial): trial for trial in trials}
+        return len(trials)
 
     def finished(self) -> list[tuple[Trial, Future[Any]]]:
         """Waits for finished evaluations, with failures last so that no value is lost."""
