@@ -1,5 +1,6 @@
 """Hierarchical Diagonal Sampling: finds active parameters by halving groups."""
 
+import itertools
 import numbers
 import warnings
 from collections.abc import Iterator
@@ -254,9 +255,7 @@ class HierarchicalDiagonalSampling(Screening):
         groups = [g for g in self.tree if g.decision == "undetermined" and self._can_vary(g)]
         if self.test == "FDT":
             group = max(groups, key=lambda g: g.evidence)
-            pairs = [self.hypotheses.pair(rng, is_fixed=self._as_printed) for _ in GRID]
-            usable = (pair for pair in pairs if len(self._usable(group, np.array(pair))) == 2)
-            z, other = next(usable, pairs[0])
+            z, other = self._next_pair(group, rng)
             self._pair = group, other
             return group, z
         # A random order breaks ties at random, because argmax takes the first maximum.
@@ -265,6 +264,16 @@ class HierarchicalDiagonalSampling(Screening):
         bounds = [self._bound(*pair) for pair in zip(groups, places, strict=True)]
         best = max(range(len(bounds)), key=lambda g: bounds[g].max())
         return groups[best], float(places[best][np.argmax(bounds[best])])
+
+    def _next_pair(self, group: Group, rng: np.random.Generator) -> tuple[float, float]:
+        """Positions of a difference, none of which failed unless many tries find no such pair."""
+        assert self.hypotheses is not None
+        pairs = (self.hypotheses.pair(rng, is_fixed=self._as_printed) for _ in GRID)
+        first = next(pairs)
+        usable = (
+            p for p in itertools.chain([first], pairs) if len(self._usable(group, np.array(p))) == 2
+        )
+        return next(usable, first)
 
     @property
     def _needs_background(self) -> bool:
