@@ -30,6 +30,7 @@ from papers.running import run_missing
 from papers.scores import paired_p, scores, spread
 from papers.screening import Screening
 from papers.search import Search
+from papers.smac_hebo import hebo_ranges
 from papers.task_module import task_module
 from papers.tuning import AFTER_40, Tuning
 from papers.tuning_methods import Rounding
@@ -248,7 +249,7 @@ def test_parameters_of_a_task_are_rounded_and_found_again() -> None:
     assert list(params.values()) == [pytest.approx(10.0), 1.0, 3, "1"]
     assert task.value(params) == pytest.approx(1.0 + 1.0 + 3.0 + 1.0)
     assert task.unit(params) == pytest.approx([1.0, 0.25, 0.5, 0.5])
-    ranges = {of["name"]: of for of in task.ranges}
+    ranges = {of["name"]: of for of in hebo_ranges(task.distributions)}
     assert list(ranges) == list(params)
     assert [of["type"] for of in ranges.values()] == ["pow", "num", "int", "cat"]
     assert (ranges["p00"]["lb"], ranges["p00"]["ub"]) == pytest.approx((0.01, 10.0))

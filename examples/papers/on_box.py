@@ -1,5 +1,6 @@
 """Methods of parameters by name, on points of a box."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,15 @@ class OnBox:
     """A method of parameters by name, on points of a box.
 
     Args:
-        method: the method, whose parameters are `names_of` the problem.
+        make: makes the method from Optuna's distributions of the parameters.
         problem: the function to maximize.
     """
 
-    def __init__(self, method: OfOptuna | Hebo, problem: Problem) -> None:
-        self._method, self._names = method, names_of(problem)
+    def __init__(self, make: Callable[[dict[str, Any]], OfOptuna | Hebo], problem: Problem) -> None:
+        from optuna.distributions import FloatDistribution
+
+        ranges = {f"x{d}": FloatDistribution(*bound) for d, bound in enumerate(problem.bounds)}
+        self._method, self._names = make(dict(ranges)), tuple(ranges)
 
     def ask(self) -> Float[np.ndarray, " D"]:
         """The next point."""
@@ -30,24 +34,11 @@ class OnBox:
         self._method.tell(dict(zip(self._names, point.tolist(), strict=True)), value)
 
 
-def names_of(problem: Problem) -> list[str]:
-    """A name for every parameter of a box."""
-    return [f"x{dim}" for dim in range(problem.num_dims)]
-
-
 def sampler(name: str, problem: Problem, seed: int) -> OnBox:
     """One of Optuna's samplers."""
-    from optuna.distributions import FloatDistribution
-
-    ranges = [FloatDistribution(*bound) for bound in problem.bounds]
-    space: dict[str, Any] = dict(zip(names_of(problem), ranges, strict=True))
-    return OnBox(OfOptuna.named(name, space, seed=seed), problem)
+    return OnBox(lambda ranges: OfOptuna.named(name, ranges, seed=seed), problem)
 
 
 def hebo(problem: Problem, seed: int) -> OnBox:
     """HEBO."""
-    ranges = [
-        {"name": name, "type": "num", "lb": low, "ub": high}
-        for name, (low, high) in zip(names_of(problem), problem.bounds, strict=True)
-    ]
-    return OnBox(Hebo(ranges, seed), problem)
+    return OnBox(lambda ranges: Hebo(ranges, seed), problem)

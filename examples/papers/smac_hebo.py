@@ -62,18 +62,20 @@ class Hebo:
     """HEBO's default: a process with warped inputs and values, and three acquisitions.
 
     Args:
-        ranges: the parameters, as HEBO describes them.
+        distributions: Optuna's distributions of the parameters.
         seed: seed of all random choices.
     """
 
-    def __init__(self, ranges: list[dict[str, Any]], seed: int) -> None:
+    def __init__(self, distributions: dict[str, Any], seed: int) -> None:
         import torch
         from hebo.design_space.design_space import DesignSpace
         from hebo.optimizers.hebo import HEBO
 
         np.random.seed(seed)  # noqa: NPY002 - HEBO draws from NumPy's global generator
         torch.manual_seed(seed)
-        self._hebo = HEBO(DesignSpace().parse(ranges), rand_sample=2, scramble_seed=seed)
+        self._hebo = HEBO(
+            DesignSpace().parse(hebo_ranges(distributions)), rand_sample=2, scramble_seed=seed
+        )
 
     def ask(self) -> dict[str, Any]:
         """The next parameters."""
@@ -85,3 +87,19 @@ class Hebo:
         import pandas
 
         self._hebo.observe(pandas.DataFrame([params]), np.array([[-value]]))
+
+
+def hebo_ranges(distributions: dict[str, Any]) -> list[dict[str, Any]]:
+    """Optuna's distributions as HEBO describes them."""
+    return [{"name": name, **_range(of)} for name, of in distributions.items()]
+
+
+def _range(distribution: Any) -> dict[str, Any]:
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        return {"type": "cat", "categories": list(distribution.choices)}
+    ends = {"lb": distribution.low, "ub": distribution.high}
+    if isinstance(distribution, IntDistribution):
+        return {"type": "int", **ends}
+    return {"type": "pow", "base": 10, **ends} if distribution.log else {"type": "num", **ends}

@@ -58,7 +58,7 @@ METHODS: dict[str, Callable[[Task, int], OfOptuna | Hebo | Rounding]] = {
     "GPSampler": partial(sampler, "GPSampler", n_startup_trials=1),
     "TPE": partial(sampler, "TPESampler", n_startup_trials=1),
     "BoTorch": lambda task, seed: Rounding(Default, task, seed),
-    "HEBO": lambda task, seed: Hebo(task.ranges, seed),
+    "HEBO": lambda task, seed: Hebo(task.distributions, seed),
     "TuRBO": lambda task, seed: Rounding(turbo, task, seed),
     # It draws categories at random.
     "CMA-ES": partial(sampler, "CmaEsSampler", warn_independent_sampling=False),

@@ -16,7 +16,7 @@ class Task(NamedTuple):
     Args:
         kinds: kind of every parameter, "log", "lin", "int" or "cat".
         bounds: ranges of the numbers, shape (D, 2).
-        objective: function from the numbers to the value.
+        objective: function from the numbers, shape (D,), to the value.
     """
 
     kinds: list[str]
@@ -30,12 +30,6 @@ class Task(NamedTuple):
             f"p{d:02d}": _distribution(kind, low, high)
             for d, (kind, (low, high)) in enumerate(zip(self.kinds, self.bounds, strict=True))
         }
-
-    @property
-    def ranges(self) -> list[dict[str, Any]]:
-        """The parameters as HEBO describes them, with the same names."""
-        rows = zip(self.distributions, self.kinds, self.bounds.tolist(), strict=True)
-        return [{"name": name, **_range(kind, *bounds)} for name, kind, bounds in rows]
 
     def params(self, unit: Float[np.ndarray, " D"]) -> dict[str, Any]:
         """The parameters at a point of the unit cube."""
@@ -68,16 +62,6 @@ def _distribution(kind: str, low: float, high: float) -> Any:
     if kind == "log":
         return of.FloatDistribution(10.0**low, 10.0**high, log=True)
     return of.FloatDistribution(float(low), float(high))
-
-
-def _range(kind: str, low: float, high: float) -> dict[str, Any]:
-    if kind == "cat":
-        return {"type": "cat", "categories": [str(k) for k in range(int(low), int(high) + 1)]}
-    if kind == "int":
-        return {"type": "int", "lb": int(low), "ub": int(high)}
-    if kind == "log":
-        return {"type": "pow", "lb": 10.0**low, "ub": 10.0**high, "base": 10}
-    return {"type": "num", "lb": low, "ub": high}
 
 
 def _value(kind: str, number: float) -> Any:
