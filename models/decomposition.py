@@ -259,11 +259,11 @@ def pairs(edges: Array, active: Array | None = None, capacity: int | None = None
     if active is not None:
         check_vector("active", active, edges.shape[0])
     num_dims = edges.shape[0]
-    num_rows = _triangular(num_dims)
+    num_all = num_rows = _triangular(num_dims)
     if capacity is not None:
-        num_rows = min(num_dims + checked_count("capacity", capacity), num_rows)
+        num_rows = min(num_dims + checked_count("capacity", capacity), num_all)
     terms, members, weights, count = _pairs_table(edges, active, num_rows)
-    is_complete = None if num_rows == _triangular(num_dims) else count <= num_rows
+    is_complete = None if num_rows == num_all else count <= num_rows
     flip = _flip_pairs if active is None else _flip_active_pairs
     return Decomposition(
         members,

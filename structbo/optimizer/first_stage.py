@@ -38,7 +38,7 @@ class FirstStage:
 
     @property
     def is_over(self) -> bool:
-        """Whether the screening is done and none of its trials is pending."""
+        """Whether the screening is done and knows the end of all its trials."""
         assert self.screening is not None
         return self.screening.is_done and all(t.state != "pending" for t in self.screening.trials)
 
@@ -55,7 +55,7 @@ class FirstStage:
         return [trial.params for trial in self._next[:count]]
 
     def take(self, numbers: Iterable[int]) -> None:
-        """Makes the next trials those of an optimizer.
+        """Gives the next trials of the screening to an optimizer.
 
         Args:
             numbers: their numbers in the optimizer.

@@ -165,7 +165,7 @@ def test_points_that_are_under_way_count(search: Optimizer):
 
 
 def test_the_last_points_are_proposed_if_fewer_are_left_than_asked_for():
-    """Of nine points, six are known and one is under way elsewhere."""
+    """Six of nine points are known, and one is under way elsewhere."""
     optimizer = Optimizer({"a": Integer(0, 2), "b": Integer(0, 2)}, num_initial=100)
     for trial in optimizer.ask(6):
         optimizer.tell(trial, 1.0)
