@@ -27,6 +27,7 @@ from structbo.acquisition.independent_maximum import (
     expected_maximum,
     published_maximum,
 )
+from structbo.acquisition.interior_improvement import InteriorEI
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
 from structbo.acquisition.probability_of_improvement import LogPI
@@ -54,6 +55,7 @@ __all__ = [
     "FiniteDomain",
     "GroupLog",
     "HalfLog",
+    "InteriorEI",
     "Iterations",
     "JointCriterion",
     "LogEI",

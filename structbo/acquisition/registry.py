@@ -4,6 +4,7 @@ from structbo.acquisition.additive_ucb import AdditiveUCB
 from structbo.acquisition.criterion import Criterion
 from structbo.acquisition.est import EST
 from structbo.acquisition.expected_improvement import LogEI, LogEQI
+from structbo.acquisition.interior_improvement import InteriorEI
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES
 from structbo.acquisition.probability_of_improvement import LogPI
 from structbo.acquisition.thompson import Thompson
@@ -11,6 +12,7 @@ from structbo.acquisition.ucb import UCB
 from structbo.models.foundation.arguments import checked_choice
 
 CRITERIA: dict[str, Criterion] = {
+    "interior_ei": InteriorEI(),
     "log_ei": LogEI(),
     "log_eqi": LogEQI(),
     "log_pi": LogPI(),

@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
     next_points.add_argument("--data", type=Path, help="CSV file of evaluations; by default none")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
-    next_points.add_argument("--criterion", choices=[*CRITERIA], default="log_ei")
+    next_points.add_argument("--criterion", choices=[*CRITERIA], default="interior_ei")
     next_points.add_argument(
         "--out",
         type=Path,

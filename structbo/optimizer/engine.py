@@ -327,8 +327,8 @@ class Engine:
         criterion = self.method.criterion
         if not isinstance(criterion, LogEI):
             raise ValueError(
-                'the expected gain needs the criterion "log_ei" or "log_eqi", which maximizes it, '
-                f"got {criterion}."
+                'the expected gain needs the criterion "interior_ei", "log_ei" or "log_eqi", got '
+                f"{criterion}."
             )
         if self._maximum is None or self._acquisition is None:
             return None
@@ -413,7 +413,8 @@ class Engine:
     @property
     def _levels(self) -> Levels:
         """The legal coordinates, in double precision if it is switched on."""
-        return Levels.of(self.space.levels, self.space.half_spaces, self._conditions)
+        space = self.space
+        return Levels.of(space.levels, space.half_spaces, self._conditions, space.categorical)
 
 
 _existing = jax.jit(jax.vmap(Levels.existing, in_axes=(None, 0)))

@@ -283,8 +283,8 @@ class Optimizer(Record, KeepsPrecision):
 
         Returns:
             The criterion averaged over posterior draws, and the error of that mean, as if draws
-            were independent. For "log_ei", "log_eqi" and "log_pi" the scores are logarithms, their
-            errors relative.
+            were independent. For "interior_ei", "log_ei", "log_eqi" and "log_pi" the scores are
+            logarithms, their errors relative.
 
         Raises:
             ValueError: if no point was asked of the model yet, or a point is outside the space.

@@ -72,7 +72,8 @@ class Settings:
             the number of dimensions, between 4 and 20.
         criterion: the acquisition criterion, a name of `structbo.acquisition.CRITERIA` such as
             "log_ei", "ucb" or "thompson", or an instance such as
-            ``structbo.acquisition.UCB(beta=4.0)``.
+            ``structbo.acquisition.UCB(beta=4.0)``. The default, "interior_ei", is the expected
+            improvement, less at the ends of the ranges.
         maximizer: the maximizer of the criterion, a name of `structbo.maximizers.MAXIMIZERS` such
             as "direct", or an instance such as ``structbo.maximizers.Direct(max_evaluations=500)``.
             By default, the maxima of message passing and other candidates are moved along
@@ -107,7 +108,7 @@ class Settings:
     seed: int = _setting(checked_seed, 0)
     model: AdditiveGP = _setting(checked_model)
     num_initial: int = _setting(partial(checked_count, "num_initial", least=0))
-    criterion: Criterion = _setting(as_criterion, "log_ei")
+    criterion: Criterion = _setting(as_criterion, "interior_ei")
     maximizer: Maximizer = _setting(as_maximizer, "multi_start")
     batch: BatchStrategy = _setting(as_strategy, "believer")
     sampler: SamplerFactory | None = _setting(partial(_checked_optional, "sampler"), None)

@@ -144,6 +144,7 @@ def saas(
             categorical=space.categorical,
         ),
         num_initial=num_initial,
+        criterion="log_ei",
         inference=partial(_chain, num_draws=num_draws),
         warp=False,
     )

@@ -32,12 +32,14 @@ class Levels(NamedTuple):
         conditions: whether variable d can exist at level l of variable q; the last of the M levels
             stands for all higher ones. None if all variables exist everywhere. A variable exists if
             all others allow it.
+        has_order: which variables are not categories.
     """
 
     values: Float[Array, "D L"]
     counts: Int[Array, " D"]
     half_spaces: HalfSpaces | None = None
     conditions: Bool[Array, "D D M"] | None = None
+    has_order: Bool[AnyArray, " D"] | bool = True
 
     @classmethod
     def of(
@@ -45,6 +47,7 @@ class Levels(NamedTuple):
         levels: Sequence[Float[np.ndarray, " _L"] | None],
         half_spaces: HalfSpaces | None = None,
         conditions: Bool[np.ndarray, "D D M"] | None = None,
+        categorical: tuple[int, ...] = (),
     ) -> "Levels":
         """Pads one array of levels per variable; None stands for a continuous one."""
         counts = [0 if values is None else len(values) for values in levels]
@@ -53,7 +56,8 @@ class Levels(NamedTuple):
             if values is not None:
                 row[: len(values)] = values
         allowed = None if conditions is None else jnp.asarray(conditions)
-        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces, allowed)
+        has_order = jnp.asarray(~np.isin(np.arange(len(levels)), categorical))
+        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces, allowed, has_order)
 
     def as_arrays(self) -> list[Float[np.ndarray, " _L"] | None]:
         """One array of levels per variable, None for a continuous one; not traceable."""

@@ -1,0 +1,99 @@
+"""Log expected improvement, weighted by a prior of where the maximum is."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import Array
+from jaxtyping import Float, Int
+
+from structbo.acquisition.expected_improvement import LogEI
+from structbo.maximizers.search_state import Search
+from structbo.models.foundation.arguments import check_positive
+from structbo.models.gp import ConditionedGP
+
+CELLS = 40
+"""Number of levels that a continuous variable counts as."""
+
+
+@dataclass(frozen=True)
+class InteriorEI(LogEI):
+    """`LogEI` weighted by a prior that expects the maximum away from the ends of the ranges.
+
+    Joint. Ranges are often chosen wider than necessary, so that the best settings are rarely at
+    their ends. A Gaussian process cannot know that: it is most uncertain at the corners of the
+    cube, of which there are more than can be evaluated.
+
+    The weight is a product of densities Beta(1 + exponent, 1 + exponent) of all coordinates but
+    categories. A level stands for an interval around it, of which the density is taken in the
+    middle; an end of a range is therefore possible, and two levels are equally likely. Continuous
+    variables count as having `CELLS` levels. At an end of one, the default weight is about half of
+    that in the middle, so that a clearly better value there decides.
+
+    Args:
+        exponent: how much the ends are avoided, positive.
+
+    Raises:
+        ValueError: if the exponent is not positive.
+
+    References:
+        Hvarfner et al. 2022, "piBO: Augmenting acquisition functions with user beliefs for Bayesian
+        optimization", section 3, for the product of an acquisition and a prior.
+
+    Example:
+        >>> middle_and_end, continuous = jnp.array([[0.5], [1.0]]), jnp.array([1.0 - 1.0 / CELLS])
+        >>> jnp.exp(InteriorEI().log_weight(middle_and_end, continuous)).round(2).tolist()
+        [1.0, 0.47]
+    """
+
+    exponent: float = 0.25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive("exponent", self.exponent)
+
+    def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S *context"]:
+        best = super().contexts(posteriors, search)[:, None]
+        width = _inner_width(search.levels.counts, search.levels.has_order)
+        return jnp.concatenate([best, jnp.broadcast_to(width, (len(best), len(width)))], axis=1)
+
+    def values(
+        self, draw: ConditionedGP, context: Float[Array, " C"], x: Float[Array, "m D"]
+    ) -> Float[Array, " m"]:
+        return super().values(draw, context, x) + self.log_weight(x, context[1:])
+
+    def values_on_lines(
+        self,
+        draw: ConditionedGP,
+        context: Float[Array, " C"],
+        x: Float[Array, "L G D"],
+        dim: Int[Array, ""],
+    ) -> Float[Array, "L G"]:
+        values = super().values_on_lines(draw, context, x, dim)
+        return values + self.log_weight(x, context[1:])
+
+    def log_weight(
+        self, x: Float[Array, "*m D"], inner_width: Float[Array, " D"]
+    ) -> Float[Array, "*m"]:
+        """The logarithm of the weight, which is one in the middle of the cube.
+
+        Args:
+            x: points of the unit cube.
+            inner_width: distance between the middles of the first and of the last interval.
+        """
+        away = (2.0 * x - 1.0) * inner_width
+        return self.exponent * jnp.log1p(-jnp.square(away)).sum(-1)
+
+    def normal(
+        self,
+        mean: Float[Array, "*shape"],
+        deviation: Float[Array, "*shape"],
+        context: Any,
+    ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, ""]]:
+        return mean, deviation, context[..., 0]
+
+
+def _inner_width(counts: Int[Array, " D"], has_order: Any) -> Float[Array, " D"]:
+    """One less the width of an interval, and 0 for categories, whose levels are equally likely."""
+    num_levels = jnp.where(counts > 0, counts, CELLS)
+    return jnp.where(has_order, 1.0 - 1.0 / num_levels, 0.0)
