@@ -25,15 +25,17 @@ of sweeps to find the components.
 """
 
 
-# Both are created at first use, because they start JAX's backend.
+# Both are created at first use, because they start JAX's backend. That can be while JAX traces.
 @cache
 def _at_least_one() -> dist.Distribution:
-    return dist.Pareto(1.0, 1.0)
+    with jax.ensure_compile_time_eval():
+        return dist.Pareto(1.0, 1.0)
 
 
 @cache
 def _a_quarter() -> dist.Distribution:
-    return dist.Beta(1.0, 3.0)
+    with jax.ensure_compile_time_eval():
+        return dist.Beta(1.0, 3.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

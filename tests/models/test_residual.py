@@ -19,9 +19,11 @@ from structbo.models import (
     MarginalGP,
     OtherOrders,
     OtherOrdersResidual,
+    Residual,
     main_effects,
     matern52,
     pairs,
+    residual,
     squared_exponential,
 )
 from structbo.models.kernels import KernelGroup
@@ -182,3 +184,17 @@ def test_terms_of_three_and_more_are_nothing_else():
     posterior = Posterior(model, rng.random((8, 3)), y, draws)
     average = posterior.effect("x0").mean.mean()
     assert average == pytest.approx(3.0, abs=0.6), "the constant learns the level of the values"
+
+
+def test_a_residual_that_a_traced_function_makes_first_leaves_no_tracers() -> None:
+    """Default priors are made once; a custom model may make them while JAX traces it."""
+    residual._at_least_one.cache_clear()
+    residual._a_quarter.cache_clear()
+
+    @jax.jit
+    def density(kappa: jax.Array) -> jax.Array:
+        return Residual().kappa.log_prob(kappa) + OtherOrders().rho.log_prob(0.5)
+
+    traced = density(jnp.array(2.0))
+    again = Residual().kappa.log_prob(2.0) + OtherOrders().rho.log_prob(0.5)
+    assert float(traced) == pytest.approx(float(again))
