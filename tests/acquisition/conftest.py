@@ -108,7 +108,7 @@ def case() -> Case:
     components = Components.of(members)
     legal = np.isin(points[:, CATEGORICAL], LEVELS[CATEGORICAL])
     search = Search(
-        Levels.of(LEVELS),
+        Levels.of(LEVELS, categorical=(CATEGORICAL,)),
         jnp.asarray(points[legal]),
         jnp.asarray(data.x[0]),
         7.0,

@@ -94,7 +94,7 @@ def test_a_stopper_starts_afresh_after_its_stop() -> None:
 
 def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective() -> None:
     settings: Any = {"model": AdditiveGP(main_effects()), "inference": given_draws}
-    optimizer = Optimizer(BOX, "maximize", num_initial=4, **settings)
+    optimizer = Optimizer(BOX, "maximize", num_initial=4, criterion="log_ei", **settings)
     for _ in range(4):
         trial = optimizer.ask()
         optimizer.tell(trial, -1000.0 * bowl(trial.params))
@@ -110,7 +110,7 @@ def test_the_gain_is_the_largest_expected_improvement_in_units_of_the_objective(
     assert optimizer.expected_gain == gain, "it is that before the evaluation"
 
 
-@pytest.mark.parametrize("criterion", ["log_ei", "log_eqi"])
+@pytest.mark.parametrize("criterion", ["log_ei", "log_eqi", "interior_ei"])
 def test_the_gain_of_warped_values_is_in_units_of_the_objective(
     monkeypatch: pytest.MonkeyPatch, criterion: str
 ) -> None:
@@ -142,7 +142,9 @@ def test_the_gain_of_warped_values_is_in_units_of_the_objective(
         for k, context in enumerate(np.asarray(acquisition.contexts)):
             draw = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf)[k], acquisition.draws)
             mean, variance = (np.asarray(moment)[0] for moment in draw.predict(jnp.asarray(point)))
-            best, noise = (context, 0.0) if criterion == "log_ei" else context
+            best, noise = np.ravel(context)[0], 0.0
+            if criterion == "log_eqi":
+                noise = context[1]
             reached = mean + variance / np.sqrt(variance + noise) * normal
             gains.append(np.maximum(objective(reached) - objective(best), 0.0))
     error = np.std(np.mean(gains, 0)) / np.sqrt(len(normal))
@@ -151,7 +153,7 @@ def test_the_gain_of_warped_values_is_in_units_of_the_objective(
 
 def test_the_gain_needs_expected_improvement() -> None:
     optimizer = Optimizer(BOX, criterion="ucb")
-    with pytest.raises(ValueError, match=r'needs the criterion "log_ei" or "log_eqi".*got UCB'):
+    with pytest.raises(ValueError, match=r'needs the criterion "interior_ei", .*got UCB'):
         _ = optimizer.expected_gain
 
 
