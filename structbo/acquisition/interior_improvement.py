@@ -14,6 +14,8 @@ from structbo.models.gp import ConditionedGP
 
 CELLS = 40
 """Number of levels that a continuous variable counts as."""
+FEW_DIMS = 20
+"""Number of dimensions above which the exponent falls, so that a corner keeps its weight."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,12 @@ class InteriorEI(LogEI):
     categories. A level stands for an interval around it, of which the density is taken in the
     middle; an end of a range is therefore possible, and two levels are equally likely. Continuous
     variables count as having `CELLS` levels. At an end of one, the default weight is about half of
-    that in the middle, so that a clearly better value there decides.
+    that in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
+    dimensions D, the exponent is multiplied by ``FEW_DIMS / D``. Corners, where linear functions
+    have their maxima, would otherwise have almost no weight.
 
     Args:
-        exponent: how much the ends are avoided, positive.
+        exponent: how much the ends are avoided, positive; for up to `FEW_DIMS` dimensions.
 
     Raises:
         ValueError: if the exponent is not positive.
@@ -82,7 +86,8 @@ class InteriorEI(LogEI):
             inner_width: distance between the middles of the first and of the last interval.
         """
         away = (2.0 * x - 1.0) * inner_width
-        return self.exponent * jnp.log1p(-jnp.square(away)).sum(-1)
+        exponent = self.exponent * min(1.0, FEW_DIMS / x.shape[-1])
+        return exponent * jnp.log1p(-jnp.square(away)).sum(-1)
 
     def normal(
         self,

@@ -32,7 +32,11 @@ def test_the_weight_is_a_product_of_beta_densities(
 
 def test_a_level_is_weighted_in_the_middle_of_its_interval() -> None:
     """Two levels are equally likely; three are as likely as 1/6, 1/2 and 5/6."""
-    space = {"two": sb.Integer(0, 1), "three": sb.Integer(1, 3), "choice": sb.Categorical(["a", "b", "c"])}
+    space = {
+        "two": sb.Integer(0, 1),
+        "three": sb.Integer(1, 3),
+        "choice": sb.Categorical(["a", "b", "c"]),
+    }
     optimizer = sb.Optimizer(sb.Space(space), "maximize", num_initial=3, seed=0)
     for value in (0.3, 0.1, 0.7):
         optimizer.tell(optimizer.ask(), value)
@@ -71,6 +75,15 @@ def test_the_maximum_of_a_trend_is_at_a_corner() -> None:
         trial = optimizer.ask()
         optimizer.tell(trial, float(slopes @ trial.params))
     assert optimizer.best.value == pytest.approx(3.0, abs=1e-9)
+
+
+def test_a_corner_of_many_dimensions_keeps_its_weight() -> None:
+    corners = [
+        float(InteriorEI().log_weight(jnp.ones(num_dims), jnp.full(num_dims, 0.975)))
+        for num_dims in (10, 20, 200)
+    ]
+    assert corners[1] == pytest.approx(2.0 * corners[0])
+    assert corners[2] == pytest.approx(corners[1])
 
 
 @pytest.mark.parametrize("exponent", [0.0, -1.0, np.nan])
