@@ -59,7 +59,7 @@ class Smac:
 
 
 class Hebo:
-    """HEBO's default: a process with warped inputs and values, and three acquisitions.
+    """HEBO's default: a process of transformed values, and three acquisitions.
 
     Args:
         distributions: Optuna's distributions of the parameters.
