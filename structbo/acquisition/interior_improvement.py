@@ -16,6 +16,8 @@ CELLS = 40
 """Number of levels that a continuous variable counts as."""
 FEW_DIMS = 20
 """Number of dimensions above which the exponent falls, so that a corner keeps its weight."""
+FEW_VALUES = 60
+"""Number of observations above which the exponent falls, so that they replace the prior."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +34,24 @@ class InteriorEI(LogEI):
     variables count as having `CELLS` levels. At an end of one, the default weight is about half of
     that in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
     dimensions D, the exponent is multiplied by ``FEW_DIMS / D``. Corners, where linear functions
-    have their maxima, would otherwise have almost no weight.
+    have their maxima, would otherwise have almost no weight. With more than `FEW_VALUES`
+    observations it is multiplied by their ratio: the prior fades.
 
     Args:
-        exponent: how much the ends are avoided, positive; for up to `FEW_DIMS` dimensions.
+        exponent: how much the ends are avoided, positive; for few dimensions and observations.
 
     Raises:
         ValueError: if the exponent is not positive.
 
     References:
         Hvarfner et al. 2022, "piBO: Augmenting acquisition functions with user beliefs for Bayesian
-        optimization", section 3, for the product of an acquisition and a prior.
+        optimization", eq. (6), for the product of an acquisition and a prior that fades.
 
     Example:
-        >>> middle_and_end, continuous = jnp.array([[0.5], [1.0]]), jnp.array([1.0 - 1.0 / CELLS])
-        >>> jnp.exp(InteriorEI().log_weight(middle_and_end, continuous)).round(2).tolist()
+        >>> middle_and_end = jnp.array([[0.5], [1.0]])
+        >>> prior = jnp.array([0.25, 1.0 - 1.0 / CELLS])
+        >>> weights = jnp.exp(InteriorEI().log_weight(middle_and_end, prior))
+        >>> [round(float(weight), 2) for weight in weights]
         [1.0, 0.47]
     """
 
@@ -59,7 +64,11 @@ class InteriorEI(LogEI):
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S *context"]:
         best = super().contexts(posteriors, search)[:, None]
         width = _inner_width(search.levels.counts, search.levels.has_order)
-        return jnp.concatenate([best, jnp.broadcast_to(width, (len(best), len(width)))], axis=1)
+        for_many_dims = min(1.0, FEW_DIMS / len(width))
+        for_many_values = jnp.minimum(1.0, FEW_VALUES / search.num_observed)
+        exponent = self.exponent * for_many_dims * for_many_values
+        prior = jnp.append(exponent, width)
+        return jnp.concatenate([best, jnp.broadcast_to(prior, (len(best), len(prior)))], axis=1)
 
     def values(
         self, draw: ConditionedGP, context: Float[Array, " C"], x: Float[Array, "m D"]
@@ -76,18 +85,16 @@ class InteriorEI(LogEI):
         values = super().values_on_lines(draw, context, x, dim)
         return values + self.log_weight(x, context[1:])
 
-    def log_weight(
-        self, x: Float[Array, "*m D"], inner_width: Float[Array, " D"]
-    ) -> Float[Array, "*m"]:
+    def log_weight(self, x: Float[Array, "*m D"], prior: Float[Array, " P"]) -> Float[Array, "*m"]:
         """The logarithm of the weight, which is one in the middle of the cube.
 
         Args:
             x: points of the unit cube.
-            inner_width: distance between the middles of the first and of the last interval.
+            prior: the exponent, followed by the distances between the middles of the first and of
+                the last interval of all dimensions.
         """
-        away = (2.0 * x - 1.0) * inner_width
-        exponent = self.exponent * min(1.0, FEW_DIMS / x.shape[-1])
-        return exponent * jnp.log1p(-jnp.square(away)).sum(-1)
+        away = (2.0 * x - 1.0) * prior[1:]
+        return prior[0] * jnp.log1p(-jnp.square(away)).sum(-1)
 
     def normal(
         self,

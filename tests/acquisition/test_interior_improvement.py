@@ -1,6 +1,7 @@
 """Expected improvement weighted by a prior of where the maximum is."""
 
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from scipy.stats import beta
 import structbo as sb
 from structbo.acquisition import InteriorEI, LogEI
 from structbo.models import AdditiveGP, main_effects
+from structbo.space import Levels
 
 
 @pytest.mark.parametrize("exponent", [0.25, 1.0])
@@ -77,13 +79,22 @@ def test_the_maximum_of_a_trend_is_at_a_corner() -> None:
     assert optimizer.best.value == pytest.approx(3.0, abs=1e-9)
 
 
-def test_a_corner_of_many_dimensions_keeps_its_weight() -> None:
-    corners = [
-        float(InteriorEI().log_weight(jnp.ones(num_dims), jnp.full(num_dims, 0.975)))
-        for num_dims in (10, 20, 200)
-    ]
-    assert corners[1] == pytest.approx(2.0 * corners[0])
-    assert corners[2] == pytest.approx(corners[1])
+def weight_of_a_corner(acquire: Any, num_dims: int, num_observed: float) -> float:
+    """The log weight, in a search of continuous variables."""
+    criterion = InteriorEI()
+    levels = Levels.of([None] * num_dims)
+    search = SimpleNamespace(levels=levels, num_observed=num_observed)
+    context = criterion.contexts(acquire(LogEI()).draws, search)  # type: ignore[arg-type]
+    return float(criterion.log_weight(jnp.ones(num_dims), context[0, 1:]))
+
+
+def test_the_weight_of_a_corner_is_bounded_and_fades(acquire: Any) -> None:
+    """Twice as many dimensions double it up to 20 only; twice the values halve it from 60 on."""
+    ten, twenty, many = (weight_of_a_corner(acquire, d, 7.0) for d in (10, 20, 200))
+    assert twenty == pytest.approx(2.0 * ten)
+    assert many == pytest.approx(twenty)
+    assert weight_of_a_corner(acquire, 10, 60.0) == pytest.approx(ten)
+    assert weight_of_a_corner(acquire, 10, 120.0) == pytest.approx(0.5 * ten)
 
 
 @pytest.mark.parametrize("exponent", [0.0, -1.0, np.nan])

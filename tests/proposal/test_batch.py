@@ -168,7 +168,7 @@ def test_one_formula_serves_points_and_ground_sets(name: str) -> None:
     ground = GroundSet(
         np.zeros((2, 1)), np.array([0.0, 0.2]), np.diag([1.0, 0.5]), 0.1, np.ones(2, bool)
     )
-    pairs = {"mes": (0.9, 1.2), "log_eqi": (0.9, 0.1)}
+    pairs = {"mes": (0.9, 1.2), "log_eqi": (0.9, 0.1), "interior_ei": (0.9, 0.25, 0.975)}
     contexts = np.array([pairs.get(name, 0.9)])
     expected = jax.jit(criterion.score)(ground.mean, ground.deviation, contexts[0])
     scores = CriterionScore(criterion, jax.jit(criterion.pooled)(contexts))(ground)
