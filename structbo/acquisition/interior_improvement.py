@@ -45,7 +45,7 @@ class InteriorEI(LogEI):
 
     References:
         Hvarfner et al. 2022, "piBO: Augmenting acquisition functions with user beliefs for Bayesian
-        optimization", eq. (6), for the product of an acquisition and a prior that fades.
+        optimization", for the product of an acquisition and a prior to the power beta / n.
 
     Example:
         >>> middle_and_end = jnp.array([[0.5], [1.0]])
