@@ -31,7 +31,7 @@ from structbo.acquisition.interior_improvement import InteriorEI
 from structbo.acquisition.joint import JointCriterion, best_means
 from structbo.acquisition.max_value_entropy import MES, AdditiveMES, entropy_lost, gumbel_maxima
 from structbo.acquisition.probability_of_improvement import LogPI
-from structbo.acquisition.registry import CRITERIA, as_criterion
+from structbo.acquisition.registry import CRITERIA, DEFAULT_CRITERION, as_criterion
 from structbo.acquisition.thompson import Thompson
 from structbo.acquisition.ucb import UCB
 from structbo.maximizers.components import Components
@@ -39,6 +39,7 @@ from structbo.maximizers.search_state import Search
 
 __all__ = [
     "CRITERIA",
+    "DEFAULT_CRITERION",
     "EST",
     "MES",
     "UCB",

@@ -1,11 +1,10 @@
 """Log expected improvement, weighted by a prior of where the maximum is."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax.numpy as jnp
 from jax import Array
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from structbo.acquisition.expected_improvement import LogEI
 from structbo.maximizers.search_state import Search
@@ -25,14 +24,14 @@ class InteriorEI(LogEI):
     """`LogEI` weighted by a prior that expects the maximum away from the ends of the ranges.
 
     Joint. Ranges are often chosen wider than necessary, so that the best settings are rarely at
-    their ends. A Gaussian process cannot know that: it is most uncertain at the corners of the
-    cube, of which there are more than can be evaluated.
+    their ends. A Gaussian process cannot know that. It is most uncertain at the corners of the
+    cube, and a search cannot evaluate all corners.
 
     The weight is a product of densities Beta(1 + exponent, 1 + exponent) of all coordinates but
     categories. A level stands for an interval around it, of which the density is taken in the
     middle; an end of a range is therefore possible, and two levels are equally likely. Continuous
-    variables count as having `CELLS` levels. At an end of one, the default weight is about half of
-    that in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
+    variables count as having `CELLS` levels. At an end of one, the default weight is about half as
+    large as in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
     dimensions D, the exponent is multiplied by ``FEW_DIMS / D``. Corners, where linear functions
     have their maxima, would otherwise have almost no weight. With more than `FEW_VALUES`
     observations it is multiplied by their ratio: the prior fades.
@@ -100,12 +99,12 @@ class InteriorEI(LogEI):
         self,
         mean: Float[Array, "*shape"],
         deviation: Float[Array, "*shape"],
-        context: Any,
+        context: Float[Array, " C"],
     ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, ""]]:
-        return mean, deviation, context[..., 0]
+        return mean, deviation, context[0]
 
 
-def _inner_width(counts: Int[Array, " D"], has_order: Any) -> Float[Array, " D"]:
+def _inner_width(counts: Int[Array, " D"], has_order: Bool[Array, " D"]) -> Float[Array, " D"]:
     """One less the width of an interval, and 0 for categories, whose levels are equally likely."""
     num_levels = jnp.where(counts > 0, counts, CELLS)
     return jnp.where(has_order, 1.0 - 1.0 / num_levels, 0.0)

@@ -24,6 +24,8 @@ CRITERIA: dict[str, Criterion] = {
     "thompson": Thompson(),
 }
 """The criteria by name, with their default arguments."""
+DEFAULT_CRITERION = "interior_ei"
+"""The name of the criterion of a search that is given none."""
 
 
 def as_criterion(criterion: str | Criterion) -> Criterion:

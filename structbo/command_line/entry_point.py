@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from structbo.acquisition import CRITERIA
+from structbo.acquisition import CRITERIA, DEFAULT_CRITERION
 from structbo.command_line.demonstration import demonstrate
 from structbo.command_line.guessed_space import guess_space
 from structbo.command_line.space_file import read_space
@@ -164,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     next_points.add_argument("--space", type=Path, required=True, help="YAML or JSON file")
     next_points.add_argument("--data", type=Path, help="CSV file of evaluations; by default none")
     next_points.add_argument("-n", type=int, default=1, help="how many points (default: 1)")
-    next_points.add_argument("--criterion", choices=[*CRITERIA], default="interior_ei")
+    next_points.add_argument("--criterion", choices=[*CRITERIA], default=DEFAULT_CRITERION)
     next_points.add_argument(
         "--out",
         type=Path,

@@ -87,7 +87,7 @@ class History:
         pairs = [(t, row) for t, row in zip(others, rows, strict=True) if row is not None]
         complete = _table([row for t, row in pairs if t.state == TrialState.COMPLETE], space)
         learned = conditions(complete, space)
-        levels = Levels.of(space.levels, conditions=learned)
+        levels = space.legal_coordinates(learned)
         known = [(t, row) for t, row in pairs if _is_settled(t) or _has_all(row, levels)]
         told = [(t, row) for t, row in known if t.state.is_finished()]
         sign = direction_sign(direction_of(study))

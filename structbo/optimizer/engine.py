@@ -413,8 +413,7 @@ class Engine:
     @property
     def _levels(self) -> Levels:
         """The legal coordinates, in double precision if it is switched on."""
-        space = self.space
-        return Levels.of(space.levels, space.half_spaces, self._conditions, space.categorical)
+        return self.space.legal_coordinates(self._conditions)
 
 
 _existing = jax.jit(jax.vmap(Levels.existing, in_axes=(None, 0)))

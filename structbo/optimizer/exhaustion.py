@@ -11,7 +11,7 @@ class SpaceExhausted(ValueError):
 
 
 def as_many_as_left(ask: Callable[[int], Sequence[Item]], n: int) -> Sequence[Item]:
-    """What a function gives if it is asked for n points, or for as many as are left.
+    """Asks for n points; if fewer are left, asks for those.
 
     Args:
         ask: takes a number of points, and raises `SpaceExhausted` if fewer are left.

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
-from structbo.acquisition import Criterion, as_criterion
+from structbo.acquisition import DEFAULT_CRITERION, Criterion, as_criterion
 from structbo.batches import BatchStrategy, as_strategy
 from structbo.draws import Inference, check_run, default_model, with_categories
 from structbo.maximizers import Maximizer, as_maximizer
@@ -108,7 +108,7 @@ class Settings:
     seed: int = _setting(checked_seed, 0)
     model: AdditiveGP = _setting(checked_model)
     num_initial: int = _setting(partial(checked_count, "num_initial", least=0))
-    criterion: Criterion = _setting(as_criterion, "interior_ei")
+    criterion: Criterion = _setting(as_criterion, DEFAULT_CRITERION)
     maximizer: Maximizer = _setting(as_maximizer, "multi_start")
     batch: BatchStrategy = _setting(as_strategy, "believer")
     sampler: SamplerFactory | None = _setting(partial(_checked_optional, "sampler"), None)

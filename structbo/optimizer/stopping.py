@@ -32,11 +32,11 @@ class StopBelowGain:
     """A callback that ends the run when the expected gain is small.
 
     The gain of a point is its expected improvement over the best posterior mean, averaged over
-    posterior draws, in the units of the objective: `Optimizer.expected_gain`. Proposed points
-    maximize it. Because draws vary, the run only ends after several proposals in a row with a
-    smaller gain; a batch is one proposal. The gain depends on the model, which can be wrong,
-    especially with few values. Quasi-random points are ignored. The count restarts in a process
-    that continues a run.
+    posterior draws, in the units of the objective: `Optimizer.expected_gain`. The default criterion
+    weights it less at the ends of the ranges. Because draws vary, the run only ends after several
+    proposals in a row with a smaller gain; a batch is one proposal. The gain depends on the model,
+    which can be wrong, especially with few values. Quasi-random points are ignored. The count
+    restarts in a process that continues a run.
 
     Args:
         least: the smallest gain that is worth an evaluation.

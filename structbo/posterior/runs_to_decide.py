@@ -17,7 +17,6 @@ from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.importances import checked_share
-from structbo.space import Levels
 
 MAX_RUNS = 512
 """Number of simulated runs; longer experiments are extrapolated from the second half of these."""
@@ -84,7 +83,7 @@ def _evidence(
 
     space = posterior.units.space
     cube = qmc.Sobol(space.num_dims, seed=seed).random(MAX_RUNS)
-    points = Levels.of(space.levels, space.half_spaces).even(cube)
+    points = space.legal_coordinates().even(cube)
     (site,) = posterior.edge_sites
     draws = {name: v.reshape(-1, *v.shape[2:])[kept] for name, v in posterior.draws.items()}
     switched = np.array(draws[site])

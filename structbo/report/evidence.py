@@ -16,7 +16,6 @@ from structbo.posterior import Calibration, Importances, Posterior, Runs, Units
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
-from structbo.space import Levels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +107,7 @@ class Evidence:
 
         space = self.optimizer.space
         cube = qmc.Sobol(space.num_dims, seed=0).random(NUM_POINTS)
-        spread = np.asarray(Levels.of(space.levels, space.half_spaces).even(cube))
+        spread = np.asarray(space.legal_coordinates().even(cube))
         posterior = self.on_model_scale
         moments = posterior.predict(space.from_unit(spread))
         return Support.of(self._known(posterior.calibration()), *moments)
@@ -149,7 +148,7 @@ class Evidence:
         return self.posterior.summary().rename(index=in_words(self.posterior, self.value_name))
 
     @cached_property
-    def next_points(self) -> list[Any]:
+    def next_points(self) -> Sequence[Any]:
         """Points to evaluate next, as many as there are."""
         if not self.num_suggestions:
             return []
@@ -169,7 +168,7 @@ class Evidence:
             )
             return list(points)
 
-        return list(as_many_as_left(ask, self.num_suggestions))
+        return as_many_as_left(ask, self.num_suggestions)
 
     def cells(self, points: Sequence[Any]) -> list[list[str]]:
         """The values of points as texts, in the order of the names, a list for every point."""

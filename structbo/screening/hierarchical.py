@@ -1,6 +1,5 @@
 """Hierarchical Diagonal Sampling: finds active parameters by halving groups."""
 
-import itertools
 import numbers
 import warnings
 from collections.abc import Iterator
@@ -266,14 +265,15 @@ class HierarchicalDiagonalSampling(Screening):
         return groups[best], float(places[best][np.argmax(bounds[best])])
 
     def _next_pair(self, group: Group, rng: np.random.Generator) -> tuple[float, float]:
-        """Positions of a difference, none of which failed unless many tries find no such pair."""
+        """Two positions to compare. Pairs are drawn until both positions can be evaluated."""
         assert self.hypotheses is not None
-        pairs = (self.hypotheses.pair(rng, is_fixed=self._as_printed) for _ in GRID)
-        first = next(pairs)
-        usable = (
-            p for p in itertools.chain([first], pairs) if len(self._usable(group, np.array(p))) == 2
-        )
-        return next(usable, first)
+        tried = []
+        for _ in GRID:
+            pair = self.hypotheses.pair(rng, is_fixed=self._as_printed)
+            if len(self._usable(group, np.array(pair))) == 2:
+                return pair
+            tried.append(pair)
+        return tried[0]
 
     @property
     def _needs_background(self) -> bool:

@@ -28,18 +28,18 @@ class Levels(NamedTuple):
     Args:
         values: levels of the discrete variables, padded.
         counts: number of levels of each variable, 0 for a continuous one.
+        has_order: which variables are not categories.
         half_spaces: linear constraints on continuous variables, or None.
         conditions: whether variable d can exist at level l of variable q; the last of the M levels
             stands for all higher ones. None if all variables exist everywhere. A variable exists if
             all others allow it.
-        has_order: which variables are not categories.
     """
 
     values: Float[Array, "D L"]
     counts: Int[Array, " D"]
+    has_order: Bool[Array, " D"]
     half_spaces: HalfSpaces | None = None
     conditions: Bool[Array, "D D M"] | None = None
-    has_order: Bool[AnyArray, " D"] | bool = True
 
     @classmethod
     def of(
@@ -57,7 +57,7 @@ class Levels(NamedTuple):
                 row[: len(values)] = values
         allowed = None if conditions is None else jnp.asarray(conditions)
         has_order = jnp.asarray(~np.isin(np.arange(len(levels)), categorical))
-        return cls(jnp.asarray(padded), jnp.asarray(counts), half_spaces, allowed, has_order)
+        return cls(jnp.asarray(padded), jnp.asarray(counts), has_order, half_spaces, allowed)
 
     def as_arrays(self) -> list[Float[np.ndarray, " _L"] | None]:
         """One array of levels per variable, None for a continuous one; not traceable."""

@@ -23,6 +23,7 @@ from structbo.models.foundation.precision import double_precision
 from structbo.space.choices import Fixed
 from structbo.space.constraints import LinearConstraint, check_names, half_spaces, slack_of
 from structbo.space.half_spaces import HalfSpaces, pulled_in
+from structbo.space.levels import Levels
 from structbo.space.numeric import Real
 from structbo.space.parameters import Parameter, nearest_level
 from structbo.space.rows import rows_of
@@ -152,6 +153,15 @@ class Space:
     def categorical(self) -> tuple[int, ...]:
         """Indices of the categorical dimensions."""
         return tuple(d for d, parameter in enumerate(self.parameters) if parameter.is_categorical)
+
+    def legal_coordinates(self, conditions: Bool[np.ndarray, "D D M"] | None = None) -> Levels:
+        """The legal coordinates of the unit cube, for searches; in the current precision of JAX.
+
+        Args:
+            conditions: conditions on which parameters exist, see `Levels`; None if all always
+                exist.
+        """
+        return Levels.of(self.levels, self.half_spaces, conditions, self.categorical)
 
     @cached_property
     def half_spaces(self) -> HalfSpaces | None:

@@ -142,9 +142,7 @@ def test_the_gain_of_warped_values_is_in_units_of_the_objective(
         for k, context in enumerate(np.asarray(acquisition.contexts)):
             draw = jax.tree.map(lambda leaf, k=k: jnp.asarray(leaf)[k], acquisition.draws)
             mean, variance = (np.asarray(moment)[0] for moment in draw.predict(jnp.asarray(point)))
-            best, noise = np.ravel(context)[0], 0.0
-            if criterion == "log_eqi":
-                noise = context[1]
+            best, noise = np.ravel(context)[0], context[1] if criterion == "log_eqi" else 0.0
             reached = mean + variance / np.sqrt(variance + noise) * normal
             gains.append(np.maximum(objective(reached) - objective(best), 0.0))
     error = np.std(np.mean(gains, 0)) / np.sqrt(len(normal))
