@@ -12,6 +12,7 @@ from wide_summary import summary
 
 WIDE_METHODS = {
     "structbo": "structbo",
+    "log_ei": '`criterion="log_ei"`',
     "vanilla": "`recipes.vanilla`",
     "botorch": "BoTorch",
     "turbo": "TuRBO",

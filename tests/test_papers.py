@@ -12,6 +12,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from papers.picture import picture
 from papers.problem import Problem
 from papers.problems import PROBLEMS
 from papers.ranks import complete_runs, ranked
+from papers.reactions import OnTable
 from papers.records import Key, Records, keys_of
 from papers.registry import EXPERIMENTS
 from papers.running import run_missing
@@ -265,6 +267,23 @@ def test_a_method_that_rounds_is_told_what_it_proposed() -> None:
     assert method.ask() == {"p00": 2}
     method.tell({"p00": 2}, 2.0)
     assert told == [(1.0, 4.0), (0.6, 2.0)]
+
+
+def test_a_method_on_a_table_sees_numbers_of_levels() -> None:
+    space = sb.Space({"heat": sb.Ordinal([20.0, 30.0, 90.0]), "base": sb.Categorical(["a", "b"])})
+    told: list[tuple[dict[str, Any], float]] = []
+    made: list[Task] = []
+
+    def make(task: Task, seed: int) -> Any:
+        made.append(task)
+        asked = {"p00": 1, "p01": "1"}
+        return SimpleNamespace(ask=lambda: asked, tell=lambda *pair: told.append(pair))
+
+    method = OnTable(make, space, 0)
+    assert made[0].kinds == ["int", "cat"]
+    assert method.ask() == {"heat": 30.0, "base": "b"}
+    method.tell({"heat": 90.0, "base": "a"}, 4.0)
+    assert told == [({"p00": 2, "p01": "0"}, 4.0)]
 
 
 def test_spread_is_the_standard_error() -> None:

@@ -19,12 +19,17 @@ ROUGH = AdditiveGP(kernel=matern52, residual=Residual())
 """The default model with a kernel of rougher functions."""
 
 
+def plain(problem: Any, seed: int, **settings: Any) -> Structbo:
+    """structbo with plain log expected improvement, with which all models are compared."""
+    return Structbo(problem.D, seed=seed, criterion="log_ei", **settings)
+
+
 def with_known_graph(problem: Any, seed: int) -> Structbo:
     """The model of main effects and pairs with known edges."""
     graph = np.zeros((problem.D, problem.D))
     for i, j in problem.structure:
         graph[i, j] = graph[j, i] = 1.0
-    return Structbo(problem.D, seed=seed, model=AdditiveGP(edges(graph)))
+    return plain(problem, seed, model=AdditiveGP(edges(graph)))
 
 
 def with_known_model(problem: Any, seed: int) -> Structbo:
@@ -38,7 +43,7 @@ def with_known_model(problem: Any, seed: int) -> Structbo:
         outputscale=LogNormal(0.0, 0.3),
         noise=LogNormal(np.log(1e-3), 0.5),
     )
-    return Structbo(problem.D, seed=seed, model=model, warp=False)
+    return plain(problem, seed, model=model, warp=False)
 
 
 def components(members: np.ndarray, num_dims: int) -> Any:
@@ -49,14 +54,15 @@ def components(members: np.ndarray, num_dims: int) -> Any:
 
 METHODS: dict[str, Callable[[Any, int], Structbo | BoTorch]] = {
     "structbo": lambda problem, seed: Structbo(problem.D, seed=seed),
-    "anova_model": lambda problem, seed: Structbo(
-        problem.D, seed=seed, model=sb.anova_model([(0.0, 1.0)] * problem.D)
-    ),
+    "log_ei": plain,
     "log_eqi": lambda problem, seed: Structbo(problem.D, seed=seed, criterion="log_eqi"),
-    "independent": lambda problem, seed: Structbo(problem.D, seed=seed, model=MODEL),
-    "three_quarters": lambda problem, seed: Structbo(problem.D, seed=seed, model=THREE_QUARTERS),
+    "anova_model": lambda problem, seed: plain(
+        problem, seed, model=sb.anova_model([(0.0, 1.0)] * problem.D)
+    ),
+    "independent": partial(plain, model=MODEL),
+    "three_quarters": partial(plain, model=THREE_QUARTERS),
     "known_graph": with_known_graph,
     "known_model": with_known_model,
-    "matern52": lambda problem, seed: Structbo(problem.D, seed=seed, model=ROUGH),
+    "matern52": partial(plain, model=ROUGH),
     "BoTorch": lambda problem, seed: BoTorch(problem.D, seed=seed),
 }

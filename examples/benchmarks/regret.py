@@ -18,6 +18,7 @@ from posterior_model import MODEL, THREE_QUARTERS
 from runs import Runs, parser
 
 import structbo as sb
+from structbo.acquisition import DEFAULT_CRITERION
 
 PROBLEMS = {
     "star10": 100,
@@ -75,13 +76,13 @@ def show(name: str, regret: Iterable[float], seeds: object = "") -> None:
 def main() -> None:
     options = parser(__doc__.splitlines()[0], "regret.csv", list(PROBLEMS), PROBLEMS)
     options.add_argument("--model", choices=MODELS, default="structbo")
-    options.add_argument("--criterion", default="log_ei")
+    options.add_argument("--criterion", default=DEFAULT_CRITERION)
     arguments = options.parse_args()
     sys.path.insert(0, str(arguments.bench))
     from problems import get_problem
 
     model, criterion = MODELS[arguments.model], arguments.criterion
-    label = arguments.model if criterion == "log_ei" else f"{arguments.model}, {criterion}"
+    label = arguments.model if criterion == DEFAULT_CRITERION else f"{arguments.model}, {criterion}"
     runs = Runs(arguments.results, ("problem", "model", "seed"), tuple(map(str, COUNTS)))
     for family, seed in product(arguments.problems, arguments.seeds):
         if (family, label, seed) in runs:

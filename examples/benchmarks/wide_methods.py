@@ -48,6 +48,7 @@ def without_pairs(space: sb.Space, direction: Direction, **settings: Any) -> sb.
 
 METHODS: dict[str, Method] = {
     "structbo": maximizer(sb.Optimizer),
+    "log_ei": maximizer(sb.Optimizer, criterion="log_ei"),
     "main_effects": maximizer(without_pairs),
     "vanilla": maximizer(recipes.vanilla),
     "saas": maximizer(recipes.saas),

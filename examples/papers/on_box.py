@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from papers.optuna_samplers import OfOptuna
 from papers.problem import Problem
-from papers.smac_hebo import Hebo
+from papers.smac_hebo import Hebo, Smac
 
 
 class OnBox:
@@ -18,7 +18,9 @@ class OnBox:
         problem: the function to maximize.
     """
 
-    def __init__(self, make: Callable[[dict[str, Any]], OfOptuna | Hebo], problem: Problem) -> None:
+    def __init__(
+        self, make: Callable[[dict[str, Any]], OfOptuna | Hebo | Smac], problem: Problem
+    ) -> None:
         from optuna.distributions import FloatDistribution
 
         ranges = {f"x{d}": FloatDistribution(*bound) for d, bound in enumerate(problem.bounds)}
@@ -42,3 +44,8 @@ def sampler(name: str, problem: Problem, seed: int) -> OnBox:
 def hebo(problem: Problem, seed: int) -> OnBox:
     """HEBO."""
     return OnBox(lambda ranges: Hebo(ranges, seed), problem)
+
+
+def smac(problem: Problem, seed: int) -> OnBox:
+    """SMAC."""
+    return OnBox(lambda ranges: Smac(ranges, seed), problem)

@@ -6,9 +6,8 @@ from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
-from papers.on_box import hebo, sampler
+from papers.on_box import hebo, sampler, smac
 from papers.problem import Problem
-from papers.smac_hebo import Smac
 
 
 class Method(Protocol):
@@ -78,6 +77,6 @@ PEERS: dict[str, Callable[[Problem, int], Method]] = {
     "CMA-ES": partial(sampler, "CmaEsSampler"),
     "BoTorch": partial(Rescaled, Default),
     "TuRBO": partial(Rescaled, turbo),
-    "SMAC": Smac,
+    "SMAC": smac,
     "HEBO": hebo,
 }

@@ -10,54 +10,45 @@ import numpy as np
 from benchmarks.reactions import table
 from papers.experiment import Kind, Measures, Values
 from papers.methods import AskTell
-from papers.optuna_samplers import OfOptuna
 from papers.search import evaluated
+from papers.tuning_methods import METHODS as TUNING
+from papers.tuning_tasks import Task
 
 import structbo as sb
 from structbo import recipes
 
 
-class OptunaChoices:
-    """A sampler of Optuna, for which ordered values are integers and others are categories.
+class OnTable:
+    """A method of tuning tasks, for which ordered values are integers and others categories.
 
     Args:
-        sampler: name of the sampler.
+        make: makes the method.
         space: the parameters, all of which have few values.
-        seed: seed of the sampler.
+        seed: seed of the method.
     """
 
-    def __init__(self, sampler: str, space: sb.Space, seed: int) -> None:
-        from optuna import distributions as of
+    def __init__(self, make: Callable[[Task, int], AskTell], space: sb.Space, seed: int) -> None:
+        self._space = space
+        self._levels = [levels for levels in space.levels if levels is not None]
+        self._last = np.array([len(levels) - 1 for levels in self._levels])
+        kinds = ["cat" if dim in space.categorical else "int" for dim in range(space.num_dims)]
+        bounds = np.column_stack([np.zeros_like(self._last), self._last])
+        self._task = Task(kinds, bounds, lambda numbers: 0.0)
+        self._method = make(self._task, seed)
 
-        self._space, self._levels = space, space.levels
-        made: dict[str, Any] = {}
-        for dim, (name, levels) in enumerate(zip(space.names, self._levels, strict=True)):
-            assert levels is not None
-            if dim in space.categorical:
-                made[name] = of.CategoricalDistribution([*range(len(levels))])
-            else:
-                made[name] = of.IntDistribution(0, len(levels) - 1)
-        self._method = OfOptuna.named(sampler, made, seed=seed)
+    def ask(self) -> dict[str, Any]:
+        """The next combination."""
+        numbers = np.rint(self._task.unit(self._method.ask()) * self._last).astype(int)
+        unit = [levels[k] for levels, k in zip(self._levels, numbers, strict=True)]
+        (params,) = self._space.from_unit([unit])
+        return dict(params)
 
-    def ask(self) -> Any:
-        """The next trial, whose `params` are values of the space."""
-        asked = self._method.ask()
-        pairs = zip(self._space.names, self._levels, strict=True)
-        unit = [levels[asked[name]] for name, levels in pairs if levels is not None]
-        (choices,) = self._space.from_unit(np.array([unit]))
-        return Asked(asked, choices)
-
-    def tell(self, trial: Any, value: float) -> None:
-        """Reports the value of a trial."""
-        self._method.tell(trial.asked, value)
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A trial: the numbers of levels that Optuna asked for, and the values by name."""
-
-    asked: dict[str, Any]
-    params: dict[str, Any]
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        """Reports the value of a combination."""
+        (unit,) = self._space.to_unit([params])
+        pairs = zip(self._levels, unit, strict=True)
+        numbers = np.array([np.abs(levels - u).argmin() for levels, u in pairs])
+        self._method.tell(self._task.params(numbers / self._last), value)
 
 
 METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
@@ -65,11 +56,13 @@ METHODS: dict[str, Callable[[sb.Space, int], AskTell]] = {
     "anova_model": lambda space, seed: sb.Optimizer(
         space, "maximize", seed=seed, model=sb.anova_model(space)
     ),
-    "GPSampler": partial(OptunaChoices, "GPSampler"),
-    "TPE": partial(OptunaChoices, "TPESampler"),
     "random": lambda space, seed: recipes.random(space, "maximize", seed=seed),
+    **{
+        name: partial(OnTable, TUNING[name])
+        for name in ("GPSampler", "TPE", "CMA-ES", "BoTorch", "TuRBO", "HEBO", "SMAC")
+    },
 }
-"""The methods by name; each has its own first points."""
+"""The methods by name."""
 
 
 AFTER_20, AFTER_40 = (f"missing yield after {number} runs" for number in (20, 40))
@@ -80,14 +73,16 @@ class Reactions(Kind):
     """A search for the highest yield in a table, without noise.
 
     Args:
-        evaluations: number of combinations to run.
+        evaluations: number of combinations to run, including the first ones.
+        num_initial: number of first quasi-random combinations, which all methods share.
     """
 
     evaluations: int = 60
+    num_initial: int = 10
     axis = "runs"
 
     def quick(self) -> "Reactions":
-        """A few runs, of which two or three are proposed by a model."""
+        """Two proposals after the first combinations."""
         return Reactions(evaluations=12)
 
     def run(self, problem: str, method: str, seed: int, data: Path | None) -> Values:
@@ -95,8 +90,10 @@ class Reactions(Kind):
         if data is None:
             raise FileNotFoundError(f"{problem} needs --data, with factorials/{problem}.csv.")
         reaction = table(data / "factorials" / f"{problem}.csv")
+        design = recipes.random(reaction.space, "maximize", seed=seed)
+        first = [trial.params for trial in design.ask(self.num_initial)]
         optimizer = METHODS[method](reaction.space, seed)
-        found = evaluated(reaction.value, optimizer, (), np.zeros(self.evaluations))
+        found = evaluated(reaction.value, optimizer, first, np.zeros(self.evaluations))
         return found | {"maximum": [reaction.best]}
 
     def measures(self, values: Mapping[str, list[float]]) -> Measures:

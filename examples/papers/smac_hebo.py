@@ -6,26 +6,23 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from papers.problem import Problem
 
 
 class Smac:
     """SMAC's default: a random forest and its log expected improvement.
 
     Args:
-        problem: the function to maximize.
+        distributions: Optuna's distributions of the parameters.
         seed: seed of all random choices.
     """
 
-    def __init__(self, problem: Problem, seed: int) -> None:
+    def __init__(self, distributions: dict[str, Any], seed: int) -> None:
         from ConfigSpace import ConfigurationSpace
         from smac import HyperparameterOptimizationFacade as Facade
         from smac import Scenario
 
         self._folder = TemporaryDirectory()
-        bounds = {f"x{d}": bound for d, bound in enumerate(problem.bounds)}
-        self._space = ConfigurationSpace(bounds, seed=seed)
+        self._space = ConfigurationSpace(smac_parameters(distributions), seed=seed)
         scenario = Scenario(
             self._space,
             n_trials=10_000,
@@ -41,21 +38,35 @@ class Smac:
         )
         self._asked: Any = None
 
-    def ask(self) -> Float[np.ndarray, " D"]:
-        """The next point."""
+    def ask(self) -> dict[str, Any]:
+        """The next parameters."""
         self._asked = self._smac.ask()
-        return np.array([self._asked.config[name] for name in self._space])
+        return dict(self._asked.config)
 
-    def tell(self, point: Float[np.ndarray, " D"], value: float) -> None:
-        """Reports the value of the point that was asked for, or of a first point."""
+    def tell(self, params: dict[str, Any], value: float) -> None:
+        """Reports the value of the parameters that were asked for, or of first ones."""
         from ConfigSpace import Configuration
         from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
-        trial = self._asked
-        if trial is None:
-            config = Configuration(self._space, dict(zip(self._space, point.tolist(), strict=True)))
-            trial = TrialInfo(config, seed=0)
+        trial = self._asked or TrialInfo(Configuration(self._space, params), seed=0)
         self._smac.tell(trial, TrialValue(cost=-value))
+
+
+def smac_parameters(distributions: dict[str, Any]) -> dict[str, Any]:
+    """Optuna's distributions as SMAC describes them."""
+    return {name: _parameter(name, of) for name, of in distributions.items()}
+
+
+def _parameter(name: str, distribution: Any) -> Any:
+    from ConfigSpace import Categorical, Float, Integer
+    from optuna.distributions import CategoricalDistribution, IntDistribution
+
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(name, list(distribution.choices))
+    ends = (distribution.low, distribution.high)
+    if isinstance(distribution, IntDistribution):
+        return Integer(name, ends)
+    return Float(name, ends, log=distribution.log)
 
 
 class Hebo:

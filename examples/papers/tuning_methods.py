@@ -9,7 +9,7 @@ from jaxtyping import Float
 from papers.optuna_samplers import OfOptuna
 from papers.peers import Default, Method, turbo
 from papers.problem import Problem
-from papers.smac_hebo import Hebo
+from papers.smac_hebo import Hebo, Smac
 from papers.tuning_tasks import Task
 
 
@@ -52,13 +52,14 @@ def sampler(name: str, task: Task, seed: int, **settings: Any) -> OfOptuna:
     return OfOptuna.named(name, task.distributions, seed=seed, **settings)
 
 
-METHODS: dict[str, Callable[[Task, int], OfOptuna | Hebo | Rounding]] = {
+METHODS: dict[str, Callable[[Task, int], OfOptuna | Hebo | Smac | Rounding]] = {
     "structbo": structbo,
     # Their own random points would come after the first ones.
     "GPSampler": partial(sampler, "GPSampler", n_startup_trials=1),
     "TPE": partial(sampler, "TPESampler", n_startup_trials=1),
     "BoTorch": lambda task, seed: Rounding(Default, task, seed),
     "HEBO": lambda task, seed: Hebo(task.distributions, seed),
+    "SMAC": lambda task, seed: Smac(task.distributions, seed),
     "TuRBO": lambda task, seed: Rounding(turbo, task, seed),
     # It draws categories at random.
     "CMA-ES": partial(sampler, "CmaEsSampler", warn_independent_sampling=False),
