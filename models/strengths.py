@@ -75,7 +75,7 @@ class Interactions(Value):
             exponent = jnp.asarray(numpyro.sample("heredity", exponent))
         scale = jnp.asarray(numpyro.sample("interaction_scale", self.scale))
         own: Float[Array, " E"] | float = 1.0
-        if self.own is not None:
+        if self.own is not None and len(pairs[0]):  # NumPyro cannot sample an empty site
             prior = self.own.expand([len(pairs[0])]).to_event(1)
             own = jnp.asarray(numpyro.sample(PAIR_SITE, prior))
         powers = relevance**exponent

@@ -55,8 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with _one_line_warnings():
             if options.out is not None:
                 checked_output(options.out)
-            if options.cache:
-                keep_programs(options.cache)
+            _keep_programs(options.cache)
             options.run(options)
     except (ImportError, OSError, TypeError, ValueError) as error:
         print(f"structbo: error: {error}", file=sys.stderr)
@@ -65,6 +64,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("structbo: interrupted", file=sys.stderr)
         return 130
     return 0
+
+
+def _keep_programs(folder: str | None) -> None:
+    """Keeps compiled programs in a folder; by default in `CACHE` if that is possible."""
+    if folder:
+        keep_programs(folder)
+    elif folder is None:
+        try:
+            keep_programs(CACHE)
+        except OSError as error:
+            warnings.warn(f"compiled programs are not kept: {error}; see --cache.", stacklevel=1)
 
 
 def _suggest(options: argparse.Namespace) -> None:
@@ -215,7 +225,6 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "--cache",
             metavar="FOLDER",
-            default=CACHE,
             help=f"where compiled programs are kept (default: {CACHE}); '' keeps none",
         )
     return parser

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+SIGN = "[-+\N{MINUS SIGN}]?"
 BETWEEN_THOUSANDS = ".,'\N{RIGHT SINGLE QUOTATION MARK}\\s"
-DECIMAL_COMMA = re.compile(r"[-+]?(\d+,\d*|,\d+)(e[-+]?\d+)?", re.IGNORECASE)
+DECIMAL_COMMA = re.compile(rf"{SIGN}(\d+,\d*|,\d+)(e{SIGN}\d+)?", re.IGNORECASE)
 GROUPED = re.compile(
-    rf"[-+]?[1-9]\d{{0,2}}(?P<sign>[{BETWEEN_THOUSANDS}])\d{{3}}((?P=sign)\d{{3}})*([.,]\d*)?"
+    rf"{SIGN}[1-9]\d{{0,2}}(?P<sign>[{BETWEEN_THOUSANDS}])\d{{3}}((?P=sign)\d{{3}})*([.,]\d*)?"
 )
 """A number with separators between thousands."""
 
@@ -52,7 +53,7 @@ class Numerals(NamedTuple):
         if text in self.commas and not self.points:
             if self._is_ambiguous(text, self.commas):
                 raise ValueError(_AMBIGUOUS.format(text=text))
-            return float(text.replace(",", "."))
+            return float(_plain(text).replace(",", "."))
         raise ValueError(self._fault(text))
 
     @staticmethod
@@ -86,9 +87,14 @@ _AMBIGUOUS = (
 def as_float(text: str) -> float | None:
     """A number with a decimal point; None for any other text."""
     try:
-        return None if "_" in text else float(text.replace("\N{MINUS SIGN}", "-"))
+        return None if "_" in text else float(_plain(text))
     except ValueError:
         return None
+
+
+def _plain(text: str) -> str:
+    """A text with hyphens for minus signs."""
+    return text.replace("\N{MINUS SIGN}", "-")
 
 
 def readings(text: str) -> list[float]:

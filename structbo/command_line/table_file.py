@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -18,7 +18,11 @@ from structbo.space import Fixed, Parameter, Space
 FAILED = MISSING | {"failed", "inf", "-inf"}
 """Texts for the value of a failed evaluation, in lower case."""
 VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
-"""Columns of a table from `to_frame`, unless parameters have these names."""
+"""Columns of a table from `to_frame`, unless parameters have these names.
+
+With such a parameter, `to_frame` puts `PREFIX` before its name.
+"""
+PREFIX = "params_"
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,11 @@ def read_evaluations(
             a row breaks a constraint; the message names the line, and the column of the cell.
     """
     table = read_table(path, [*space.columns, *filter(None, (value, sem))])
-    table.check_columns([*space.names, *(n for n in space.fixed if n in table.columns)])
-    column = _value_column(table, space, value)
-    reader = _Reader(table, space, column, _sem_column(table, space, sem))
+    names = _parameter_columns(table, space)
+    optional = [name for name in space.fixed if names[name] not in table.columns]
+    table.check_columns([column for name, column in names.items() if name not in optional])
+    column = _value_column(table, names.values(), value)
+    reader = _Reader(table, space, names, column, _sem_column(table, names.values(), sem))
     found, numbers = TableRows([], [], [], value_name=column), reader.numbers()
     for row, number in zip(table.rows, numbers, strict=True):
         if reader.is_remark(row):
@@ -86,21 +92,25 @@ def read_evaluations(
 class _Reader:
     """The cells of a table of evaluations as Python objects."""
 
-    def __init__(self, table: Table, space: Space, value: str, sem: str | None) -> None:
+    def __init__(
+        self, table: Table, space: Space, names: Mapping[str, str], value: str, sem: str | None
+    ) -> None:
         self._table, self._space, self._value, self._sem = table, space, value, sem
-        self._parameters = {n: made for n, made in space.spec.items() if n in table.columns}
+        known = {name: column for name, column in names.items() if column in table.columns}
+        self._parameters = {name: (known[name], space.spec[name]) for name in known}
         self._choices = cells_of_choices(space)
-        self._columns = [*self._parameters, *filter(None, (value, sem))]
-        numbers = [name for name in self._columns if name not in self._choices]
-        texts = (text for name in numbers for text in table.cells(name))
+        others = [*filter(None, (value, sem))]
+        self._columns = [*known.values(), *others]
+        numbers = [*(known[name] for name in known if name not in self._choices), *others]
+        texts = (text for column in numbers for text in table.cells(column))
         self._numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")
-        self._own_numbers, self._states = self._own(NUMBER, space), self._own(STATE, space)
+        self._own_numbers, self._states = self._own(NUMBER), self._own(STATE)
         if not are_states(self._states.values()):
             self._states = {}  # another column of this name
 
-    def _own(self, column: str, space: Space) -> dict[int, str]:
+    def _own(self, column: str) -> dict[int, str]:
         """The texts of a column other than parameters, by line."""
-        if column in space.columns or column not in self._table.columns:
+        if column in self._columns or column not in self._table.columns:
             return {}
         lines = [row.line for row in self._table.rows]
         return dict(zip(lines, map(str.lower, self._table.cells(column)), strict=True))
@@ -122,7 +132,8 @@ class _Reader:
 
     def point(self, row: Row) -> dict[str, Any]:
         """The point, which keeps the constraints of the space."""
-        point = {name: self._parameter(row, name, made) for name, made in self._parameters.items()}
+        named = self._parameters.items()
+        point = {name: self._parameter(row, name, *known) for name, known in named}
         self._space.to_unit(point, name=self._line(row))
         return point
 
@@ -144,10 +155,10 @@ class _Reader:
             )
         return error
 
-    def _parameter(self, row: Row, name: str, made: Parameter | Fixed) -> Any:
-        where, text = self._where(row, name), self._text(row, name)
+    def _parameter(self, row: Row, name: str, column: str, made: Parameter | Fixed) -> Any:
+        where, text = self._where(row, column), self._text(row, column)
         if name not in self._choices:
-            value: Any = self._number(row, name)
+            value: Any = self._number(row, column)
         else:
             try:
                 value = self._choices[name].choice(text)
@@ -186,9 +197,18 @@ def are_states(texts: Collection[str]) -> bool:
     return set(texts) <= {"", *get_args(State)}
 
 
-def _value_column(table: Table, space: Space, value: str | None) -> str:
+def _parameter_columns(table: Table, space: Space) -> dict[str, str]:
+    """The column of every parameter and fixed value, by name."""
+    columns = {name: name for name in space.columns}
+    for name in {VALUE, SEM, STATE, NUMBER} & columns.keys():
+        if PREFIX + name in table.columns:
+            columns[name] = PREFIX + name
+    return columns
+
+
+def _value_column(table: Table, taken: Collection[str], value: str | None) -> str:
     own = [SEM, STATE, NUMBER]
-    others = [name for name in table.columns if name and name not in space.columns]
+    others = [name for name in table.columns if name and name not in taken]
     possible = [name for name in others if name not in own]
     if value is None and VALUE in possible:
         value = VALUE
@@ -204,12 +224,12 @@ def _value_column(table: Table, space: Space, value: str | None) -> str:
     return value
 
 
-def _sem_column(table: Table, space: Space, sem: str | None) -> str | None:
+def _sem_column(table: Table, taken: Collection[str], sem: str | None) -> str | None:
     if sem is None:
-        if SEM not in table.columns or SEM in space.columns:
+        if SEM not in table.columns or SEM in taken:
             return None
         sem = SEM
-    elif sem in space.columns:
+    elif sem in taken:
         raise ValueError(f"--sem {sem} is a parameter: name the column of standard errors.")
     table.check_columns([sem])
     return sem

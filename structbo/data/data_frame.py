@@ -147,10 +147,10 @@ def _check_columns(given: Sequence[Any], own: Mapping[str, str], space: Space) -
 
 
 def _trial(number: int, params: Any, state: State, value: float, sem: float) -> Trial:
-    if state in ("waiting", "pending"):
+    if state in ("waiting", "pending") and np.isnan(value):
         return Trial(number, params, state)
     error = None if np.isnan(sem) else sem
-    return Trial(number, params).told(value if state == "complete" else np.nan, error)
+    return Trial(number, params).told(np.nan if state == "failed" else value, error)
 
 
 def _columns_of(space: Space) -> dict[str, str]:

@@ -4,7 +4,9 @@ Optuna stores a choice as its index and a number as a float. The parameters here
 Optuna's *internal representation*.
 """
 
+import warnings
 from collections.abc import Mapping
+from typing import Any
 
 from optuna.distributions import (
     BaseDistribution,
@@ -61,6 +63,14 @@ def rounded(distribution: BaseDistribution, value: float) -> float:
     return min(on_grid(low, float(step), round((value - low) / step)), high)
 
 
+def contains(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a trial may suggest a value from a distribution."""
+    try:
+        return bool(distribution._contains(distribution.to_internal_repr(value)))
+    except (TypeError, ValueError):
+        return False
+
+
 def distribution_of(name: str, parameter: Parameter | Fixed) -> BaseDistribution:
     """The distribution of a parameter, or of a fixed value.
 
@@ -73,7 +83,12 @@ def distribution_of(name: str, parameter: Parameter | Fixed) -> BaseDistribution
     """
     match parameter:
         case Real(low=low, high=high, log=log, step=step):
-            return FloatDistribution(low, high, log=log, step=step)
+            with warnings.catch_warnings(category=UserWarning, action="ignore"):
+                made = FloatDistribution(low, high, log=log, step=step)
+            values = [] if parameter.levels is None else map(parameter.from_unit, parameter.levels)
+            if all(contains(made, value) for value in values):
+                return made
+            reason = f"values that Optuna rounds to others: {parameter}. Name them by Ordinal"
         case Integer(low=low, high=high, log=log, step=step):
             return IntDistribution(low, high, log=log, step=step)
         case Ordinal(choices=choices) | Categorical(choices=choices) | Fixed(choices=choices):

@@ -11,7 +11,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.draws import step_seed
-from structbo.integrations.distributions import distribution_of, internal_space, rounded
+from structbo.integrations.distributions import contains, distribution_of, internal_space, rounded
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
 from structbo.integrations.search_space import union_search_space
 from structbo.models.foundation.arrays import FloatArray
@@ -173,6 +173,8 @@ class StructboSampler(BaseSampler):
         param_distribution: BaseDistribution,
     ) -> Any:
         self._raise_error_if_multi_objective(study)
+        if self._space is not None and param_name in self._space.fixed:
+            return self._fixed(param_name, param_distribution)
         proposal = trial.system_attrs.get(PROPOSAL)
         if proposal is not None and param_name in proposal["params"]:
             self._warn_once(trial, param_name, proposal["params"][param_name])
@@ -202,6 +204,17 @@ class StructboSampler(BaseSampler):
         if not is_expected and name not in self._warned:
             self._warned.add(name)
             _logger.warning("Parameter %r is random in trial %d: %s.", name, trial.number, reason)
+
+    def _fixed(self, name: str, distribution: BaseDistribution) -> Any:
+        """The fixed value of a parameter, which a trial suggests all the same."""
+        assert self._space is not None
+        value = self._space.fixed[name]
+        if not contains(distribution, value):
+            raise ValueError(
+                f"parameter {name!r} is fixed at {value!r} in the space of the sampler, and a "
+                f"trial suggests it from {distribution}: give both the same values."
+            )
+        return value
 
     def _random(
         self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution

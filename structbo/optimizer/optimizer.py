@@ -227,11 +227,13 @@ class Optimizer(Record, KeepsPrecision):
         Args:
             frame: a DataFrame with a column for every parameter, and the column value, with NaN for
                 failed evaluations. Optional columns are sem, of standard errors, and state:
-                "pending" and "waiting" trials are enqueued, "withdrawn" ones are ignored. Other
-                columns, such as dates or remarks, are ignored.
+                "pending" and "waiting" trials without a value are enqueued, unless they are pending
+                or waiting here, and "withdrawn" ones are ignored. Other columns, such as dates or
+                remarks, are ignored.
 
         Returns:
-            The new trials, numbered after the existing ones.
+            The trials with values and the enqueued ones. They are new, or have completed pending
+            trials at their points.
 
         Raises:
             ValueError: if a column is missing, a point is outside the space, or a value or a state
@@ -244,10 +246,13 @@ class Optimizer(Record, KeepsPrecision):
         trials = trials_in(frame, self.space)
         if any(t.sem is not None for t in trials):
             check_known_noise(self.method.model, self.space.num_dims)
-        return [
-            self.tell(t.params, (t.value, t.sem)) if t.is_told else self.enqueue(t.params)
-            for t in trials
-        ]
+        changed = []
+        for trial in trials:
+            if trial.is_told:
+                changed.append(self.tell(trial.params, (trial.value, trial.sem)))
+            elif number_of(trial.params, self._trials, self.space, ("pending", "waiting")) is None:
+                changed.append(self.enqueue(trial.params))
+        return changed
 
     def withdraw(self, trial: Trial | int) -> Trial:
         """Withdraws a pending or waiting trial whose objective is unknown.

@@ -180,7 +180,7 @@ def _draw_curve(ax: "Axes", effect: Effect) -> None:
     x = places(grid, scale)
     mean, lower, upper = map(drawable, (effect.mean, effect.lower, effect.upper))
     if scale == "labels":
-        ax.errorbar(x, mean, yerr=(upper - lower) / 2, fmt="o", color=BLUE, capsize=3)
+        ax.errorbar(x, mean, yerr=[mean - lower, upper - mean], fmt="o", color=BLUE, capsize=3)
         ax.margins(x=0.2)
     else:
         are_few = len(grid) <= FEW_POINTS

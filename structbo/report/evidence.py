@@ -148,6 +148,11 @@ class Evidence:
         return self.posterior.summary().rename(index=in_words(self.posterior, self.value_name))
 
     @cached_property
+    def is_modeled(self) -> bool:
+        """Whether the model chooses the next points, which are else spread evenly."""
+        return len(self.best_first) >= self.optimizer.method.num_initial
+
+    @cached_property
     def next_points(self) -> Sequence[Any]:
         """Points to evaluate next, as many as there are."""
         if not self.num_suggestions:

@@ -134,10 +134,8 @@ def _proposals(evidence: Evidence, cells: Sequence[Sequence[str]]) -> list[Html]
     better = f"{'above' if evidence.sign > 0 else 'below'} {best}"
     remark = (
         f"The best expected {name} of all runs is {best}. The chance is the probability that the "
-        f"true value at a point is {better}, if the model is right. A point with a worse expected "
-        "value is worth a run if it is uncertain: it may be much better, and the model learns from "
-        "it. The points complement each other, so run all of them if you can. The model knows no "
-        f"limits of {name}, and an interval may exceed them.{_rounding(evidence)}"
+        f"true value at a point is {better}, if the model is right. {_why_these(evidence)} The "
+        f"model knows no limits of {name}, and an interval may exceed them.{_rounding(evidence)}"
     )
     header = ["point", f"expected {name}", "90 % interval", f"chance of {better}", *evidence.names]
     rows = (
@@ -147,6 +145,17 @@ def _proposals(evidence: Evidence, cells: Sequence[Sequence[str]]) -> list[Html]
         )
     )
     return [tag("p", remark, class_="remark"), table("The next points", header, rows)]
+
+
+def _why_these(evidence: Evidence) -> str:
+    """Why the next points are worth a run."""
+    if not evidence.is_modeled:
+        return "The model did not choose the points: they show it the whole search space."
+    return (
+        "A point with a worse expected value is worth a run if it is uncertain: it may be much "
+        "better, and the model learns from it. The points complement each other, so run all of "
+        "them if you can."
+    )
 
 
 def _rounding(evidence: Evidence) -> str:

@@ -12,9 +12,15 @@ ROUNDS = 2
 def stop_or_go_on(evidence: Evidence) -> str:
     """Advice from the next points and from when the best value came.
 
-    Two reasons speak for going on. One of the next points is expected to be better than all runs,
-    by more than the measurement error. Or one of the last runs has the best value.
+    Before the model chooses the points, the search goes on. After that, two reasons speak for going
+    on. One of the next points is expected to be better than all runs, by more than the measurement
+    error. Or one of the last runs has the best value.
     """
+    if not evidence.is_modeled:
+        return (
+            "Go on: there are too few values to let the model choose points. These points are "
+            "spread evenly over the search space."
+        )
     name, best = evidence.value_name, evidence.best
     expected = evidence.sign * evidence.of_next_points.mean
     gain = float(expected.max() - evidence.sign * evidence.best_expected)

@@ -6,7 +6,7 @@ import logging
 import numbers
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, Unpack
 
@@ -68,6 +68,10 @@ def _run(
 ) -> Result:
     _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
+    if isinstance(initial_points, Iterator):
+        initial_points = list(initial_points)  # they are read more than once
+    if isinstance(initial_points, Iterator):
+        initial_points = list(initial_points)  # they are read more than once
     if storage is None and (study_name is not None or load_if_exists):
         raise ValueError("study_name and load_if_exists need a storage: pass storage.")
     if optimizer is not None:

@@ -261,3 +261,14 @@ def test_a_fresh_process_writes_nothing_else(folder: Path):
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
     assert done.stderr == ""
     assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="HOME has another name")
+def test_points_come_also_where_programs_cannot_be_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("HOME", str(folder / "space.yaml"))
+    with pytest.warns(UserWarning, match="programs are not kept: .*; see --cache"):
+        assert main(["suggest", "--space", "space.yaml"]) == 0
+    assert capsys.readouterr().out.startswith("lr,k\n")
+    assert main(["suggest", "--space", "space.yaml", "--cache", "space.yaml/programs"]) == 1

@@ -292,3 +292,20 @@ def test_json_takes_choices_of_every_kind():
     space = Space({"day": Categorical([date(2024, 1, 31)]), "n": Categorical([(1, None), "a"])})
     text = written(space, [{"day": date(2024, 1, 31), "n": (1, None)}], is_json=True)
     assert json.loads(text) == [{"day": "2024-01-31", "n": [1, None]}]
+
+
+@pytest.mark.parametrize("name", ["number", "value", "sem", "state"])
+def test_a_parameter_may_have_the_name_of_a_column_of_trials(name: str, tmp_path: Path):
+    optimizer = Optimizer({name: Integer(0, 50), "x": (0.0, 1.0)})
+    for value in (2.0, 3.0, 4.0):
+        optimizer.tell(optimizer.ask(), value)
+    frame = optimizer.to_frame().to_csv(index=False)
+    found = read_evaluations(table(tmp_path, frame), optimizer.space, None)
+    assert found.points == [trial.params for trial in optimizer.trials]
+    assert found.values == [2.0, 3.0, 4.0] and found.numbers == [0, 1, 2]
+
+
+def test_the_minus_sign_of_a_typesetter_goes_with_decimal_commas(tmp_path: Path):
+    text = "x;y\n0,5;\N{MINUS SIGN}2,5\n0,25;1,5e\N{MINUS SIGN}3\n"
+    found = read_evaluations(table(tmp_path, text), Space({"x": (0.0, 1.0)}), None)
+    assert found.values == [-2.5, 0.0015]

@@ -153,3 +153,11 @@ def test_missing_values_and_errors_of_every_form():
         (None, None),
         (2.0, 0.5),
     ]
+
+
+def test_a_pending_row_with_a_value_is_complete():
+    frame = pd.DataFrame({"x": [0.1, 0.2], "value": [1.0, np.nan], "state": "pending"})
+    assert trials_in(frame, Space({"x": (0.0, 1.0)})) == [
+        Trial(0, {"x": 0.1}).told(1.0),
+        Trial(1, {"x": 0.2}),
+    ]

@@ -128,6 +128,8 @@ class Angle(Parameter):
     [
         (Categorical([1, True]), "'p' of a study has choices that Optuna cannot .*: [True]. Name"),
         (Ordinal([(1, 2), (3, 4)]), "cannot store or tell apart: [(1, 2), (3, 4)]"),
+        (Real(0.0, 1.0, step=1.0 / 3.0), "values that Optuna rounds to others: Real("),
+        (Real(1e6, 1e6 + 1.0, step=1e-3), "values that Optuna rounds to others: Real("),
         (Angle(), "a type that Optuna does not have"),
     ],
 )

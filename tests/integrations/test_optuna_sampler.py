@@ -10,7 +10,7 @@ import pytest
 from optuna import Study, Trial
 from optuna.storages import BaseStorage, InMemoryStorage
 
-from structbo import Categorical, Integer, Optimizer, Ordinal, Space
+from structbo import Categorical, Fixed, Integer, Optimizer, Ordinal, Space
 from structbo.integrations.history import PROPOSAL, proposal_of
 from structbo.integrations.optuna import StructboSampler
 from structbo.optimizer import Engine
@@ -297,3 +297,16 @@ def test_settings_are_checked_before_the_first_trial() -> None:
     for seed in (None, -1):
         with pytest.raises((TypeError, ValueError), match="seed"):
             StructboSampler(seed=seed)  # type: ignore[arg-type]
+
+
+def test_a_fixed_parameter_is_not_random() -> None:
+    study = optuna.create_study(sampler=StructboSampler({"x": (0.0, 1.0), "o": Fixed("adam")}))
+    study.optimize(lambda trial: ask(trial, ["sgd", "adam"]), n_trials=8)
+    assert {trial.params["o"] for trial in study.trials} == {"adam"}
+    with pytest.raises(ValueError, match=r"'o' is fixed at 'adam' .* suggests it from"):
+        study.optimize(lambda trial: ask(trial, ["sgd", "rmsprop"]), n_trials=1)
+
+
+def ask(trial: Trial, choices: list[str]) -> float:
+    trial.suggest_categorical("o", choices)
+    return trial.suggest_float("x", 0.0, 1.0)

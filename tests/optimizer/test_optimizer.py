@@ -146,6 +146,18 @@ def test_an_optimizer_is_told_the_table_of_another_one(space: Any) -> None:
     assert second.ask() == first.ask()
 
 
+def test_an_optimizer_is_told_its_own_table_after_values_are_filled_in() -> None:
+    optimizer = Optimizer(SPACE, num_initial=100)
+    optimizer.ask(2)
+    queued = optimizer.enqueue(POINT)
+    frame = optimizer.to_frame()
+    frame.loc[1, "value"] = 0.5
+    (told,) = optimizer.tell_frame(frame)
+    assert (told.number, told.value) == (1, 0.5)
+    assert [t.state for t in optimizer.trials] == ["pending", "complete", "waiting"]
+    assert optimizer.ask().params == queued.params
+
+
 def test_a_table_tells_pending_trials_or_nothing(optimizer: Optimizer) -> None:
     trial = optimizer.ask()
     frame = pd.DataFrame([{**trial.params, "value": 1.0}, {**POINT, "k": 9, "value": 2.0}])

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from structbo import Categorical, Integer, LinearConstraint, Optimizer, Result, Space, plots
 from structbo.data import Transform
 from structbo.models import AdditiveGP, edges, main_effects, pairs
-from structbo.plots.effects import draw_curves
+from structbo.plots.effects import _draw_curve, draw_curves
 from structbo.plots.slices import slices_of
 from structbo.posterior import (
     Effect,
@@ -138,6 +138,19 @@ def test_effects_are_drawn_by_influence(posterior: Posterior):
     assert axes[0].get_ylim() == axes[1].get_ylim()
     with pytest.raises(ValueError, match="num_effects must be at least 1"):
         plots.plot_effects(posterior, num_effects=0)
+
+
+def test_bars_of_choices_reach_from_quantile_to_quantile():
+    """The interval of a skewed objective is not symmetric around the mean."""
+    labels = np.array(["a", "b"], object)
+    mean, lower, upper = np.array([1.0, 2.0]), np.array([0.8, 1.9]), np.array([3.0, 5.0])
+    effect = Effect(("c",), (labels,), ("labels",), mean, np.ones(2), lower, upper)
+    ax = plt.figure().add_subplot()
+    _draw_curve(ax, effect)
+    (bars,) = ax.containers[0].lines[2]
+    np.testing.assert_allclose(
+        [segment[:, 1] for segment in bars.get_segments()], np.column_stack([lower, upper])
+    )
 
 
 def test_surface_has_the_first_name_below(posterior: Posterior):

@@ -41,6 +41,11 @@ def test_kernels_average_over_the_values_of_a_parameter(parameter: object, kerne
     assert prior_trace(model, 2)["y"]["fn"].covariance.own_dims in ((0, 1), (1, 0))
 
 
+def test_one_parameter_has_a_model():
+    trace = prior_trace(anova_model({"x": (0.0, 1.0)}), 1)
+    assert "interaction" not in trace and np.isfinite(trace["y"]["fn"].covariance.shares).all()
+
+
 @pytest.mark.parametrize(("num_dims", "probability"), [(1, 0.5), (3, 0.5), (9, 0.25), (21, 0.1)])
 def test_two_partners_are_expected(num_dims: int, probability: float):
     model = anova_model({f"x{d}": (0.0, 1.0) for d in range(num_dims)})

@@ -27,7 +27,7 @@ def search() -> Iterator[Optimizer]:
 def evidence_of(search: Optimizer, **known: Any) -> Evidence:
     """Evidence of which some parts are given."""
     evidence = Evidence(search, 0, value_name="loss")
-    vars(evidence).update(known)
+    vars(evidence).update({"is_modeled": True, **known})
     return evidence
 
 
@@ -67,6 +67,18 @@ def test_stop_only_if_the_best_value_is_not_recent(search: Optimizer):
     assert stop_or_go_on(evidence_of(search, told=moved, **known)).startswith("Go on: ")
     moved = [*told[1:-8], told[0], *told[-8:]]
     assert stop_or_go_on(evidence_of(search, told=moved, **known)).startswith("You may stop")
+
+
+def test_go_on_until_the_model_chooses_the_points(search: Optimizer):
+    """The search has 25 values and asks for 100 quasi-random points."""
+    evidence = Evidence(search, 1)
+    given = {"next_points": [search.best.params]}
+    vars(evidence).update(given)
+    assert stop_or_go_on(evidence).startswith("Go on: there are too few values")
+    text = str(next_steps(evidence).body)
+    assert "did not choose the points" in text and "complement each other" not in text
+    text = str(next_steps(evidence_of(search, **given)).body)
+    assert "did not choose the points" not in text and "complement each other" in text
 
 
 def test_a_chance_is_the_probability_of_a_better_value(search: Optimizer):

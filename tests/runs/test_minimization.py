@@ -6,6 +6,7 @@ import math
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -210,3 +211,13 @@ def test_progress_is_shown_if_wanted(capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "minimize: 100%" in shown.err and "2/2" in shown.err and "best=2.5" in shown.err
+
+
+def test_initial_points_may_come_from_a_generator(tmp_path: Path) -> None:
+    points = [{"x": 0.25}, {"x": 0.5}]
+    stored: dict[str, Any] = {"storage": f"sqlite:///{tmp_path / 'runs.db'}"}
+    for settings in ({}, stored):
+        given = (point for point in points)
+        space = {"x": (-1.0, 1.0)}
+        result = minimize(lambda p: p["x"], space, 2, initial_points=given, **settings)
+        assert [trial.params for trial in result.trials] == points
