@@ -236,6 +236,9 @@ class AdditiveGP(Value):
         prior = self.residual
         if prior is None:
             return None
+        if isinstance(prior, OtherOrders) and num_dims < 3:  # nothing to share or to reach
+            constant = jnp.array(prior.constant, float)
+            return OtherOrdersResidual(jnp.zeros(()), jnp.ones(num_dims), constant)
         share = _drawn("rho", prior.rho, infer={"held_at": FIRST_RHO})
         if isinstance(prior, Residual):
             kappa = _drawn("kappa", prior.kappa, infer={"multiplies": "lengthscale"})

@@ -65,7 +65,8 @@ class OtherOrders(Value):
 
     These are a constant, and all products of three and more centered kernels. Products of
     dimensions with a large reach have a large variance. With main effects and pairs, the terms are
-    the functional analysis of variance of any function.
+    the functional analysis of variance of any function. Fewer than three dimensions have a constant
+    only, and no sites.
 
     Args:
         rho: prior of the share of the terms of three and more dimensions in the variance, by

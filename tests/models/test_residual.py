@@ -9,6 +9,7 @@ import pytest
 from jax.test_util import check_grads
 from jaxtyping import Array, Float
 from numpyro import handlers
+from numpyro.infer.util import log_density
 
 from structbo.models import (
     AdditiveCovariance,
@@ -27,8 +28,9 @@ from structbo.models import (
     squared_exponential,
 )
 from structbo.models.kernels import KernelGroup
+from structbo.models.prototype import prior_trace
 from structbo.models.residual import elementary_sums, larger_products
-from structbo.posterior import Posterior
+from structbo.posterior import Posterior, anova_model
 
 NUM_DIMS = 4
 EDGES = np.zeros((NUM_DIMS, NUM_DIMS), int)
@@ -198,3 +200,20 @@ def test_a_residual_that_a_traced_function_makes_first_leaves_no_tracers() -> No
     traced = density(jnp.array(2.0))
     again = Residual().kappa.log_prob(2.0) + OtherOrders().rho.log_prob(0.5)
     assert float(traced) == pytest.approx(float(again))
+
+
+@pytest.mark.parametrize("num_dims", [1, 2, 3])
+def test_the_density_has_its_gradient_in_few_dimensions(num_dims: int) -> None:
+    """Without products of three, a share of their variance would be divided by nothing."""
+    model = anova_model({f"x{d}": (0.0, 1.0) for d in range(num_dims)})
+    sites = {name: site for name, site in prior_trace(model, num_dims).items() if name != "y"}
+    assert ({"rho", "reach"} <= sites.keys()) == (num_dims == 3)
+    rng = np.random.default_rng(num_dims)
+    x, y = rng.random((6, num_dims)), rng.normal(size=6)
+    reals = {name: site["value"] for name, site in sites.items() if name != "Z"}
+    pairs = jnp.ones((num_dims, num_dims), int) - jnp.eye(num_dims, dtype=int)
+
+    def density(values: dict[str, jax.Array]) -> jax.Array:
+        return log_density(model, (x, y), {}, values | {"Z": pairs})[0]
+
+    check_grads(jax.jit(density), (reals,), 1, modes=["rev"], eps=1e-6, rtol=1e-5)
