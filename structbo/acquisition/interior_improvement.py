@@ -32,9 +32,9 @@ class InteriorEI(LogEI):
     middle; an end of a range is therefore possible, and two levels are equally likely. Continuous
     variables count as having `CELLS` levels. At an end of one, the default weight is about half as
     large as in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
-    dimensions D, the exponent is multiplied by ``FEW_DIMS / D``. Corners, where linear functions
-    have their maxima, would otherwise have almost no weight. With more than `FEW_VALUES`
-    observations it is multiplied by their ratio: the prior fades.
+    dimensions D, the exponent is multiplied by the square of ``FEW_DIMS / D``. Corners, where
+    linear functions have their maxima, would otherwise have almost no weight. With more than
+    `FEW_VALUES` observations it is multiplied by their ratio: the prior fades.
 
     Args:
         exponent: how much the ends are avoided, positive; for few dimensions and observations.
@@ -63,7 +63,7 @@ class InteriorEI(LogEI):
     def contexts(self, posteriors: ConditionedGP, search: Search) -> Float[Array, " S *context"]:
         best = super().contexts(posteriors, search)[:, None]
         width = _inner_width(search.levels.counts, search.levels.has_order)
-        for_many_dims = min(1.0, FEW_DIMS / len(width))
+        for_many_dims = min(1.0, FEW_DIMS / len(width)) ** 2
         for_many_values = jnp.minimum(1.0, FEW_VALUES / search.num_observed)
         exponent = self.exponent * for_many_dims * for_many_values
         prior = jnp.append(exponent, width)
