@@ -89,7 +89,7 @@ def weight_of_a_corner(acquire: Any, num_dims: int, num_observed: float) -> floa
 
 
 def test_the_weight_of_a_corner_is_bounded_and_fades(acquire: Any) -> None:
-    """Twice as many dimensions double it up to 20, then halve it; twice the values halve it from 60."""
+    """Twice as many dimensions double it up to 20 and then halve it, and so do values from 60."""
     ten, twenty, forty = (weight_of_a_corner(acquire, d, 7.0) for d in (10, 20, 40))
     assert twenty == pytest.approx(2.0 * ten)
     assert forty == pytest.approx(0.5 * twenty)
