@@ -120,10 +120,26 @@ def _block_of(name: str, site: dict[str, Any], known: Blocks) -> BlockFactory | 
     """The block of a latent site; None for continuous and enumerated sites."""
     prior = site["fn"]
     factory = block_of(name, prior.support, known)
+    if factory is not None and name not in known:
+        _check_alone(name, site)
     if factory is not None or is_summed(site) or not prior.support.is_discrete:
         return factory
     _check_finite(name, prior, known)
     return GridGibbs
+
+
+def _check_alone(name: str, site: dict[str, Any]) -> None:
+    """Checks that a site of structures has one structure.
+
+    Raises:
+        ValueError: if it has several.
+    """
+    num_axes, shape = element_support(site["fn"].support).event_dim, np.shape(site["value"])
+    if 0 < num_axes < len(shape):
+        raise ValueError(
+            f"the site {name!r} has several structures, shape {shape}, and its block samples one: "
+            "give each of them a site of its own."
+        )
 
 
 def _check_finite(name: str, prior: Distribution, known: Blocks) -> None:

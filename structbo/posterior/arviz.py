@@ -40,7 +40,8 @@ def arviz_groups(posterior: PosteriorDraws, num_prior_draws: int, seed: int) -> 
         "prior_predictive": {"y": prior_y[:, :, posterior.rows]},
         "observed_data": {"y": y},
     }
-    labels = {name: labels_of_pairs(posterior.names) for name in _edge_names(posterior).values()}
+    edges = _edge_names(posterior).items()
+    labels = {name: labels_of_pairs(posterior.ends_of(site)) for site, name in edges}
     labels["together"] = labels_of_pairs(posterior.directions)
     if PAIR_SITE in sites:
         labels[PAIR_SITE] = labels_of_pairs(posterior.names)
@@ -55,12 +56,11 @@ def _of_observations(
 
 def _sites(posterior: PosteriorDraws) -> dict[str, Float[np.ndarray, "chains draws ..."]]:
     """The draws of all sites, with every edge once."""
-    edges = _edge_names(posterior)
-    upper = np.triu_indices(len(posterior.names), 1)
-    return {
-        edges.get(site, site): _floats(value[:, :, *upper] if site in edges else value)
-        for site, value in posterior.draws.items()
-    }
+    edges, found = _edge_names(posterior), {}
+    for site, value in posterior.draws.items():
+        upper = np.triu_indices(value.shape[-1], 1) if site in edges else ()
+        found[edges.get(site, site)] = _floats(value[:, :, *upper])
+    return found
 
 
 def _edge_names(posterior: PosteriorDraws) -> dict[str, str]:

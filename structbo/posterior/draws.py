@@ -284,8 +284,15 @@ class PosteriorDraws(KeepsPrecision):
                 f"the model must have exactly one site of edge matrices, got {list(sites)}; "
                 "draws has the values of all sites."
             )
-        rows, columns = np.triu_indices(len(self.names), 1)
+        rows, columns = np.triu_indices(len(self.ends_of(sites[0])), 1)
         return self.draws[sites[0]][:, :, rows, columns], (rows, columns)
+
+    def ends_of(self, site: str) -> tuple[str, ...]:
+        """Names of the rows of edge matrices: dimensions, projections, or else numbers."""
+        size = self.draws[site].shape[-1]
+        if size in (len(self.names), len(self.directions)):
+            return self.names if size == len(self.names) else self.directions
+        return tuple(map(str, range(size)))
 
 
 def checked_names(

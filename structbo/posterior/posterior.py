@@ -74,7 +74,8 @@ class Posterior(PosteriorDraws):
                 mixture: edges of one family follow their prior in draws of the others.
         """
         edges, pairs = self.edges()
-        return symmetric(indicator_probabilities(edges), pairs, self.names)
+        ends = self.ends_of(self.edge_sites[0])
+        return symmetric(indicator_probabilities(edges), pairs, ends)
 
     def together_probabilities(self) -> Probabilities:
         """Posterior probability that two dimensions share a component, shape (D, D).

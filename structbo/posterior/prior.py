@@ -38,6 +38,9 @@ def prior_draws(
 ) -> tuple[dict[str, Shaped[np.ndarray, "1 draws ..."]], Float[np.ndarray, "1 draws n"]]:
     """Draws of all sites from the prior, inside the structure's hard bounds.
 
+    Factors of the model, as of ``numpyro.factor``, belong to its prior: draws are resampled with
+    probabilities in proportion to them, and some may be equal.
+
     Args:
         model: a NumPyro model, ``model(X, mask=mask)``, with one `MarginalGP`.
         data: padded points of the unit cube; their observations are ignored.
@@ -52,28 +55,35 @@ def prior_draws(
     """
     keys = jax.random.split(key, checked_count("num_draws", num_draws))
     with double_precision():
-        values, y, is_inside = _drawn(model, data, keys)
-        latent, replicated, kept = jax.tree.map(np.asarray, (values, y, is_inside))
+        values, y, is_inside, factor = _drawn(model, data, keys)
+        latent, replicated, kept = jax.tree.map(np.asarray, (values, y, np.flatnonzero(is_inside)))
+        if len(np.unique(factor[kept])) > 1:
+            again = jax.random.categorical(key, factor[kept], shape=kept.shape)
+            kept = kept[np.asarray(again)]
     return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
 
 
 @compiled("model")
 def _drawn(
     model: Model, data: Data, keys: Key[Array, " S"]
-) -> tuple[dict[str, Shaped[Array, "S ..."]], Float[Array, "S n"], Bool[Array, " S"]]:
-    """Values of all latent sites, observations, and whether they are inside the hard bounds."""
+) -> tuple[
+    dict[str, Shaped[Array, "S ..."]], Float[Array, "S n"], Bool[Array, " S"], Float[Array, " S"]
+]:
+    """Values of latent sites, observations, whether they are inside hard bounds, log factors."""
 
     def one(
         key: Key[Array, ""],
-    ) -> tuple[dict[str, Shaped[Array, "..."]], Float[Array, " n"], Bool[Array, ""]]:
-        trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x, mask=data.mask)
-        values = {
-            name: jnp.asarray(site["value"])
-            for name, site in trace.items()
-            if site["type"] in ("sample", "deterministic")
-        }
+    ) -> tuple[
+        dict[str, Shaped[Array, "..."]], Float[Array, " n"], Bool[Array, ""], Float[Array, ""]
+    ]:
+        trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x, **data.arguments[1])
+        sites = {n: s for n, s in trace.items() if s["type"] in ("sample", "deterministic")}
+        known = {name for name, site in sites.items() if site.get("is_observed")}
+        values = {n: jnp.asarray(s["value"]) for n, s in sites.items() if n not in known}
+        factors = [jnp.sum(sites[n]["fn"].log_prob(sites[n]["value"])) for n in known]
         site = likelihood_site(trace)
         y = values.pop(site)
-        return values, y, trace[site]["fn"].covariance.decomposition.is_inside
+        is_inside = trace[site]["fn"].covariance.decomposition.is_inside
+        return values, y, is_inside, jnp.asarray(sum(factors, 0.0))
 
     return jax.lax.map(one, keys)

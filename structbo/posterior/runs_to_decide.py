@@ -49,6 +49,8 @@ def posterior_runs(
         raise ValueError(f"probability must be in (0.5, 1), got {probability}.")
     a, b = _dims(posterior, pair)
     edges, pairs = posterior.edges()
+    if posterior.ends_of(*posterior.edge_sites) != posterior.names:
+        raise ValueError("the edges of the model are not between the parameters.")
     is_edge = edges[..., np.flatnonzero((pairs[0] == a) & (pairs[1] == b))[0]].ravel() > 0
     kept = evenly_spaced(len(is_edge), min(checked_count("max_draws", max_draws), len(is_edge)))
     evidence, share = _evidence(posterior, (a, b), kept, checked_seed(seed))

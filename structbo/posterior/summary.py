@@ -41,7 +41,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         if not pairs:  # one variable has no pairs; NumPy 2.5.2 takes no quantiles of empty arrays
             sites.pop(name, None)
             continue
-        ends = posterior.directions if name == "together" else posterior.names
+        ends = posterior.directions if name == "together" else posterior.ends_of(name)
         # ArviZ 1.x takes quantiles, which need floats.
         sites[name], labels[name] = draws.astype(float), pair_labels(ends, pairs)
         mcse = indicator_probabilities(draws).mcse

@@ -132,6 +132,8 @@ class Evidence:
         posterior = self.posterior
         if len(posterior.edge_sites) != 1 or posterior.families:
             return None
+        if posterior.ends_of(*posterior.edge_sites) != posterior.names:
+            return None
         return posterior.runs_to_decide(first, second)
 
     @cached_property

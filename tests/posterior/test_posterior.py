@@ -1,8 +1,11 @@
 """The posterior's predictions and densities from first principles, and its errors."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpyro
 import numpyro.distributions as dist
 import pytest
 from given_draws import NUM_CHAINS, dense_covariance, edge_draws, observations, with_edges
@@ -10,7 +13,7 @@ from scipy.stats import lognorm, multivariate_normal
 
 from structbo.data import Data
 from structbo.draws import condition
-from structbo.models import AdditiveGP, edges
+from structbo.models import AdditiveGP, Decomposition, EdgeBernoulli, edges, pairs
 from structbo.posterior import Posterior
 
 
@@ -87,3 +90,22 @@ def test_only_mixtures_have_families(posterior):
         posterior.family_probabilities()
     with pytest.raises(ValueError, match="is not a mixture"):
         _ = posterior.family_names
+
+
+def test_edges_among_some_dimensions_have_numbers():
+    """The model has edges between the first two of three dimensions."""
+
+    def structure(num_dims: int) -> Decomposition:
+        Z = numpyro.sample("Z", EdgeBernoulli(2, 0.5))
+        return pairs(jnp.zeros((num_dims, num_dims), int).at[:2, :2].set(Z))
+
+    whole = with_edges(edge_draws(0.5)[:, :30], AdditiveGP())
+    draws = whole.draws | {"Z": whole.draws["Z"][..., :2, :2]}
+    posterior = replace(whole, model=AdditiveGP(structure), draws=draws)
+    found = posterior.edge_probabilities()
+    assert found.names == ("0", "1")
+    assert found.mean[0, 1] == posterior.draws["Z"][..., 0, 1].mean()
+    assert posterior.together_probabilities().mean[0, 1] == found.mean[0, 1]
+    assert "Z[0,1]" in posterior.summary().index
+    with pytest.raises(ValueError, match="edges of the model are not between the parameters"):
+        posterior.runs_to_decide("x0", "x1")

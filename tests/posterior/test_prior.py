@@ -2,11 +2,25 @@
 
 from functools import partial
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from given_draws import PROBS, edge_draws, with_edges
 
-from structbo.models import AdditiveGP, cliques, edges
+from structbo.data import Data
+from structbo.models import (
+    AdditiveGP,
+    Decomposition,
+    EdgeBernoulli,
+    cliques,
+    edges,
+    main_effects,
+    pairs,
+)
+from structbo.posterior.prior import prior_draws
 
 
 @pytest.mark.nightly
@@ -35,3 +49,25 @@ def test_prior_outside_of_all_bounds():
     model = AdditiveGP(edges(1.0, partial(cliques, max_size=2)))
     with pytest.raises(ValueError, match="all 5 prior draws are outside"):
         with_edges(edge_draws(0.0)[:, :2], model).prior(num_draws=5)
+
+
+def test_a_factor_belongs_to_the_prior():
+    """Edges have prior odds of exp(-1), within four standard errors of resampled draws."""
+
+    def structure(num_dims: int) -> Decomposition:
+        Z = numpyro.sample("Z", EdgeBernoulli(num_dims, 0.5))
+        numpyro.factor("sparse", -1.0 * jnp.triu(Z).sum())
+        return pairs(Z)
+
+    prior = with_edges(edge_draws(0.5)[:, :2], AdditiveGP(structure)).prior(num_draws=2000)
+    assert "sparse" not in prior.draws
+    expected = np.exp(-1.0) / (1.0 + np.exp(-1.0))
+    found = prior.edge_probabilities().mean[np.triu_indices(3, 1)]
+    np.testing.assert_allclose(found, expected, atol=4.0 * np.sqrt(2.0 * 0.2 / 2000))
+
+
+def test_values_of_the_prior_have_their_known_noise():
+    model = AdditiveGP(main_effects(), outputscale=dist.LogNormal(-6.0, 0.1))
+    data = Data.padded(np.zeros((4, 2)), np.zeros(4), np.full(4, 9.0))
+    _, y = prior_draws(model, data, jax.random.key(0), 400)
+    assert y[0, :, :4].std() == pytest.approx(3.0, rel=0.1)

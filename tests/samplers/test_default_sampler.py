@@ -12,6 +12,7 @@ from numpyro.infer import MCMC, NUTS
 from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import (
+    ActiveBernoulli,
     AdditiveGP,
     Adjacency,
     Decomposition,
@@ -281,3 +282,18 @@ def test_a_search_has_registered_blocks(monkeypatch):
     monkeypatch.setitem(BLOCKS, Adjacency, EdgeGibbs)
     kernels = [type(kernel) for kernel, _ in search_sampler(AdditiveGP()).blocks]
     assert kernels == [EdgeGibbs, Hamiltonian]
+
+
+@pytest.mark.parametrize("is_plate", [True, False])
+def test_several_structures_in_a_site_are_refused(is_plate: bool):
+    def structure(num_dims):
+        if is_plate:
+            with numpyro.plate("sets", 2):
+                active = numpyro.sample("active", ActiveBernoulli(num_dims, 0.5))
+        else:
+            prior = ActiveBernoulli(num_dims, 0.5).expand([2]).to_event(1)
+            active = numpyro.sample("active", prior)
+        return Decomposition.of(active.astype(bool))
+
+    with pytest.raises(ValueError, match=r"'active' has several structures, shape \(2, 3\)"):
+        default_sampler(AdditiveGP(structure), num_dims=3)
