@@ -265,6 +265,21 @@ def projections() -> Table:
     return Table([*header, "delta = .1, sampled", "delta = infinity"], rows)
 
 
+def expectation_maximization() -> Table:
+    """How far EM and gradients are below the best log likelihood, with more evaluations."""
+    found: dict[tuple[str, ...], list[list[float]]] = {}
+    for (*case, _, method), gaps in runs_of("expectation_maximization", 5).rows.items():
+        found.setdefault((*case, method), []).append(gaps)
+    rows = []
+    for case in dict.fromkeys(key[:3] for key in found):
+        (_, after_100, *_), (_, em_after_100, *_, em_after_1000) = (
+            np.median(found[*case, method], axis=0) for method in ("gradients", "EM")
+        )
+        rows.append([*case, *(f"{gap:.1f}" for gap in (after_100, em_after_100, em_after_1000))])
+    header = ["D", "observations", "nugget", "gradients, after 100", "EM, after 100"]
+    return Table([*header, "EM, after 1000"], rows)
+
+
 PARTS = {
     "chain": "Markov chain",
     "starts": "starts of the ascent",
@@ -299,8 +314,8 @@ def suggest() -> Table:
 TABLES: dict[str, Callable[[], Table]] = {
     table.__name__: table
     for table in (
-        *(batches, convergence, gpu, large_problems, paired, projections),
-        *(recipes, regret, readme, speed, suggest, wide, wide_pairs, wide_ratios),
+        *(batches, convergence, expectation_maximization, gpu, large_problems, paired),
+        *(projections, recipes, regret, readme, speed, suggest, wide, wide_pairs, wide_ratios),
     )
 }
 

@@ -104,6 +104,10 @@ NIGHTLY = {
         "--data star-20 --seeds 0 --results OUT/table.csv",
         {"LENGTH": "{'num_warmup': 2, 'num_samples': 6, 'num_chains': 2}"},
     ),
+    "benchmarks/expectation_maximization.py": Short(
+        "--seeds 1",
+        {"BUDGETS": "(5, 20)", "CASES": "[(3, 12, 0.1)]", "RESULTS": "Path('OUT')"},
+    ),
     "benchmarks/hyper_parameters.py": Short("--steps 4 --cases 3,12 --folder OUT"),
     "benchmarks/kdpp.py": Short(
         "--items 40 --size 3 --table OUT/table.csv", {"NUM_TIMED": "100", "DPPY": "{}"}
