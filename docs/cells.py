@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from papers.table import rendered
+from papers.harness.table import rendered
 
 BENCHMARKS = Path(__file__).parents[1] / "examples" / "benchmarks" / "results"
 

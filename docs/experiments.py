@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from papers.experiment import Experiment
-from papers.ranks import ranked
-from papers.records import Records, keys_of
+from papers.harness.experiment import Experiment
+from papers.harness.ranks import ranked
+from papers.harness.records import Records, keys_of
+from papers.harness.scores import scores
+from papers.harness.table import markdown, mean_with_error, rendered
 from papers.registry import EXPERIMENTS
-from papers.scores import scores
-from papers.table import markdown, mean_with_error, rendered
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 RESULTS = Path(__file__).parents[1] / "examples" / "papers" / "results"

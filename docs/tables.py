@@ -8,7 +8,7 @@ import cells
 import numpy as np
 from cells import Table, joined, short
 from paired import BUDGETS, COUNTS
-from papers.scores import paired_p
+from papers.harness.scores import paired_p
 from regret import COUNTS as REGRET_COUNTS
 from runs import Runs
 from wide_tables import wide, wide_pairs, wide_ratios

@@ -5,7 +5,7 @@ import json
 import cells
 import numpy as np
 from cells import Table, short
-from papers.experiment import Experiment
+from papers.harness.experiment import Experiment
 from wide import experiments, parser
 from wide_search import WideSearch
 from wide_summary import summary

@@ -16,28 +16,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from papers import commands, functions
-from papers.embedded import quad, rescaled
-from papers.graph_functions import GRID, GraphGP
-from papers.methods import METHODS
-from papers.peers import PEERS, Rescaled
-from papers.picture import picture
-from papers.problem import Problem
-from papers.problems import PROBLEMS
-from papers.ranks import complete_runs, ranked
-from papers.reactions import OnTable
-from papers.records import Key, Records, keys_of
+from papers import commands
+from papers.harness.picture import picture
+from papers.harness.ranks import complete_runs, ranked
+from papers.harness.records import Key, Records, keys_of
+from papers.harness.running import run_missing
+from papers.harness.scores import paired_p, scores, spread
+from papers.kinds.reactions import OnTable
+from papers.kinds.screening import Screening
+from papers.kinds.search import Search
+from papers.kinds.tuning import AFTER_40, Tuning
+from papers.methods.by_name import METHODS
+from papers.methods.peers import PEERS, Rescaled
+from papers.methods.smac_hebo import hebo_ranges
+from papers.methods.tuning_methods import Rounding
+from papers.problems import functions
+from papers.problems.by_name import PROBLEMS
+from papers.problems.embedded import quad, rescaled
+from papers.problems.graph_functions import GRID, GraphGP
+from papers.problems.problem import Problem
+from papers.problems.task_module import task_module
+from papers.problems.tuning_tasks import Task
+from papers.problems.waves import Factor, best_indices
 from papers.registry import EXPERIMENTS
-from papers.running import run_missing
-from papers.scores import paired_p, scores, spread
-from papers.screening import Screening
-from papers.search import Search
-from papers.smac_hebo import hebo_ranges
-from papers.task_module import task_module
-from papers.tuning import AFTER_40, Tuning
-from papers.tuning_methods import Rounding
-from papers.tuning_tasks import Task
-from papers.waves import Factor, best_indices
 
 import structbo as sb
 

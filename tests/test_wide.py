@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wide
-from papers.records import Key, Records
-from papers.table import rendered
+from papers.harness.records import Key, Records
+from papers.harness.table import rendered
 from wide_methods import METHODS, OnePenalty
 from wide_problems import MAKERS, NAMED, RANDOM, TASK_MAKERS, of_half, problem_of
 from wide_search import COUNTS, WideSearch

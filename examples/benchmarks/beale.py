@@ -20,7 +20,7 @@ import structbo as sb
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
-from papers.embedded import beale
+from papers.problems.embedded import beale
 
 NUM_DIMS, NOISE, BUDGET = 50, 0.1, 60
 KNOWN: dict[str, Any] = {"noise": NOISE, "outputscale": 1.0, "bandwidth": 0.05}

@@ -115,6 +115,6 @@ if __name__ == "__main__":
     with open(RESULTS / "expectation_maximization.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["D", "n", "nugget", "seed", "method", *BUDGETS])
-        for case, seed in tqdm([*runs]):
-            for method, gaps in study(*case, seed).items():
-                table.writerow([*case, seed, method, *gaps])
+        for case in tqdm([(*case, seed) for case, seed in runs]):
+            for method, gaps in study(*case).items():
+                table.writerow([*case, method, *gaps])

@@ -10,7 +10,7 @@ from scipy.stats import qmc
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
-from papers.functions import hartmann6, styblinski_tang
+from papers.problems.functions import hartmann6, styblinski_tang
 
 NOISE = 0.01
 NUM_TEST = 200

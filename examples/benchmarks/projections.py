@@ -31,7 +31,7 @@ from structbo.models import AdditiveGP, NearIdentity, blocks, outer_box_ratio, p
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
-from papers.functions import log_mixture
+from papers.problems.functions import log_mixture
 
 numpyro.enable_x64()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
 import numpy as np
-from papers.tuning_tasks import DEVELOPMENT
+from papers.problems.tuning_tasks import DEVELOPMENT
 from posterior_data import SVR, sobol_points
 
 if __name__ == "__main__":

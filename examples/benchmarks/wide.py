@@ -34,8 +34,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the folder of the package `papers`
 
-from papers.experiment import Experiment
-from papers.running import run_missing
+from papers.harness.experiment import Experiment
+from papers.harness.running import run_missing
 from wide_methods import METHODS
 from wide_problems import SUFFIXES, of_half
 from wide_search import COUNTS, WideSearch

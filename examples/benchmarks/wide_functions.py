@@ -6,8 +6,8 @@ A random generator draws the instance: which variables are active, and where the
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from papers.functions import Points, Values
-from papers.problem import Problem
+from papers.problems.functions import Points, Values
+from papers.problems.problem import Problem
 from random_functions import Rotated
 
 Maker = Callable[[np.random.Generator], Problem]

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from papers.methods import Method, maximizer
-from papers.peers import PEERS
-from papers.problem import Problem
+from papers.methods.by_name import Method, maximizer
+from papers.methods.peers import PEERS
+from papers.problems.problem import Problem
 
 import structbo as sb
 from structbo import recipes

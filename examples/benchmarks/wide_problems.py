@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from papers import functions
-from papers.problem import Problem
+from papers.problems import functions
+from papers.problems.problem import Problem
 from wide_functions import Maker, embedded, linear, quadratic, rotated, shifted
 from wide_random import additive, tree, unstructured
 from wide_tasks import lasso, policy, rover

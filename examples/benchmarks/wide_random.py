@@ -1,8 +1,8 @@
 """Random functions with known structures: trees of pairs, main effects alone, or no structure."""
 
 import numpy as np
-from papers.problem import Problem
-from papers.waves import WaveSum
+from papers.problems.problem import Problem
+from papers.problems.waves import WaveSum
 from wide_functions import Maker, with_optimum
 
 Scopes = list[tuple[int, ...]]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from papers.experiment import Kind, Measures, Values
-from papers.problem import Problem
-from papers.search import maximized
+from papers.harness.experiment import Kind, Measures, Values
+from papers.kinds.search import maximized
+from papers.problems.problem import Problem
 from scipy.stats import qmc
 from wide_methods import METHODS
 from wide_problems import problem_of

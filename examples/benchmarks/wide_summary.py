@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from papers.experiment import Experiment
-from papers.picture import picture
-from papers.records import Records
-from papers.scores import curves, paired_p, sign_test
-from papers.table import markdown, number, rendered
+from papers.harness.experiment import Experiment
+from papers.harness.picture import picture
+from papers.harness.records import Records
+from papers.harness.scores import curves, paired_p, sign_test
+from papers.harness.table import markdown, number, rendered
 from wide_search import COUNTS, WideSearch
 
 Case = tuple[str, int]

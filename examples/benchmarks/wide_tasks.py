@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-from papers.problem import Problem
-from papers.real_tasks import module_in
+from papers.problems.problem import Problem
+from papers.problems.real_tasks import module_in
 
 
 def lasso(name: str, noise: bool, seed: int, data: Path | None) -> Problem:

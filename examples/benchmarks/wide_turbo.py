@@ -16,7 +16,7 @@ from gpytorch.constraints import Interval
 from gpytorch.kernels import MaternKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from papers.problem import Problem
+from papers.problems.problem import Problem
 from scipy.stats import qmc
 
 BATCH_SIZE, NUM_INITIAL = 4, 20

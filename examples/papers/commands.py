@@ -2,13 +2,13 @@
 
 from argparse import Namespace
 
-from papers.experiment import Experiment
-from papers.picture import picture
-from papers.ranks import ranked
-from papers.records import Records, keys_of
+from papers.harness.experiment import Experiment
+from papers.harness.picture import picture
+from papers.harness.ranks import ranked
+from papers.harness.records import Records, keys_of
+from papers.harness.running import run_missing
+from papers.harness.table import markdown
 from papers.registry import EXPERIMENTS
-from papers.running import run_missing
-from papers.table import markdown
 
 
 def list_all(arguments: Namespace) -> int:

@@ -1,6 +1,6 @@
 """All experiments by name."""
 
-from papers import (
+from papers.experiments import (
     chen,
     chen_functions,
     comparison,
@@ -12,7 +12,7 @@ from papers import (
     rolland,
     rolland_tasks,
 )
-from papers.experiment import Experiment
+from papers.harness.experiment import Experiment
 
 PAPERS = (
     rolland,
