@@ -311,11 +311,11 @@ class Optimizer(Record, KeepsPrecision):
         """The expected improvement of the last asked point over the best posterior mean.
 
         It is in the units of the objective, averaged over posterior draws, before the evaluation of
-        the point. The point maximizes it. For a batch, it is the gain of the first point. None
-        while points are quasi-random.
+        the point. The default criterion weights it less at the ends of the ranges. For a batch, it
+        is the gain of the first point. None while points are quasi-random.
 
         Raises:
-            ValueError: if the criterion is not expected improvement.
+            ValueError: if the criterion is not "interior_ei", "log_ei" or "log_eqi".
         """
         return self._engine.expected_gain
 
