@@ -70,8 +70,6 @@ def _run(
     n_trials = checked_count("n_trials", n_trials, least=0)
     if isinstance(initial_points, Iterator):
         initial_points = list(initial_points)  # they are read more than once
-    if isinstance(initial_points, Iterator):
-        initial_points = list(initial_points)  # they are read more than once
     if storage is None and (study_name is not None or load_if_exists):
         raise ValueError("study_name and load_if_exists need a storage: pass storage.")
     if optimizer is not None:
