@@ -53,8 +53,8 @@ def read_evaluations(
     """Reads a CSV file with a column for every parameter and one for the value.
 
     An empty value marks a point that is still being evaluated, a value in `FAILED` a failed
-    evaluation. In a table of trials, the column `STATE` marks failed and withdrawn points without a
-    value. Other columns are ignored.
+    evaluation. In a table of trials, the column `STATE` marks failed points, whatever their value,
+    and withdrawn ones, which are ignored. Other columns are ignored.
 
     Args:
         path: path of the file, whose first line has the names of the columns.
@@ -76,7 +76,7 @@ def read_evaluations(
     reader = _Reader(table, space, names, column, _sem_column(table, names.values(), sem))
     found, numbers = TableRows([], [], [], value_name=column), reader.numbers()
     for row, number in zip(table.rows, numbers, strict=True):
-        if reader.is_remark(row):
+        if reader.is_remark(row) or reader.state(row) == "withdrawn":
             continue
         point, known = reader.point(row), reader.value(row)
         if known is not None:
@@ -84,7 +84,7 @@ def read_evaluations(
             found.values.append(known)
             found.errors.append(reader.error(row))
             found.numbers.append(number)
-        elif reader.state(row) != "withdrawn":
+        else:
             found.pending.append(point)
     return found
 
@@ -140,7 +140,7 @@ class _Reader:
     def value(self, row: Row) -> float | None:
         """The value; NaN for a failed evaluation, None for a missing value."""
         text = self._text(row, self._value).strip()
-        if text.lower() in FAILED or (not text and self.state(row) == "failed"):
+        if text.lower() in FAILED or self.state(row) == "failed":
             return math.nan
         return self._number(row, self._value) if text else None
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structbo import Categorical, Fixed, Integer, LinearConstraint, Optimizer, Ordinal, Space
 from structbo.command_line.table_file import read_evaluations, written
+from structbo.data import trial_values
 
 SPACE = Space({"lr": (1e-4, 1.0, "log"), "k": Integer(1, 8), "act": Categorical([1, "b,c", None])})
 
@@ -261,15 +263,26 @@ def test_a_table_of_trials_is_read_as_it_was_written(tmp_path: Path):
     assert found.pending == [asked.params]
 
 
-def test_a_value_counts_whatever_the_state_said(tmp_path: Path):
+def test_a_value_of_a_pending_row_counts(tmp_path: Path):
     """People fill in values and leave the state unchanged; an unknown state is a remark."""
     space = Space({"x": (0.0, 1.0)})
-    text = "x,value,state\n0.1,1,pending\n0.2,2,withdrawn\n0.3,,failed\n0.4,,waiting\n0.5,,\n"
+    text = "x,value,state\n0.1,1,pending\n0.2,2,waiting\n0.3,,failed\n0.4,,waiting\n0.5,,\n"
     found = read_evaluations(table(tmp_path, text), space, None)
     np.testing.assert_array_equal(found.values, [1.0, 2.0, np.nan])
     assert [point["x"] for point in found.pending] == [0.4, 0.5]
     solid = table(tmp_path, "x,value,state\n0.1,1,solid\n0.2,,failed\n")
     assert len(read_evaluations(solid, space, None).pending) == 1
+
+
+def test_a_row_that_failed_or_was_withdrawn_has_no_value_as_in_a_frame(tmp_path: Path):
+    space = Space({"x": (0.0, 1.0)})
+    text = "x,value,state\n0.1,1,complete\n0.2,2,failed\n0.3,3,withdrawn\n0.4,4,pending\n"
+    path = table(tmp_path, text)
+    found = read_evaluations(path, space, None)
+    np.testing.assert_array_equal(found.values, [1.0, np.nan, 4.0])
+    told = Optimizer(space).tell_frame(pd.read_csv(path))
+    assert [trial.params for trial in told] == found.points and not found.pending
+    np.testing.assert_array_equal(trial_values(told), found.values)
 
 
 def test_rows_have_their_own_numbers_or_their_lines(tmp_path: Path):
