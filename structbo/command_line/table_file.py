@@ -12,17 +12,13 @@ from typing import Any, get_args
 from structbo.command_line.choice_cells import MISSING, cells_of_choices
 from structbo.command_line.numerals import Numerals
 from structbo.command_line.table import Row, Table, read_table
-from structbo.data import State
+from structbo.data import State, parameter_columns
 from structbo.space import Fixed, Parameter, Space
 
 FAILED = MISSING | {"failed", "inf", "-inf"}
 """Texts for the value of a failed evaluation, in lower case."""
 VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
-"""Columns of a table from `to_frame`, unless parameters have these names.
-
-With such a parameter, `to_frame` puts `PREFIX` before its name.
-"""
-PREFIX = "params_"
+"""Columns of a table from `to_frame`, unless parameters have these names."""
 
 
 @dataclass(frozen=True)
@@ -198,12 +194,9 @@ def are_states(texts: Collection[str]) -> bool:
 
 
 def _parameter_columns(table: Table, space: Space) -> dict[str, str]:
-    """The column of every parameter and fixed value, by name."""
-    columns = {name: name for name in space.columns}
-    for name in {VALUE, SEM, STATE, NUMBER} & columns.keys():
-        if PREFIX + name in table.columns:
-            columns[name] = PREFIX + name
-    return columns
+    """The column of every parameter and fixed value: as in `to_frame` if it exists, or its name."""
+    of_frame = parameter_columns(space).items()
+    return {name: column if column in table.columns else name for name, column in of_frame}
 
 
 def _value_column(table: Table, taken: Collection[str], value: str | None) -> str:

@@ -10,7 +10,13 @@ from structbo.data.data import (
     padded_size,
     with_worst,
 )
-from structbo.data.data_frame import column_names, in_order_of, trial_frame, trials_in
+from structbo.data.data_frame import (
+    column_names,
+    in_order_of,
+    parameter_columns,
+    trial_frame,
+    trials_in,
+)
 from structbo.data.inducing import inducing_first
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.transform import UNCHANGED, Transform
@@ -42,6 +48,7 @@ __all__ = [
     "one_number",
     "padded",
     "padded_size",
+    "parameter_columns",
     "real_numbers",
     "trial_frame",
     "trial_values",

@@ -11,6 +11,8 @@ from structbo.space import Space
 
 COLUMNS = ("number", "value", "sem", "state")
 """Columns of a table of trials other than parameters."""
+PREFIX = "params_"
+"""Prefix of the columns of parameters that are named like other columns."""
 
 
 def column_names(table: Any) -> tuple[str, ...]:
@@ -59,8 +61,7 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
 
     Args:
         trials: trials in the space.
-        space: its parameters become columns by name; a parameter named like another column, such as
-            "number", gets the prefix ``params_``.
+        space: its parameters become columns by name, see `parameter_columns`.
 
     Raises:
         ImportError: if pandas is not installed.
@@ -76,13 +77,30 @@ def trial_frame(trials: Sequence[Trial], space: Space) -> Any:
         raise ImportError("to_frame needs pandas: pip install pandas.", name="pandas") from error
     points = [space.by_name(trial.params) for trial in trials]
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in trials]}
-    for name, column in _columns_of(space).items():
+    for name, column in parameter_columns(space).items():
         columns[column] = [point.get(name) for point in points]
     columns["value"] = trial_values(trials).tolist()
     if any(trial.sem is not None for trial in trials):
         columns["sem"] = [trial.sem for trial in trials]
     columns["state"] = [trial.state for trial in trials]
     return pd.DataFrame(columns)
+
+
+def parameter_columns(space: Space) -> dict[str, str]:
+    """The column of every parameter and fixed value in a table of trials, by name.
+
+    It has the name of the parameter. A name in `COLUMNS` gets the prefix `PREFIX`, repeated until
+    no other parameter has this name.
+
+    Example:
+        >>> parameter_columns(Space({"x": (0.0, 1.0), "value": (0.0, 1.0)}))
+        {'x': 'x', 'value': 'params_value'}
+    """
+    columns = {name: name for name in space.columns}
+    for name in columns.keys() & set(COLUMNS):
+        while columns[name] in {*COLUMNS, *space.columns}:
+            columns[name] = PREFIX + columns[name]
+    return columns
 
 
 def trials_in(frame: Any, space: Space) -> list[Trial]:
@@ -109,7 +127,7 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     """
     if not (hasattr(frame, "columns") and hasattr(frame, "loc")):
         raise TypeError(f"frame must be a pandas DataFrame with a row per trial, got {frame!r}.")
-    own = {column: name for name, column in _columns_of(space).items()}
+    own = {column: name for name, column in parameter_columns(space).items()}
     _check_columns(list(frame.columns), own, space)
     if "state" not in frame.columns:
         frame = frame.assign(state="complete")
@@ -151,8 +169,3 @@ def _trial(number: int, params: Any, state: State, value: float, sem: float) -> 
         return Trial(number, params, state)
     error = None if np.isnan(sem) else sem
     return Trial(number, params).told(np.nan if state == "failed" else value, error)
-
-
-def _columns_of(space: Space) -> dict[str, str]:
-    """The column of every parameter and fixed value, by name."""
-    return {name: f"params_{name}" if name in COLUMNS else name for name in space.columns}

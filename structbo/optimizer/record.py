@@ -68,7 +68,7 @@ class Record:
         Returns:
             A pandas DataFrame with the columns number, one per parameter and fixed value, value,
             sem if one was told, and state. A parameter with one of these names gets the prefix
-            ``params_``.
+            ``params_``, repeated until the name is free.
 
         Raises:
             ImportError: if pandas is not installed.

@@ -307,9 +307,10 @@ def test_json_takes_choices_of_every_kind():
     assert json.loads(text) == [{"day": "2024-01-31", "n": [1, None]}]
 
 
+@pytest.mark.parametrize("other", ["x", "params_value"])
 @pytest.mark.parametrize("name", ["number", "value", "sem", "state"])
-def test_a_parameter_may_have_the_name_of_a_column_of_trials(name: str, tmp_path: Path):
-    optimizer = Optimizer({name: Integer(0, 50), "x": (0.0, 1.0)})
+def test_a_parameter_may_have_the_name_of_a_column_of_trials(name: str, other: str, tmp_path: Path):
+    optimizer = Optimizer({name: Integer(0, 50), other: (0.0, 1.0)})
     for value in (2.0, 3.0, 4.0):
         optimizer.tell(optimizer.ask(), value)
     frame = optimizer.to_frame().to_csv(index=False)

@@ -145,6 +145,24 @@ def test_a_parameter_with_the_name_of_a_column_needs_its_own():
         trials_in(frame, Space({"number": Integer(1, 3)}))
 
 
+def test_parameters_with_the_name_and_the_column_of_another_one_keep_their_columns():
+    names = ("value", "params_value", "params_params_value", "sem", "params_number")
+    space = Space({name: Integer(1, 9) for name in names})
+    trials = [Trial(0, {name: k for k, name in enumerate(names, 1)}).told(0.5)]
+    frame = trial_frame(trials, space)
+    assert frame.columns.tolist() == [
+        "number",
+        "params_params_params_value",
+        "params_value",
+        "params_params_value",
+        "params_sem",
+        "params_number",
+        "value",
+        "state",
+    ]
+    assert trials_in(frame, space) == trials
+
+
 def test_missing_values_and_errors_of_every_form():
     values = pd.array([1.0, None, 2.0], dtype="Float64")
     frame = pd.DataFrame({"x": [0.1, 0.2, 0.3], "value": values, "sem": [pd.NA, None, 0.5]})
