@@ -16,7 +16,6 @@ from jaxtyping import Float
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
 from structbo.models.foundation.arguments import checked_count
-from structbo.models.foundation.precision import is_double
 from structbo.models.foundation.values import Value
 from structbo.models.kernels import (
     KERNELS,
@@ -164,11 +163,6 @@ class AdditiveGP(Value):
         Returns:
             The observations, shape (n,).
         """
-        if not is_double():
-            raise RuntimeError(
-                "AdditiveGP needs 64-bit floats and jax_enable_x64 is off: call "
-                "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."
-            )
         X = jnp.asarray(X, float)
         if X.ndim != 2:
             raise ValueError(f"X must have shape (n, D), got {X.shape}.")

@@ -12,6 +12,7 @@ from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.foundation.arrays import OneOrEach, RandomKey
+from structbo.models.foundation.precision import is_double
 from structbo.models.gp import ConditionedGP
 from structbo.models.inducing import (
     PseudoObservations,
@@ -64,6 +65,9 @@ class MarginalGP(dist.Distribution):
             means. They add to the noise. Default: none.
         num_inducing: number of inducing rows, by default as above; the density is exact if it is
             the number of rows or more, and the attribute is then None.
+
+    Raises:
+        RuntimeError: if JAX's 64-bit floats are off, which factorizations need.
     """
 
     support = constraints.real_vector
@@ -81,6 +85,11 @@ class MarginalGP(dist.Distribution):
         *,
         validate_args: bool | None = None,
     ) -> None:
+        if not is_double():
+            raise RuntimeError(
+                "models with a MarginalGP need 64-bit floats and jax_enable_x64 is off: call "
+                "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."
+            )
         self.covariance = covariance
         self.x = x
         self.noise = noise

@@ -35,6 +35,11 @@ def test_the_covariance_is_a_sum_of_isotropic_kernels(is_shared: bool) -> None:
     np.testing.assert_allclose(jax.jit(site["fn"].log_prob)(Y), expected, rtol=1e-8)
 
 
+def test_needs_64_bit_floats_as_other_models_do() -> None:
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match=r"numpyro.enable_x64\(\)"):
+        handlers.seed(BlockGP(), 0)(X.astype(np.float32))
+
+
 def test_parameters_are_counted_by_block() -> None:
     assert [BlockGP().num_parameters(x) for x in ([0, 0, 0], [0, 1, 1], [0, 1, 2])] == [3, 5, 7]
     assert BlockGP(is_shared=True).num_parameters([0, 1, 2]) == 3
