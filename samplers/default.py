@@ -19,7 +19,7 @@ from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.hamiltonian import Hamiltonian
 from structbo.samplers.informed_edges import NUM_MOVES, InformedEdges
 from structbo.samplers.registry import BLOCKS, BlockFactory, Blocks, block_of
-from structbo.samplers.structure_block import element_support
+from structbo.samplers.structure_block import element_prior, element_support
 
 LEAST_MOVES, MOVES_TIMES_DIMS = 5, 200
 """A search step makes MOVES_TIMES_DIMS / D proposals of `InformedEdges`, at least LEAST_MOVES."""
@@ -149,7 +149,7 @@ def _check_finite(name: str, prior: Distribution, known: Blocks) -> None:
         ValueError: if the support is infinite.
     """
     try:
-        values = np.asarray(prior.enumerate_support(expand=False))
+        values = np.asarray(element_prior(prior).enumerate_support(expand=False))
         is_finite = values.size == len(values)
     except NotImplementedError:
         is_finite = False

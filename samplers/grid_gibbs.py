@@ -2,14 +2,13 @@
 
 import jax
 import jax.numpy as jnp
-import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Float, Shaped
 
 from structbo.models.foundation.arrays import RandomKey
 from structbo.models.supports import FiniteSet
 from structbo.samplers.conditional import Conditional
-from structbo.samplers.structure_block import StructureBlock
+from structbo.samplers.structure_block import StructureBlock, element_prior
 
 
 class GridGibbs(StructureBlock):
@@ -31,9 +30,7 @@ class GridGibbs(StructureBlock):
     def update(
         self, key: RandomKey, conditional: Conditional, value: Shaped[Array, "*shape"]
     ) -> tuple[Shaped[Array, "*shape"], Float[Array, ""]]:
-        prior = conditional.prior
-        element = prior.base_dist if isinstance(prior, dist.Independent) else prior
-        levels = element.enumerate_support(expand=False).reshape(-1)
+        levels = element_prior(conditional.prior).enumerate_support(expand=False).reshape(-1)
         elements = value.size
         keys = jax.random.split(key, elements)
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 from jaxtyping import Float, Shaped
+from numpyro.distributions import Distribution, Independent
 from numpyro.distributions.constraints import Constraint
 from numpyro.handlers import condition
 
@@ -103,6 +104,11 @@ def sites_with_support(support: type[Constraint]) -> Callable[[Any], Sequence[st
 def element_support(support: Constraint) -> Constraint:
     """The support of one of several independent elements."""
     return getattr(support, "base_constraint", support)
+
+
+def element_prior(prior: Distribution) -> Distribution:
+    """The prior of one of several independent elements."""
+    return element_prior(prior.base_dist) if isinstance(prior, Independent) else prior
 
 
 def fixed(model: Model, values: dict[str, Array]) -> Model:

@@ -1,5 +1,7 @@
 """The composition that fits a model's sites."""
 
+from itertools import product
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -211,6 +213,30 @@ def test_other_discrete_sites_follow_their_posterior(
     draws = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), 20))
     values = jnp.arange(3) + first
     check_frequencies(draws, values, posterior_over(model, args, "kind", values))
+
+
+SWITCHES = dist.Bernoulli(0.4).expand([2])
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [SWITCHES.to_event(1), SWITCHES.expand([1, 2]).to_event(1).to_event(1)],
+    ids=["vector", "nested"],
+)
+def test_independent_booleans_follow_their_posterior(
+    prior, data, posterior_over, run_block, check_frequencies
+):
+    def model(x, y=None):
+        on = numpyro.sample("on", prior).reshape(2)
+        numpyro.sample("y", dist.Normal(x @ on, 2.0).to_event(1), obs=y)
+
+    ((block, sites),) = default_sampler(model).blocks
+    assert isinstance(block, GridGibbs) and sites == ("on",)
+    args, values = data(6, 2), jnp.array(list(product([0, 1], repeat=2)))
+    values = values.reshape(4, *prior.event_shape)
+    starts = jnp.tile(values[:1], (20, *[1] * len(prior.event_shape)))
+    draws = run_block(block, args, "on", starts, 220)[:, 20:]
+    check_frequencies(draws, values, posterior_over(model, args, "on", values))
 
 
 @pytest.mark.parametrize(
