@@ -39,7 +39,8 @@ def prior_draws(
     """Draws of all sites from the prior, inside the structure's hard bounds.
 
     Factors of the model, as of ``numpyro.factor``, belong to its prior: draws are resampled with
-    probabilities in proportion to them, and some may be equal.
+    probabilities in proportion to them. Equal draws are neighbors, so that the autocorrelation, and
+    with it the effective sample size, accounts for them.
 
     Args:
         model: a NumPyro model, ``model(X, mask=mask)``, with one `MarginalGP`.
@@ -59,7 +60,7 @@ def prior_draws(
         latent, replicated, kept = jax.tree.map(np.asarray, (values, y, np.flatnonzero(is_inside)))
         if len(np.unique(factor[kept])) > 1:
             again = jax.random.categorical(key, factor[kept], shape=kept.shape)
-            kept = kept[np.asarray(again)]
+            kept = kept[np.sort(again)]
     return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
 
 

@@ -21,6 +21,7 @@ from structbo.models import (
     pairs,
 )
 from structbo.posterior.prior import prior_draws
+from structbo.posterior.structures import indicator_probabilities
 
 
 @pytest.mark.nightly
@@ -64,6 +65,22 @@ def test_a_factor_belongs_to_the_prior():
     expected = np.exp(-1.0) / (1.0 + np.exp(-1.0))
     found = prior.edge_probabilities().mean[np.triu_indices(3, 1)]
     np.testing.assert_allclose(found, expected, atol=4.0 * np.sqrt(2.0 * 0.2 / 2000))
+
+
+def test_errors_of_a_resampled_prior_are_those_of_its_weights():
+    """A tenth of the draws is thirty times as likely as the others, whatever their edges."""
+
+    def structure(num_dims: int) -> Decomposition:
+        numpyro.factor("unequal", jnp.log(30.0) * numpyro.sample("rare", dist.Bernoulli(0.1)))
+        return pairs(numpyro.sample("Z", EdgeBernoulli(num_dims, 0.5)))
+
+    data, num_draws = Data.padded(np.zeros((1, 3)), np.zeros(1)), 2000
+    values, _ = prior_draws(AdditiveGP(structure), data, jax.random.key(0), num_draws)
+    assert values["rare"].mean() == pytest.approx(30 / 39, abs=0.1)
+    _, mcse = indicator_probabilities(values["Z"][..., *np.triu_indices(3, 1)])
+    # The variances of importance sampling and of resampling add up.
+    effective = num_draws / (1.0 + (0.9 + 0.1 * 30**2) / 3.9**2)
+    np.testing.assert_allclose(mcse, np.sqrt(0.25 / effective), rtol=0.25)
 
 
 def test_values_of_the_prior_have_their_known_noise():
