@@ -20,6 +20,9 @@ Values = dict[str, Array]
 Info = dict[str, Array]
 """Statistics of a step, under ArviZ's names."""
 
+RandomKeys = Key[Array, "*chains"] | UInt32[Array, "*chains 2"]
+"""The random key of one chain, or the keys of a batch of chains."""
+
 MAX_HELD = 100
 """Maximum length of the early warm-up, in steps; otherwise, it is a quarter of the warm-up."""
 
@@ -107,7 +110,7 @@ class ChainState(NamedTuple):
     memory: Any
     stage: Stage
     info: Info
-    rng_key: Key[Array, "*chains"] | UInt32[Array, "*chains 2"]
+    rng_key: RandomKeys
 
 
 class Sampler(MCMCKernel):
@@ -163,12 +166,18 @@ class Sampler(MCMCKernel):
 
     def init(
         self,
-        rng_key: RandomKey,
+        rng_key: RandomKeys,
         num_warmup: int,
         init_params: Values | None,
         model_args: tuple[Any, ...],
         model_kwargs: dict[str, Any] | None,
     ) -> ChainState:
+        if jax.random.key_data(rng_key).ndim > 1:
+            raise ValueError(
+                f"rng_key of {type(self).__name__} must be the key of one chain, got keys of shape "
+                f'{rng_key.shape}: for several chains at once, replace chain_method="vectorized" '
+                "of MCMC by chain_method=jax.vmap."
+            )
         key, rng_key = jax.random.split(rng_key)
         given = {name: jnp.asarray(value) for name, value in (init_params or {}).items()}
         stage = Stage.of(num_warmup)

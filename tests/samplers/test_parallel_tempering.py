@@ -21,7 +21,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
-from numpyro.infer import HMC, MCMC, Gibbs
+from numpyro.infer import HMC, MCMC, NUTS, Gibbs
 from scipy import stats
 from scipy.special import softmax
 
@@ -281,3 +281,25 @@ def test_ladder_must_fall_from_one(ladder):
 def test_there_must_be_a_temperature(number):
     with pytest.raises(ValueError, match="inverse_temperatures must be an integer of at least 1"):
         ParallelTempering(AdditiveGP(), inverse_temperatures=number)
+
+
+@pytest.mark.parametrize("new_key", [jax.random.key, jax.random.PRNGKey])
+def test_several_chains_at_once_are_a_map_of_one(new_key):
+    """NumPyro's own method hands all keys to a kernel at once."""
+    kernel = ParallelTempering(location, NUTS, [1.0, 0.4])
+
+    def drawn(chain_method):
+        mcmc = MCMC(
+            kernel,
+            num_warmup=2,
+            num_samples=2,
+            num_chains=3,
+            chain_method=chain_method,
+            progress_bar=False,
+        )
+        mcmc.run(new_key(0), NOTHING, jnp.array(1.0))
+        return mcmc.get_samples(group_by_chain=True)["mu"]
+
+    assert drawn(jax.vmap).shape == (3, 2)
+    with pytest.raises(ValueError, match=r"key of one chain, got keys.*=jax\.vmap"):
+        drawn("vectorized")
