@@ -13,7 +13,8 @@ class CoordinatewiseSampling(Screening):
 
     The parameters with the largest mean squared differences are active; their number must be given.
     The cost is linear in the number of parameters. The method is the baseline of
-    `HierarchicalDiagonalSampling`.
+    `HierarchicalDiagonalSampling`. If evaluations near the background point fail more often than
+    not, another random point takes its place; their differences are not repeated.
 
     Args:
         space: the search space, or what `Space` accepts.
@@ -22,6 +23,9 @@ class CoordinatewiseSampling(Screening):
         spacing: distance of the two places of a pair, relative to the range; by default random.
         budget: maximum number of evaluations, by default enough for all differences.
         seed: seed of the background point and the differences.
+
+    Warns:
+        UserWarning: in `ask`, if several background points failed.
 
     References:
         Chen, Castro and Krause 2012, section 5.
@@ -55,6 +59,7 @@ class CoordinatewiseSampling(Screening):
             check_fraction("spacing", spacing)
         self.num_active = num_active
         self._spacing, self._start = spacing, 0.0
+        self._num_before = 0
 
     @property
     def is_decided(self) -> bool:
@@ -85,8 +90,17 @@ class CoordinatewiseSampling(Screening):
         """Does nothing: evidence follows from all differences at the end."""
 
     def _next(self, rng: np.random.Generator) -> Float[np.ndarray, " D"]:
+        if len(self._trials) % 2 == 0:  # both points of a pair have the same background
+            self._check_background()
         dim = len(self._trials) // 2 % self.space.num_dims
         return self._along([dim], self._place(rng, is_second=len(self._trials) % 2 == 1))
+
+    def _check_background(self) -> None:
+        """Replaces the background point if evaluations with it fail more often than not."""
+        states = [trial.state for trial in self._trials[self._num_before :]]
+        if states.count("failed") > states.count("complete"):
+            self._num_before = len(self._trials)
+            self._replace_background()
 
     def _place(self, rng: np.random.Generator, *, is_second: bool) -> float:
         if self._spacing is None:

@@ -20,8 +20,6 @@ Decision = Literal["undetermined", "active", "inactive"]
 NUM_REPEATS, NUM_DIAGONAL = 10, 10
 """Evaluations that estimate the noise, and evaluations that estimate the scale of the function."""
 GRID = np.linspace(0.0, 1.0, 101)
-MANY_BACKGROUNDS = 5
-"""Number of failed background points at which a warning says so."""
 
 
 @dataclass
@@ -171,7 +169,6 @@ class HierarchicalDiagonalSampling(Screening):
         self._known = known | {"mean": mean}
         self._purpose: list[Group | None] = []
         self._repeats: list[int] = []
-        self._num_failed_backgrounds = 0
         self._pair: tuple[Group, float] | None = None
         self._try_to_start()
 
@@ -354,20 +351,12 @@ class HierarchicalDiagonalSampling(Screening):
         states = self._states(self._repeats)
         if states.count("failed") <= states.count("complete"):
             return
-        self._num_failed_backgrounds += 1
-        self.background = self._random_background(self._num_failed_backgrounds)
+        self._replace_background()
         self._repeats, self._pair = [], None
         for group in self.tree:
             # The diagonal of all parameters has no background.
             if group.decision == "undetermined" and group is not self.tree:
                 group.evaluations, group.z, group.pairs, group.evidence = [], [], [], 0.0
-        if self._num_failed_backgrounds == MANY_BACKGROUNDS:
-            warnings.warn(
-                f"{MANY_BACKGROUNDS} random background points failed, and the screening goes on "
-                "with another one. Check the objective, or narrow the ranges of the parameters to "
-                "where it succeeds.",
-                stacklevel=4,
-            )
 
     def _try_to_start(self) -> None:
         """Estimates unknown hyper-parameters as soon as there are enough values."""

@@ -1,5 +1,6 @@
 """Ask and tell for methods that find the active parameters."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,6 +14,9 @@ from structbo.data import Trial, one_number
 from structbo.models import AdditiveGP, active_sets
 from structbo.models.foundation.arguments import checked_count, checked_seed, is_integer
 from structbo.space import Space, SpaceLike
+
+MANY_BACKGROUNDS = 5
+"""Number of failed background points at which a warning says so."""
 
 
 class Screening(ABC):
@@ -41,6 +45,7 @@ class Screening(ABC):
         self.budget = checked_count("budget", budget)
         self._seed = checked_seed(seed)
         self.background = self._random_background(0)
+        self._num_failed_backgrounds = 0
         self._trials: list[Trial] = []
 
     @property
@@ -165,6 +170,18 @@ class Screening(ABC):
                 f"trial {number} was already told or withdrawn: {self._trials[number]}."
             )
         return int(number)
+
+    def _replace_background(self) -> None:
+        """Replaces a background point that fails by another random one."""
+        self._num_failed_backgrounds += 1
+        self.background = self._random_background(self._num_failed_backgrounds)
+        if self._num_failed_backgrounds == MANY_BACKGROUNDS:
+            warnings.warn(
+                f"{MANY_BACKGROUNDS} random background points failed, and the screening goes on "
+                "with another one. Check the objective, or narrow the ranges of the parameters to "
+                "where it succeeds.",
+                stacklevel=5,
+            )
 
     def _random_background(self, number: int) -> Float[np.ndarray, " D"]:
         """The background point after a number of others."""

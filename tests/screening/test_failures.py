@@ -63,10 +63,27 @@ def test_a_background_point_that_fails_at_times_is_kept() -> None:
 
 def test_many_background_points_that_fail_are_reported() -> None:
     hds = sb.HierarchicalDiagonalSampling(BOX, budget=20)
-    with pytest.warns(UserWarning, match="5 random background points failed") as warned:
-        hds.run(lambda x: np.nan)
-    assert len(warned) == 1
-    assert len(set(failed_points(hds.trials))) == 20
+    cws = sb.CoordinatewiseSampling(BOX, 1, budget=20)
+    for screening in (hds, cws):
+        with pytest.warns(UserWarning, match="5 random background points failed") as warned:
+            screening.run(lambda x: np.nan)
+        assert len(warned) == 1
+        assert len(set(failed_points(screening.trials))) == 20
+
+
+@pytest.mark.parametrize("num_pending", [1, 3])
+def test_coordinatewise_sampling_replaces_a_background_point_that_fails(num_pending: int) -> None:
+    cws = sb.CoordinatewiseSampling(BOX, 1, num_differences=2, seed=0)
+    first, objective = cws.background, failing_above(0.7)
+    while not cws.is_done:
+        trials = [cws.ask() for _ in range(min(num_pending, 128 - len(cws.trials)))]
+        for trial in trials:
+            cws.tell(trial, objective(trial.params))
+    assert cws.background[5] < 0.7 < first[5]
+    assert cws.active == ("x3",)
+    assert len(failed_points(cws.trials)) < 12
+    x = np.array([trial.params for trial in cws.trials])
+    assert ((x[1::2] != x[::2]).sum(1) == 1).all(), "values of two backgrounds are not compared"
 
 
 def test_pending_points_of_a_failed_background_do_not_replace_the_next_one() -> None:
