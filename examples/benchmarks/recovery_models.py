@@ -37,7 +37,8 @@ def by_posterior(
     def predict(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         moments = posterior.map_draws(observation, padded(points), max_draws=64)
         means, variances = (np.asarray(value)[:, : len(points)] for value in moments)
-        return posterior.units.moments(means, variances)
+        mean, deviation = posterior.units.moments(means, variances)
+        return mean, deviation**2
 
     return Answer(
         predict,

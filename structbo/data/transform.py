@@ -47,11 +47,18 @@ class Transform(NamedTuple):
         with np.errstate(all="ignore"):
             return np.asarray(self.warping(self.standardized(values)))
 
-    def inverse(self, of_model: ArrayLike) -> FloatArray:
-        """The values of the objective, of the same shape."""
+    def unwarped(self, of_model: ArrayLike) -> FloatArray:
+        """The standardized values, given values of the model, of the same shape."""
         with np.errstate(all="ignore"):
-            standardized = np.asarray(self.warping.inverse(np.asarray(of_model, float)))
+            return np.asarray(self.warping.inverse(np.asarray(of_model, float)))
+
+    def unstandardized(self, standardized: FloatArray) -> FloatArray:
+        """The values of the objective, given standardized ones, of the same shape."""
         return self.sign * (self.location + self.scale * standardized)
+
+    def inverse(self, of_model: ArrayLike) -> FloatArray:
+        """The values of the objective, given values of the model, of the same shape."""
+        return self.unstandardized(self.unwarped(of_model))
 
     def errors(self, sem: Float[np.ndarray, " n"], values: ArrayLike) -> Float[np.ndarray, " n"]:
         """Standard errors on the scale of the model, to first order.

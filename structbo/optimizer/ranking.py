@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
-import numpy as np
-
 from structbo.data import Trial, unit_points
 from structbo.posterior import Posterior
 from structbo.proposal import is_new
@@ -37,7 +35,7 @@ def best_estimates(trials: Sequence[Trial], posterior: Posterior, sign: float) -
     space = posterior.units.space
     x = unit_points(space, [t.params for t in trials], "params")
     first = list(compress(trials, is_new(x, x[:0])))
-    mean, variance = posterior.predict([t.params for t in first])
-    moments = zip(mean.tolist(), np.sqrt(variance).tolist(), strict=True)
+    found = posterior.describe([t.params for t in first])
+    moments = zip(found.mean.tolist(), found.deviation.tolist(), strict=True)
     estimates = [Estimate(t, *both) for t, both in zip(first, moments, strict=True)]
     return sorted(estimates, key=lambda estimate: -sign * estimate.mean)

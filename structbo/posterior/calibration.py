@@ -77,11 +77,11 @@ def posterior_calibration(posterior: PosteriorDraws) -> Calibration:
 
     units = posterior.units
     below = (weights * norm.cdf(scaled)).sum(0)
-    center, spread = units.moments(mean, variance, weights)
+    center, deviation = units.moments(mean, variance, weights)
     return Calibration(
         units.values(posterior.y),
         center,
-        np.sqrt(spread),
+        deviation,
         below if units.is_increasing else 1.0 - below,
         1.0 / np.square(weights).sum(0),
     )

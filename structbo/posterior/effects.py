@@ -99,8 +99,7 @@ def on_grids(
     units, axes = posterior.units, Axis.all_of(posterior)
     shapes = [[len(u) for u in grid] for grid in grids]
     ends = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-    mean, variance, *interval = found
-    quantities = [np.split(value, ends) for value in (mean, np.sqrt(variance), *interval)]
+    quantities = [np.split(value, ends) for value in found]
     effects = []
     for names, grid, shape, *values in zip(which, grids, shapes, *quantities, strict=True):
         dims = [posterior.names.index(name) for name in names]

@@ -300,15 +300,18 @@ class Posterior(PosteriorDraws):
             max_draws: how many draws to average over; more are thinned evenly.
 
         Returns:
-            Both at every point, in the user's units.
+            Both at every point, in the user's units. The variance of values around 1e154 and more
+            is infinite; `describe` has their standard deviation.
 
         Raises:
             TypeError, ValueError: naming the point and the parameter at fault.
         """
-        return self.units.moments(*self._normals(points, max_draws))
+        mean, deviation = self.units.moments(*self._normals(points, max_draws))
+        with np.errstate(over="ignore"):
+            return mean, np.square(deviation)
 
     def describe(self, points: Any, *, max_draws: int = 64) -> Description:
-        """Mean, variance and 90 % interval of the function at points.
+        """Mean, standard deviation and 90 % interval of the function at points.
 
         The ends of the interval are quantiles of a normal on the scale of the model, whose mean and
         variance are averaged over draws by the law of total variance.

@@ -19,17 +19,17 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 class Description(NamedTuple):
-    """Mean, variance and 90 % interval of values of the objective.
+    """Mean, standard deviation and 90 % interval of values of the objective.
 
     Args:
         mean: their means.
-        variance: their variances.
+        deviation: their standard deviations.
         lower: lower ends of 90 % intervals.
         upper: upper ends of 90 % intervals.
     """
 
     mean: Float[np.ndarray, " m"]
-    variance: Float[np.ndarray, " m"]
+    deviation: Float[np.ndarray, " m"]
     lower: Float[np.ndarray, " m"]
     upper: Float[np.ndarray, " m"]
 
@@ -87,10 +87,10 @@ class Units:
         variance: Float[np.ndarray, "S m"],
         weights: Float[np.ndarray, "S m"] | None = None,
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        """Mean and variance of the objective, given a mixture of normals on the scale of the model.
+        """Mean and standard deviation of the objective, given a mixture of normals.
 
         Args:
-            mean: means of the S normals.
+            mean: means of the S normals, on the scale of the model.
             variance: variances of the S normals.
             weights: weights of the normals, summing to one over S; by default equal.
 
@@ -101,13 +101,15 @@ class Units:
         normals = zip(mean, variance, strict=True)
         means, variances = np.stack([self._moments(*normal) for normal in normals], axis=1)
         center = (shares * means).sum(0)
-        return center, (shares * (variances + np.square(means - center))).sum(0)
+        variance = (shares * (variances + np.square(means - center))).sum(0)
+        # Squares of the objective's own values may overflow.
+        return self.transform.unstandardized(center), self.transform.scale * np.sqrt(variance)
 
     def _moments(
         self, mean: Float[np.ndarray, " m"], variance: Float[np.ndarray, " m"]
     ) -> tuple[Float[np.ndarray, " m"], Float[np.ndarray, " m"]]:
-        """Mean and variance of the objective, given normals on the scale of the model."""
-        values = self.values(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
+        """Mean and variance of standardized values, given normals on the scale of the model."""
+        values = self.transform.unwarped(mean[:, None] + np.sqrt(variance)[:, None] * NODES)
         center = values @ WEIGHTS
         return center, np.square(values - center[:, None]) @ WEIGHTS
 

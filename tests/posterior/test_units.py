@@ -195,10 +195,23 @@ def test_moments_of_warped_values_are_those_of_their_simulation():
     rng = np.random.default_rng(0)
     which = rng.choice(3, 400_000, p=weights[:, 0])
     simulated = units.values(mean[which, 0] + deviation[which, 0] * rng.standard_normal(400_000))
-    found_mean, found_variance = units.moments(mean, deviation**2, weights)
+    found_mean, found_deviation = units.moments(mean, deviation**2, weights)
     error = simulated.std() / np.sqrt(len(simulated))
     np.testing.assert_allclose(found_mean, simulated.mean(), atol=4.0 * error)
-    np.testing.assert_allclose(found_variance, simulated.var(), rtol=0.02)
+    np.testing.assert_allclose(found_deviation, simulated.std(), rtol=0.01)
     low, high = units.interval(mean[1], deviation[1])
     one = simulated[which == 1]
     np.testing.assert_allclose([(one < low).mean(), (one > high).mean()], 0.05, atol=0.003)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_deviations_are_known_where_variances_overflow_or_vanish(posterior: Posterior, size: float):
+    transform = posterior.units.transform
+    scaled = transform._replace(location=size * transform.location, scale=size * transform.scale)
+    of_size = replace(posterior, units=Units(SPACE, scaled))
+    points = SPACE.from_unit(posterior.X[:3])
+    for one, other in zip(of_size.describe(points), posterior.describe(points), strict=True):
+        np.testing.assert_allclose(one, size * other)
+    np.testing.assert_allclose(of_size.predict(points)[0], size * posterior.predict(points)[0])
+    one, other = of_size.calibration(), posterior.calibration()
+    np.testing.assert_allclose(one.deviation, size * other.deviation)
