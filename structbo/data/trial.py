@@ -50,9 +50,16 @@ class Trial:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Trial):
             return NotImplemented
-        known = self.number, self.state, self.value, self.sem
-        same_point = np.array_equal(self.params, other.params)
-        return same_point and known == (other.number, other.state, other.value, other.sem)
+        return self._all_but_params == other._all_but_params and np.array_equal(
+            self.params, other.params
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._all_but_params)
+
+    @property
+    def _all_but_params(self) -> tuple[int, State, float | None, float | None]:
+        return self.number, self.state, self.value, self.sem
 
     @property
     def is_told(self) -> bool:
