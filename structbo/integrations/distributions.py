@@ -110,14 +110,25 @@ def internal_space(
     Args:
         distributions: distributions by name, each with more than one value.
         given: the space that they come from, if any, for its ordinal choices and constraints.
+
+    Raises:
+        ValueError: if a parameter of a constraint has no distribution.
     """
     parameters = {} if given is None else dict(zip(given.names, given.parameters, strict=True))
+    constraints = () if given is None else given.constraints
+    for constraint in constraints:
+        if missing := sorted(constraint.weights.keys() - distributions.keys()):
+            raise ValueError(
+                f"a trial must search all parameters of {constraint}, and another sampler, such as "
+                f"PartialFixedSampler, keeps {missing}: leave them out of the weights, and "
+                "subtract their share from the bounds."
+            )
     return Space(
         {
             name: parameter_of(distribution, is_ordinal=isinstance(parameters.get(name), Ordinal))
             for name, distribution in distributions.items()
         },
-        () if given is None else given.constraints,
+        constraints,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from optuna import Study, Trial
 from optuna.storages import BaseStorage, InMemoryStorage
 
-from structbo import Categorical, Fixed, Integer, Optimizer, Ordinal, Space
+from structbo import Categorical, Fixed, Integer, LinearConstraint, Optimizer, Ordinal, Space
 from structbo.integrations.history import PROPOSAL, proposal_of
 from structbo.integrations.optuna import StructboSampler
 from structbo.optimizer import Engine
@@ -310,3 +310,23 @@ def test_a_fixed_parameter_is_not_random() -> None:
 def ask(trial: Trial, choices: list[str]) -> float:
     trial.suggest_categorical("o", choices)
     return trial.suggest_float("x", 0.0, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_another_sampler_may_fix_parameters_without_constraints() -> None:
+    limit = LinearConstraint({"x": 1.0, "y": 1.0}, high=1.0)
+    space = Space({"x": (0.0, 1.0), "y": (0.0, 1.0), "z": (0.0, 1.0)}, constraints=[limit])
+
+    def total(trial: Trial) -> float:
+        return sum(trial.suggest_float(name, 0.0, 1.0) for name in space.names)
+
+    def fixed(name: str) -> Study:
+        sampler = StructboSampler(space, num_initial=MANY)
+        partial = optuna.samplers.PartialFixedSampler({name: 0.9}, sampler)
+        return optuna.create_study(sampler=partial)
+
+    study = fixed("z")
+    study.optimize(total, n_trials=3)
+    assert all(t.params["x"] + t.params["y"] <= 1.0 and t.params["z"] == 0.9 for t in study.trials)
+    with pytest.raises(ValueError, match=r"PartialFixedSampler, keeps \['x'\]: leave them out"):
+        fixed("x").optimize(total, n_trials=1)
