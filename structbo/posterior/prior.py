@@ -54,12 +54,13 @@ def prior_draws(
     Raises:
         ValueError: if the model does not have exactly one `MarginalGP`, or num_draws is zero.
     """
-    keys = jax.random.split(key, checked_count("num_draws", num_draws))
+    drawing, choosing = jax.random.split(key)
+    keys = jax.random.split(drawing, checked_count("num_draws", num_draws))
     with double_precision():
         values, y, is_inside, factor = _drawn(model, data, keys)
         latent, replicated, kept = jax.tree.map(np.asarray, (values, y, np.flatnonzero(is_inside)))
         if len(np.unique(factor[kept])) > 1:
-            again = jax.random.categorical(key, factor[kept], shape=kept.shape)
+            again = jax.random.categorical(choosing, factor[kept], shape=kept.shape)
             kept = kept[np.sort(again)]
     return {name: value[None, kept] for name, value in latent.items()}, replicated[None, kept]
 
