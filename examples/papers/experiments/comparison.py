@@ -99,7 +99,7 @@ EXPERIMENTS = (
         printed="",
         reduced="5 runs of 60 evaluations instead of 500 or 1000, on three of six problems. "
         "Styblinski-Tang's function has 100 parameters instead of 250.",
-        why="structbo is ahead of all methods in all six runs. Styblinski-Tang's parameters act "
+        why="structbo is ahead of all methods in all 15 runs. Styblinski-Tang's parameters act "
         "alike, and Rosenbrock's nearly so, which structbo's default expects.",
     ),
     TASKS,
