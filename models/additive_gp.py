@@ -16,6 +16,7 @@ from jaxtyping import Float
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
 from structbo.models.foundation.arguments import checked_count
+from structbo.models.foundation.precision import check_double
 from structbo.models.foundation.values import Value
 from structbo.models.kernels import (
     KERNELS,
@@ -163,6 +164,7 @@ class AdditiveGP(Value):
         Returns:
             The observations, shape (n,).
         """
+        check_double("AdditiveGP")
         X = jnp.asarray(X, float)
         if X.ndim != 2:
             raise ValueError(f"X must have shape (n, D), got {X.shape}.")

@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 
 from structbo.models.additive_gp import LEAST_NOISE
 from structbo.models.covariance import AdditiveCovariance
+from structbo.models.foundation.precision import check_double
 from structbo.models.foundation.values import Value
 from structbo.models.kernels import squared_exponential
 from structbo.models.likelihood import MarginalGP
@@ -63,6 +64,7 @@ class BlockGP(Value):
         known_noise: ArrayLike | None = None,
     ) -> Array:
         """Runs the model; see `AdditiveGP` for the arguments."""
+        check_double("BlockGP")
         X = jnp.asarray(X, float)
         num_dims = X.shape[1]
         labels = jnp.asarray(numpyro.sample("labels", UniformPartition(num_dims)))

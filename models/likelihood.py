@@ -12,7 +12,7 @@ from numpyro.distributions import constraints
 
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.foundation.arrays import OneOrEach, RandomKey
-from structbo.models.foundation.precision import is_double
+from structbo.models.foundation.precision import check_double
 from structbo.models.gp import ConditionedGP
 from structbo.models.inducing import (
     PseudoObservations,
@@ -85,11 +85,7 @@ class MarginalGP(dist.Distribution):
         *,
         validate_args: bool | None = None,
     ) -> None:
-        if not is_double():
-            raise RuntimeError(
-                "models with a MarginalGP need 64-bit floats and jax_enable_x64 is off: call "
-                "numpyro.enable_x64() first, or run inside `with jax.enable_x64(True):`."
-            )
+        check_double("MarginalGP")
         self.covariance = covariance
         self.x = x
         self.noise = noise

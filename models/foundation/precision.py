@@ -85,6 +85,22 @@ def is_double() -> bool:
     return jnp.result_type(float) == jnp.float64
 
 
+def check_double(name: str) -> None:
+    """Checks that floats have 64 bits, which factorizations need.
+
+    Args:
+        name: what needs them.
+
+    Raises:
+        RuntimeError: if they have 32 bits.
+    """
+    if not is_double():
+        raise RuntimeError(
+            f"{name} needs 64-bit floats and jax_enable_x64 is off: call numpyro.enable_x64() "
+            "first, or run inside `with jax.enable_x64(True):`."
+        )
+
+
 class KeepsPrecision:
     """A base class whose instances keep 64-bit floats when they are unpickled.
 

@@ -288,3 +288,8 @@ def test_padding_may_stand_anywhere_and_weigh_anything():
     two = found(padded, np.array([5.0, 2.0, 3.0, 1.0]), x)
     jax.tree.map(np.testing.assert_allclose, one, two)
     np.testing.assert_allclose(one[2].sum(0), one[1])
+
+
+def test_needs_64_bit_floats_in_models_of_users(case: Case) -> None:
+    with jax.enable_x64(False), pytest.raises(RuntimeError, match="MarginalGP needs 64-bit"):
+        MarginalGP(case.covariance, jnp.zeros((1, 1)), jnp.ones(()))
