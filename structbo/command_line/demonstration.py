@@ -46,8 +46,9 @@ def demonstrate(num_trials: int, seed: int, report: Path | None = None) -> None:
         print(f"  {a + ' - ' + b:<22} {edge['probability']:.2f} +- {edge['mcse']:.2f}")
     found = posterior.importances()
     print("\nShare of the variance that involves each parameter, with 90 % intervals:")
-    for d in (-found.total.mean).argsort():
-        mean, lower, upper, _ = (100.0 * share[d] for share in found.total)
+    total = found.total
+    for d in (-total.mean).argsort():
+        mean, lower, upper = (100.0 * share[d] for share in (total.mean, total.lower, total.upper))
         print(f"  {found.names[d]:<10} {mean:3.0f} %  ({lower:.0f} to {upper:.0f})")
     if report is not None:
         print(f"\nwrote {write_report(result, report, title='structbo demo')}")
