@@ -57,9 +57,6 @@ EXPERIMENTS = (
     search_on(
         "rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"
     )._replace(
-        kind=Search(evaluations=60, noise=0.01),
-        seeds=10,
-        reduced="10 functions and 60 evaluations. Lengthscale 0.2.",
         why="The oracle is ahead. No Overlap is ahead of Overlap in eight of ten runs after 20 "
         "evaluations, and in seven at the end. The graph is learned only twice until then.",
     ),
