@@ -57,8 +57,9 @@ EXPERIMENTS = (
     search_on(
         "rolland-figure-4", "figure 4", "grid", "regret on functions of a 3 x 3 grid graph"
     )._replace(
-        why="The oracle is ahead. No Overlap is ahead of Overlap in eight of ten runs after 20 "
-        "evaluations, and in seven at the end. The graph is learned only twice until then.",
+        why="Up to 100 evaluations the oracle has a lower average regret than Overlap in all five "
+        "runs, and ends level. No Overlap ends ahead of Overlap in three of five. structbo ends "
+        "with the smallest mean of both regrets.",
     ),
     search_on(
         "rolland-figure-3-precision",
