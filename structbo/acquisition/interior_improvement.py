@@ -107,8 +107,8 @@ class InteriorEI(LogEI):
 def _inner_width(counts: Int[Array, " D"], has_order: Bool[Array, " D"]) -> Float[Array, " D"]:
     """One less the width of an interval, and 0 where all levels are equally likely.
 
-    These are categories, and two levels, whose weight must not differ from that of a conditional
-    variable that does not exist: it stands in the middle.
+    Categories and two levels have no preferred level. A conditional variable that does not exist
+    stands in the middle, so all their levels must weigh as much as the middle.
     """
     num_levels = jnp.where(counts > 0, counts, CELLS)
     return jnp.where(has_order & (num_levels > 2), 1.0 - 1.0 / num_levels, 0.0)
