@@ -67,17 +67,24 @@ class Metropolis(StructureBlock):
         """The acceptance probability; any function with ``a(r) / a(-r) = exp(r)`` is exact."""
         return jnp.exp(jnp.minimum(log_ratio, 0.0))
 
-    def excess(self, value: Shaped[Array, "*shape"]) -> Real[Array, ""]:
+    def excess(
+        self, value: Shaped[Array, "*shape"], direction: Float[Array, ""] | float
+    ) -> Real[Array, ""]:
         """Penalty for values outside the bounds of a decomposition, in units of log density.
 
         The prior ignores the bounds of a decomposition, so a chain may start where the density is
-        zero. It then moves towards a smaller excess: by default, towards zeros.
-        """
-        return 1e3 * value.sum()
+        zero. It then moves towards a smaller excess: by default towards zeros in some steps, and
+        towards ones in others, until it is inside. Bounds may require few ones or many.
 
-    def height(self, point: Point) -> Float[Array, ""]:
+        Args:
+            value: value of the site.
+            direction: 1 or -1, drawn for each step.
+        """
+        return 1e3 * direction * value.sum()
+
+    def height(self, point: Point, direction: Float[Array, ""] | float = 1.0) -> Float[Array, ""]:
         """The log density; if it is infinite, a very low number that decreases with the excess."""
-        outside = OUTSIDE - self.excess(point.value)
+        outside = OUTSIDE - self.excess(point.value, direction)
         return jnp.where(jnp.isfinite(point.log_density), point.log_density, outside)
 
     def update(
@@ -89,12 +96,13 @@ class Metropolis(StructureBlock):
         key_propose, key_accept = jax.random.split(key)
         keys = jax.random.split(key_propose, num_moves)
         thresholds = jax.random.uniform(key_accept, (num_moves,))
+        direction = jax.random.rademacher(jax.random.fold_in(key, num_moves), dtype=float)
 
         def move(k: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
             point, moved = state
             new, log_proposals = self.propose(keys[k], conditional, point)
-            log_ratio = self.height(new) - self.height(point) + log_proposals
-            prob = self.acceptance(jnp.nan_to_num(log_ratio, nan=-jnp.inf))
+            rise = self.height(new, direction) - self.height(point, direction)
+            prob = self.acceptance(jnp.nan_to_num(rise + log_proposals, nan=-jnp.inf))
             changed = prob * (new.value != point.value).any()
             return choose(thresholds[k] < prob, new, point), moved + changed
 

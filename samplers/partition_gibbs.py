@@ -20,7 +20,9 @@ class PartitionBlock(Metropolis):
 
     support = Partition
 
-    def excess(self, value: Int[Array, " D"]) -> Real[Array, ""]:
+    def excess(
+        self, value: Int[Array, " D"], direction: Float[Array, ""] | float
+    ) -> Real[Array, ""]:
         return jnp.square(block_sizes(value)).sum()
 
 

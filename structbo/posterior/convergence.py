@@ -4,6 +4,8 @@ import inspect
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.summary import summary_table
 
@@ -40,9 +42,20 @@ def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
     return problems
 
 
+def chains_outside(posterior: PosteriorDraws) -> list[str]:
+    """A sentence about chains that end where the density is zero, if there are any.
+
+    Their structures break a bound of the model, and warm-up has not led them inside.
+    """
+    energy = posterior.sample_stats.get("energy")
+    count = 0 if energy is None else np.count_nonzero(~np.isfinite(energy[:, -1]))
+    return [f"{count} of {posterior.num_chains} end where the density is zero"] if count else []
+
+
 def warn_unless_converged(posterior: PosteriorDraws) -> None:
-    """Warns of `convergence_problems`, at the caller's line outside of this package."""
-    if problems := convergence_problems(summary_table(posterior), posterior.num_draws):
+    """Warns of all problems of the chains, at the caller's line outside of this package."""
+    problems = chains_outside(posterior)
+    if problems := problems + convergence_problems(summary_table(posterior), posterior.num_draws):
         warnings.warn(
             f"the chains have not converged: {', and '.join(problems)}; see `summary`. Raise "
             "num_warmup and num_samples. If R-hat stays high, the posterior may have several "

@@ -1,6 +1,7 @@
 """The warning of `fit` about chains that have not converged."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -60,6 +61,14 @@ def test_chains_of_different_graphs_are_named():
 def test_slow_chains_are_named_with_their_effective_draws():
     with pytest.warns(ConvergenceWarning, match=r"noise has \d+ effective draws of 400"):
         warn_unless_converged(with_noise(walk(step=0.03)))
+
+
+def test_chains_outside_of_the_bounds_are_counted():
+    posterior = with_noise(walk(step=1.0))
+    energy = np.zeros(SHAPE)
+    energy[1] = np.inf
+    with pytest.warns(ConvergenceWarning, match="1 of 2 end where the density is zero"):
+        warn_unless_converged(replace(posterior, sample_stats={"energy": energy}))
 
 
 def test_fit_warns(monkeypatch: pytest.MonkeyPatch):
