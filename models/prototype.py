@@ -8,7 +8,7 @@ from numpyro import handlers
 
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
-from structbo.models.foundation.program import Program
+from structbo.models.foundation.program import Program, one_trace
 from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model
 
@@ -43,7 +43,7 @@ def prior_trace(model: Model, num_dims: int) -> dict[str, Any]:
         return {name: trace[name]["value"] for name in latent_sample_sites(trace)}
 
     program: Program[[jax.Array], dict[str, jax.Array]]
-    with double_precision():
+    with double_precision(), one_trace:
         program = Program(drawn, made_of=(model, num_dims))
         values = program(jax.random.key(SEED))
         fixed = handlers.seed(handlers.substitute(model, values), SEED)

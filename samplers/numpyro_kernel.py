@@ -11,6 +11,7 @@ from numpyro.infer.mcmc import MCMCKernel
 from numpyro.infer.util import unconstrain_fn
 
 from structbo.models.foundation.arrays import RandomKey
+from structbo.models.foundation.program import one_trace
 from structbo.samplers.sampler import Arguments, Info, Sampler, Stage, State, Values
 
 LONGEST_WARMUP = 10_000
@@ -47,7 +48,8 @@ class NumPyroKernel(Sampler):
         self._is_hmc = isinstance(kernel, HMC)
         self._num_warmup = LONGEST_WARMUP if num_warmup is None else num_warmup
         stage = Stage.of(self._num_warmup)
-        jax.eval_shape(self.initial, jax.random.key(0), values, stage, arguments)
+        with one_trace:
+            jax.eval_shape(self.initial, jax.random.key(0), values, stage, arguments)
 
     @property
     def follows_data(self) -> bool:

@@ -47,8 +47,8 @@ MAX_SERIAL_ROWS = 512
 """With more rows, two cores take a fifth less time than one."""
 
 
-_tracing = RLock()
-"""Only one thread traces at a time, because NumPyro's handlers are global."""
+one_trace = RLock()
+"""Held while a model runs, in Python or under a trace: NumPyro's handlers are global."""
 
 
 class Kind(NamedTuple):
@@ -129,7 +129,7 @@ class Program(Generic[Parameters, Result]):
             self.prepare(*args, **kwargs)
         if (pending := self._pending.get(kind)) is not None:
             wait([pending])
-        with _tracing:
+        with one_trace:
             self._pending.pop(kind, None)
             runs = self._loaded.get(kind) or self._jit(kind.platform, kind.is_serial)
             result = runs(*args, **kwargs)
@@ -160,7 +160,7 @@ class Program(Generic[Parameters, Result]):
         if kept is not None:
             self._pending[kind] = background().submit(self._load, kind, kept, is_double())
             return _zeros(kept.result)
-        with _tracing:
+        with one_trace:
             lowered = self._jit(kind.platform, kind.is_serial).lower(*args, **kwargs)
         self._pending[kind] = background().submit(compile_lowered, lowered, is_double(), file)
         return _zeros(lowered.out_info)
@@ -205,7 +205,8 @@ class Program(Generic[Parameters, Result]):
 
     def shapes(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Any:
         """The shapes and types of the result, without compilation."""
-        return self._jit(platform(), True).eval_shape(*args, **kwargs)
+        with one_trace:
+            return self._jit(platform(), True).eval_shape(*args, **kwargs)
 
 
 def strongly_typed(tree: Any) -> Any:

@@ -12,6 +12,7 @@ from structbo.data import Data
 from structbo.draws.model import Draw, Draws
 from structbo.models.foundation.accelerator import map_draws
 from structbo.models.foundation.compilation import compiled
+from structbo.models.foundation.program import one_trace
 from structbo.models.gp import ConditionedGP
 from structbo.models.likelihood import MarginalGP, Model, likelihood_site
 
@@ -47,7 +48,8 @@ def num_inducing(model: Model, draws: dict[str, Any], data: Data) -> int | None:
     def of_first(draws: dict[str, Any]) -> MarginalGP:
         return likelihood_of(model, jax.tree.map(lambda values: values[0], draws), data)
 
-    likelihood = jax.eval_shape(of_first, draws)
+    with one_trace:
+        likelihood = jax.eval_shape(of_first, draws)
     found: int | None = likelihood.num_inducing
     return found
 

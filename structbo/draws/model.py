@@ -16,6 +16,7 @@ from structbo.models.decomposition import Structure, pairs
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
+from structbo.models.foundation.program import one_trace
 from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
 from structbo.models.likelihood import Model, likelihood_site
 
@@ -142,6 +143,6 @@ def _found_in_trace(
         points, y, mask = np.full((2, num_dims), 0.5), np.zeros(2), np.ones(2, bool)
         found.append(look(prototype_trace(model, key, (points, y), {"mask": mask, **options})))
 
-    with double_precision():
+    with double_precision(), one_trace:
         jax.eval_shape(run, jax.random.key(0))
     return found[0]

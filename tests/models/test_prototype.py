@@ -1,5 +1,7 @@
 """One run of a model with concrete values, in which no single operation is compiled."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,14 @@ def test_it_is_the_run_of_numpyro():
     assert list(trace) == list(expected)
     for name, site in trace.items():
         np.testing.assert_allclose(site["value"], expected[name]["value"], rtol=1e-12)
+
+
+def test_models_run_in_several_threads():
+    """NumPyro's handlers belong to no thread."""
+    models = [AdditiveGP(edges(0.11 + 0.01 * i)) for i in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        traces = list(threads.map(lambda model: prior_trace(model, 3), models))
+    assert all([*trace] == [*traces[0]] and "Z" in trace for trace in traces)
 
 
 def test_values_are_checked():
