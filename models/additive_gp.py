@@ -17,6 +17,7 @@ from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Structure
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.precision import check_double
+from structbo.models.foundation.sites import sampled
 from structbo.models.foundation.values import Value
 from structbo.models.kernels import (
     KERNELS,
@@ -82,7 +83,8 @@ class AdditiveGP(Value):
             equal kernels share its sites, which have one entry per dimension.
         lengthscale: prior of each lengthscale, or a function from D to it.
         outputscale: prior of the variance of the function.
-        noise: prior of the noise variance, by default LogNormalAbove(-5, 1.5, 1e-10).
+        noise: prior of the noise variance, by default LogNormalAbove(-5, 1.5, 1e-10). Here and in
+            other priors of numbers, `numpyro.distributions.Delta` fixes the value.
         relevance: prior of the relative variance of each dimension, from which component variances
             are learned; None fixes them in proportion to component sizes.
         interactions: priors of the relative variance of each pair, given the relevances; None for
@@ -195,12 +197,12 @@ class AdditiveGP(Value):
         strengths, heirs = self._strengths(num_dims)
         covariance = AdditiveCovariance(
             decomposition=decomposition,
-            lengthscale=_drawn(
+            lengthscale=sampled(
                 "lengthscale",
                 _each(prior, num_dims),
                 infer={"may_be_alike": isinstance(prior, AlikeLogNormal)},
             ),
-            outputscale=_drawn("outputscale", self.outputscale),
+            outputscale=sampled("outputscale", self.outputscale),
             strengths=strengths,
             residual=self._residual(num_dims, heirs),
             kernel=self.kernel if isinstance(self.kernel, Stationary) else squared_exponential,
@@ -210,7 +212,7 @@ class AdditiveGP(Value):
                 for kernel, dims in groups.items()
             ),
         )
-        noise = _drawn("noise", self.noise)
+        noise = sampled("noise", self.noise)
         rows = None if mask is None else jnp.asarray(mask, bool)
         known = None if known_noise is None else jnp.asarray(known_noise, float)
         observed = None if y is None else jnp.asarray(y, float)
@@ -223,7 +225,7 @@ class AdditiveGP(Value):
         """The strengths of components, and relevances of dimensions in terms of higher order."""
         if self.relevance is None:
             return None, None
-        relevance = _drawn("relevance", _each(self.relevance, num_dims))
+        relevance = sampled("relevance", _each(self.relevance, num_dims))
         if self.interactions is None:
             return relevance, relevance
         return self.interactions.strengths(relevance)
@@ -235,12 +237,12 @@ class AdditiveGP(Value):
         if isinstance(prior, OtherOrders) and num_dims < 3:  # nothing to share or to reach
             constant = jnp.array(prior.constant, float)
             return OtherOrdersResidual(jnp.zeros(()), jnp.ones(num_dims), constant)
-        share = _drawn("rho", prior.rho, infer={"held_at": FIRST_RHO})
+        share = sampled("rho", prior.rho, infer={"held_at": FIRST_RHO})
         if isinstance(prior, Residual):
-            kappa = _drawn("kappa", prior.kappa, infer={"multiplies": "lengthscale"})
-            common = None if prior.common is None else _drawn("common", prior.common)
+            kappa = sampled("kappa", prior.kappa, infer={"multiplies": "lengthscale"})
+            common = None if prior.common is None else sampled("common", prior.common)
             return ProductResidual(share, kappa, common)
-        reach = _drawn("reach", prior.reach)
+        reach = sampled("reach", prior.reach)
         relevance = jnp.ones(num_dims) if relevance is None else relevance
         return OtherOrdersResidual(
             share, reach * relevance / relevance.mean(), jnp.array(prior.constant, float)
@@ -265,11 +267,6 @@ class AdditiveGP(Value):
                 groups[kernel] = (*groups.get(kernel, ()), dim)
         without_order = [dims for kernel, dims in groups.items() if kernel.is_categorical]
         return groups, tuple(sorted({*self.categorical, *sum(without_order, ())}))
-
-
-def _drawn(name: str, prior: dist.Distribution, **options: Any) -> Array:
-    """A site as an array of JAX, also where a handler has a value of NumPy for it."""
-    return jnp.asarray(numpyro.sample(name, prior, **options))
 
 
 def _check_kernel(name: str, kernel: object) -> None:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
-import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Float
 
+from structbo.models.foundation.sites import sampled
 from structbo.models.foundation.values import Value
 
 PAIR_SITE = "interaction"
@@ -47,7 +47,8 @@ class Interactions(Value):
         Chipman 1996, "Bayesian variable selection with related predictors", for heredity.
 
     Example:
-        >>> with numpyro.handlers.seed(rng_seed=0):
+        >>> from numpyro.handlers import seed
+        >>> with seed(rng_seed=0):
         ...     strengths, _ = Interactions().strengths(jnp.array([1.0, 2.0, 0.5]))
         >>> jnp.diagonal(strengths).tolist(), strengths.shape
         ([1.0, 2.0, 0.5], (3, 3))
@@ -72,12 +73,12 @@ class Interactions(Value):
         pairs = np.triu_indices(len(relevance), 1)
         exponent = self.heredity
         if isinstance(exponent, dist.Distribution):
-            exponent = jnp.asarray(numpyro.sample("heredity", exponent))
-        scale = jnp.asarray(numpyro.sample("interaction_scale", self.scale))
+            exponent = sampled("heredity", exponent)
+        scale = sampled("interaction_scale", self.scale)
         own: Float[Array, " E"] | float = 1.0
         if self.own is not None and len(pairs[0]):  # NumPyro cannot sample an empty site
             prior = self.own.expand([len(pairs[0])]).to_event(1)
-            own = jnp.asarray(numpyro.sample(PAIR_SITE, prior))
+            own = sampled(PAIR_SITE, prior)
         powers = relevance**exponent
         upper = scale * powers[pairs[0]] * powers[pairs[1]] * own
         return jnp.diag(relevance).at[pairs].set(upper).at[pairs[::-1]].set(upper), powers

@@ -9,6 +9,7 @@ import numpy as np
 from numpyro.infer import Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.sites import is_point_mass, is_summed
 from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
 from structbo.models.prototype import prior_trace
@@ -64,12 +65,14 @@ def composed(
             a warm-up without end.
 
     Raises:
-        ValueError: if the blocks do not own every latent site exactly once.
+        ValueError: if the blocks do not own every latent site exactly once, or a prior is a point
+            mass.
     """
     if isinstance(kernel, BlockGibbs):
         return kernel
     trace = prior_trace(model, num_dims)
     latent = [name for name in latent_sample_sites(trace) if not is_summed(trace[name])]
+    check_priors(latent, trace)
     blocks = [(block, sites) for block, sites in _flat(kernel, latent, trace) if sites]
     _check_owners(latent, [name for _, sites in blocks for name in sites])
     values = {name: trace[name]["value"] for name in latent}
@@ -106,9 +109,17 @@ def _selected(which: Any, trace: Any) -> Sequence[str] | None:
     return sites
 
 
-def is_summed(site: dict[str, Any]) -> bool:
-    """Whether NumPyro marginalizes a discrete site by enumeration."""
-    return bool(site["type"] == "sample" and site["infer"].get("enumerate") == "parallel")
+def check_priors(latent: Sequence[str], trace: Any) -> None:
+    """Checks that no latent site is a point mass.
+
+    Raises:
+        ValueError: if one is.
+    """
+    if fixed := [name for name in latent if is_point_mass(trace[name]["fn"])]:
+        raise ValueError(
+            f"the priors of {fixed} are point masses, whose sites no sampler can move: make them "
+            "numpyro.deterministic sites."
+        )
 
 
 def _check_owners(latent: Sequence[str], owned: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from numpyro import handlers
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.accelerator import where_needed
+from structbo.models.foundation.sites import is_summed
 from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.models.strengths import mean_strengths
@@ -111,6 +112,7 @@ class Conditional:
             handlers.substitute(handlers.seed(model, 0), data={site: new})
         ).get_trace(*args, **kwargs)
         trace = self._run(value)
+        check_sums(site, trace)
         self.prior = trace[site]["fn"]
         self._likelihood_site = _only(gp_sites(trace), trace)
         self.is_incremental = False
@@ -323,6 +325,19 @@ def gradient_by_distinct(gradient: Float[Array, "M M"]) -> Float32[Array, " M*(M
 def choose(accept: Bool[Array, ""], new: Point, old: Point) -> Point:
     """The new point if accepted, else the old one."""
     return jax.tree.map(lambda a, b: jnp.where(accept, a, b), new, old)
+
+
+def check_sums(site: str, trace: Trace) -> None:
+    """Checks that no site is summed over: the density at a value would be that of one drawn term.
+
+    Raises:
+        ValueError: if there is such a site.
+    """
+    if summed := [name for name, other in trace.items() if is_summed(other)]:
+        raise ValueError(
+            f"the sampler of {site!r} cannot sum over the sites {summed}: leave out infer="
+            "{'enumerate': 'parallel'}, and `default_sampler` samples them as well."
+        )
 
 
 def _times(power: Float[Array, ""] | float, log_likelihood: Float[Array, ""]) -> Float[Array, ""]:

@@ -10,10 +10,12 @@ from numpyro.distributions.constraints import Constraint
 from numpyro.infer import HMC, Gibbs
 from numpyro.infer.mcmc import MCMCKernel
 
+from structbo.models.foundation.sites import is_summed
 from structbo.models.foundation.upstream import latent_sample_sites
 from structbo.models.likelihood import Model
 from structbo.models.prototype import prior_trace
-from structbo.samplers.composition import is_summed
+from structbo.samplers.composition import check_priors
+from structbo.samplers.conditional import check_sums
 from structbo.samplers.family_gibbs import FamilyGibbs, family_sites
 from structbo.samplers.grid_gibbs import GridGibbs
 from structbo.samplers.hamiltonian import Hamiltonian
@@ -38,7 +40,7 @@ def default_sampler(
     `ActiveGibbs` to active sets, `PriorDraws` to random trees, and `GridGibbs` to parameters on
     finite sets of numbers. `FamilyGibbs` samples the family of a mixture and the structures inside
     its families. `Hamiltonian` samples all continuous sites jointly; NumPyro's `HMC` replaces it
-    if the model has enumerated sites.
+    if the model has enumerated sites, which it may have if no site needs another block.
 
     Args:
         model: a NumPyro model of the form ``model(X, y=None)``.
@@ -52,7 +54,8 @@ def default_sampler(
         A kernel for `numpyro.infer.MCMC`.
 
     Raises:
-        ValueError: if there is no block for the support of a discrete site.
+        ValueError: if there is no block for the support of a discrete site, a prior is a point
+            mass, or NumPyro sums over a site of a model with structures.
 
     Example:
         >>> from structbo.models import AdditiveGP
@@ -97,7 +100,10 @@ def _composed(
     trace = prior_trace(model, num_dims)
     in_families = family_sites(trace, known)
     others = [site for site in latent_sample_sites(trace) if site not in in_families]
+    check_priors(others, trace)
     chosen = {site: _block_of(site, trace[site], known) for site in others}
+    for site in in_families or [s for s in others if chosen[s] is not None]:
+        check_sums(site, trace)
     composed: list[tuple[MCMCKernel, Sequence[str] | None]] = []
     for factory in dict.fromkeys((*known.values(), *chosen.values())):
         sites = [site for site in others if chosen[site] is factory]

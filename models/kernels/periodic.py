@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpyro
 import numpyro.distributions as dist
 from jax import Array
 from jaxtyping import Float
 
+from structbo.models.foundation.sites import sampled
 from structbo.models.kernels.kernel import NUM_NODES, Kernel
 
 
@@ -35,7 +35,7 @@ class Periodic(Kernel):
     site: str = "period"
 
     def parameters(self, num_dims: int) -> Float[Array, " {num_dims}"]:
-        return numpyro.sample(self.site, self.period.expand([num_dims]).to_event(1))
+        return sampled(self.site, self.period.expand([num_dims]).to_event(1))
 
     def correlation(
         self,

@@ -10,7 +10,7 @@ import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from numpyro.distributions import constraints
-from numpyro.infer import MCMC, NUTS
+from numpyro.infer import MCMC, NUTS, Gibbs
 from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import (
@@ -24,9 +24,13 @@ from structbo.models import (
     adjacency,
     cliques,
     edges,
+    main_effects,
     pairs,
     partitions,
 )
+from structbo.models.foundation.upstream import latent_sample_sites
+from structbo.models.kernels import Periodic
+from structbo.models.prototype import prior_trace
 from structbo.samplers import (
     BLOCKS,
     EdgeGibbs,
@@ -323,3 +327,40 @@ def test_several_structures_in_a_site_are_refused(is_plate: bool):
 
     with pytest.raises(ValueError, match=r"'active' has several structures, shape \(2, 3\)"):
         default_sampler(AdditiveGP(structure), num_dims=3)
+
+
+def test_sums_over_sites_beside_structures_are_refused():
+    """A structure's sampler would see one drawn term instead of the sum."""
+
+    def model(X, y=None):
+        Z = numpyro.sample("Z", EdgeBernoulli(2, 0.5))
+        options = {"enumerate": "parallel"}
+        outlier = numpyro.sample("outlier", dist.Bernoulli(0.4), infer=options)
+        numpyro.sample("y", dist.Normal(Z[0, 1] + 2.0 * outlier).expand([len(X)]), obs=y)
+
+    with pytest.raises(ValueError, match=r"'Z' cannot sum over the sites \['outlier'\]"):
+        default_sampler(model)
+    chain, key = Gibbs([(EdgeGibbs(model), ["Z"])]), jax.random.key(0)
+    data = jnp.zeros((3, 2)), jnp.zeros(3)
+    with pytest.raises(ValueError, match=r"'Z' cannot sum over the sites \['outlier'\]"):
+        MCMC(chain, num_warmup=1, num_samples=1).run(key, *data)
+
+
+def test_point_masses_fix_numbers():
+    prior = dist.Delta(0.25)
+    fixed = {"lengthscale": prior, "noise": prior, "residual": Residual(rho=prior)}
+    model = AdditiveGP(main_effects(), kernel=Periodic(prior), **fixed)
+    trace = prior_trace(model, 3)
+    assert {*latent_sample_sites(trace)} == {"outputscale", "kappa"}
+    np.testing.assert_array_equal(trace["lengthscale"]["value"], np.full(3, 0.25))
+    np.testing.assert_array_equal(trace["period"]["value"], np.full(3, 0.25))
+    assert trace["noise"]["value"] == trace["rho"]["value"] == 0.25
+
+
+def test_point_masses_of_own_models_are_refused():
+    def model(X, y=None):
+        mean = numpyro.sample("mean", dist.Delta(0.0))
+        numpyro.sample("y", dist.Normal(mean, numpyro.sample("sd", dist.HalfNormal())), obs=y)
+
+    with pytest.raises(ValueError, match=r"the priors of \['mean'\] are point masses"):
+        default_sampler(model)
