@@ -188,7 +188,8 @@ class Posterior(PosteriorDraws):
         Each draw of the posterior is the truth in turn. Its opponent is the same draw with the edge
         switched on or off. The expected evidence of future runs for the truth, in nats, is the
         divergence between the two predictions of these runs. The runs are spread evenly over the
-        space. As many are needed as raise the odds from the posterior's to ``probability``.
+        space, and have the noise of the model and the median of the known standard errors. As many
+        are needed as raise the odds from the posterior's to ``probability``.
 
         Draws whose pair would matter too little are left out. The opponent keeps the other
         hyper-parameters, which future runs teach, too. So the numbers are a guide to the size of an

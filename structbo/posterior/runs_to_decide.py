@@ -1,5 +1,6 @@
 """How many more runs it takes to decide whether two parameters interact."""
 
+from itertools import chain
 from typing import NamedTuple
 
 import jax
@@ -93,7 +94,9 @@ def _evidence(
         switched[:, a, b] = 1 - switched[:, a, b]
     with double_precision():
         others = draws | {site: switched}
-        found = _curves(posterior.model, draws, others, posterior.data, points, jnp.array(dims))
+        known = 0.0 if posterior.sem is None else np.median(posterior.sem) ** 2
+        new = points, jnp.asarray(known, float)
+        found = _curves(posterior.model, draws, others, posterior.data, *new, jnp.array(dims))
         return jax.tree.map(np.asarray, found)
 
 
@@ -104,6 +107,7 @@ def _curves(
     others: Draws,
     data: Data,
     points: Float[Array, "M D"],
+    known_noise: Float[Array, ""],
     dims: Int[Array, " 2"],
 ) -> tuple[Float[Array, "S M"], Float[Array, " S"]]:
     """Divergences between the predictions of pairs of draws, and the larger share of a pair."""
@@ -111,7 +115,8 @@ def _curves(
     def one(pair: tuple[Draws, Draws]) -> tuple[Float[Array, " M"], Float[Array, ""]]:
         y = jnp.asarray(data.y)
         true, false = (likelihood_of(model, draw, data).condition(y) for draw in pair)
-        curve = divergences(*_normal(true, points), *_normal(false, points))
+        predictions = (_normal(gp, points, known_noise) for gp in (true, false))
+        curve = divergences(*chain.from_iterable(predictions))
         return curve, jnp.maximum(_share(true, dims), _share(false, dims))
 
     return map_draws(one, (draws, others))
@@ -125,11 +130,12 @@ def _share(gp: ConditionedGP, dims: Int[Array, " 2"]) -> Float[Array, ""]:
 
 
 def _normal(
-    gp: ConditionedGP, points: Float[Array, "M D"]
+    gp: ConditionedGP, points: Float[Array, "M D"], known_noise: Float[Array, ""]
 ) -> tuple[Float[Array, " M"], Float[Array, "M M"]]:
     """Mean and Cholesky factor of new observations."""
     mean, _ = gp.predict(points)
-    covariance = gp.covariance_between(points, points) + gp.noise * jnp.eye(len(points))
+    noise = (gp.noise + known_noise) * jnp.eye(len(points))
+    covariance = gp.covariance_between(points, points) + noise
     return mean, jax.lax.linalg.cholesky(covariance, symmetrize_input=False)
 
 

@@ -1,6 +1,7 @@
 """Verdicts about pairs, comparisons with the prior, and the number of runs that decide."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -110,6 +111,16 @@ def test_weak_interactions_take_more_runs_and_negligible_ones_none():
         return posterior([1.0, 0.0], 0.1, own).runs_to_decide("x0", "x1").median
 
     assert 0.0 == median(1e-3) < median(4.0) < median(0.3)
+
+
+def test_future_runs_have_the_usual_standard_error():
+    """A quarter of variance that is known, or is part of the noise, makes the same predictions."""
+    noisy = posterior([1.0, 0.0], 0.251)
+    exact = posterior([1.0, 0.0], 0.001)
+    told = replace(exact, sem=np.full(len(Y), 0.5))
+    found = noisy.runs_to_decide("x0", "x1")
+    assert told.runs_to_decide("x0", "x1") == found
+    assert exact.runs_to_decide("x0", "x1").median < found.median
 
 
 def test_a_decided_pair_takes_no_runs():
