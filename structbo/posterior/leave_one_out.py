@@ -103,7 +103,7 @@ def _smoothed(
         loo = az.loo(data, pointwise=True, reff=float(np.mean(effective)) / posterior.num_draws)
     elpd = loo.elpd_i if hasattr(loo, "elpd_i") else loo.loo_i
     # If one draw has all the weight, ArviZ 0.23 gives infinity and ArviZ 1.x NaN.
-    k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf)
+    k = np.nan_to_num(np.asarray(loo.pareto_k, float), nan=np.inf, posinf=np.inf)
     return np.asarray(elpd, float), k
 
 

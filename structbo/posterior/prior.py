@@ -14,6 +14,7 @@ from structbo.models.foundation.arguments import checked_count, checked_seed
 from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import double_precision
 from structbo.models.likelihood import Model, likelihood_site
+from structbo.samplers.conditional import trace_log_density
 
 
 class Keys(NamedTuple):
@@ -52,12 +53,19 @@ def prior_draws(
         Values of all latent sites, and observations, as draws of one chain.
 
     Raises:
-        ValueError: if the model does not have exactly one `MarginalGP`, or num_draws is zero.
+        ValueError: if the model does not have exactly one `MarginalGP`, a prior has no draws, or
+            num_draws is zero.
     """
     drawing, choosing = jax.random.split(key)
     keys = jax.random.split(drawing, checked_count("num_draws", num_draws))
     with double_precision():
-        values, y, is_inside, factor = _drawn(model, data, keys)
+        try:
+            values, y, is_inside, factor = _drawn(model, data, keys)
+        except NotImplementedError as error:  # of NumPyro's ImproperUniform
+            raise ValueError(
+                "a prior of the model has no draws, as ImproperUniform has none: give its site a "
+                "distribution that can be drawn from."
+            ) from error
         latent, replicated, kept = jax.tree.map(np.asarray, (values, y, np.flatnonzero(is_inside)))
         if len(np.unique(factor[kept])) > 1:
             again = jax.random.categorical(choosing, factor[kept], shape=kept.shape)
@@ -80,12 +88,16 @@ def _drawn(
     ]:
         trace = handlers.trace(handlers.seed(model, key)).get_trace(data.x, **data.arguments[1])
         sites = {n: s for n, s in trace.items() if s["type"] in ("sample", "deterministic")}
-        known = {name for name, site in sites.items() if site.get("is_observed")}
-        values = {n: jnp.asarray(s["value"]) for n, s in sites.items() if n not in known}
-        factors = [jnp.sum(sites[n]["fn"].log_prob(sites[n]["value"])) for n in known]
-        site = likelihood_site(trace)
-        y = values.pop(site)
-        is_inside = trace[site]["fn"].covariance.decomposition.is_inside
-        return values, y, is_inside, jnp.asarray(sum(factors, 0.0))
+        likelihood = sites.pop(likelihood_site(trace))
+        known = {name: site for name, site in sites.items() if site.get("is_observed")}
+        latent = {name: site for name, site in sites.items() if name not in known}
+        # A draw of a site has its density once, and the model has it to the power of its scale.
+        scaled = {name: site for name, site in latent.items() if site.get("scale") is not None}
+        once = {name: site | {"scale": None} for name, site in scaled.items()}
+        factor = trace_log_density(known | scaled) - trace_log_density(once)
+        values = {name: jnp.asarray(site["value"]) for name, site in latent.items()}
+        y = jnp.asarray(likelihood["value"])
+        is_inside = likelihood["fn"].covariance.decomposition.is_inside
+        return values, y, is_inside, factor
 
     return jax.lax.map(one, keys)

@@ -57,7 +57,8 @@ def test_a_factor_belongs_to_the_prior():
 
     def structure(num_dims: int) -> Decomposition:
         Z = numpyro.sample("Z", EdgeBernoulli(num_dims, 0.5))
-        numpyro.factor("sparse", -1.0 * jnp.triu(Z).sum())
+        with numpyro.handlers.scale(scale=2.0):
+            numpyro.factor("sparse", -0.5 * jnp.triu(Z).sum())
         return pairs(Z)
 
     prior = with_edges(edge_draws(0.5)[:, :2], AdditiveGP(structure)).prior(num_draws=2000)
@@ -65,6 +66,26 @@ def test_a_factor_belongs_to_the_prior():
     expected = np.exp(-1.0) / (1.0 + np.exp(-1.0))
     found = prior.edge_probabilities().mean[np.triu_indices(3, 1)]
     np.testing.assert_allclose(found, expected, atol=4.0 * np.sqrt(2.0 * 0.2 / 2000))
+
+
+def test_a_scaled_site_has_a_power_of_its_prior():
+    """Edges have the prior odds of 1 to 9 to the power of one half, which is 1 to 3."""
+
+    def structure(num_dims: int) -> Decomposition:
+        with numpyro.handlers.scale(scale=0.5):
+            return pairs(numpyro.sample("Z", EdgeBernoulli(num_dims, 0.1)))
+
+    data = Data.padded(np.zeros((1, 3)), np.zeros(1))
+    values, _ = prior_draws(AdditiveGP(structure), data, jax.random.key(0), 4000)
+    # A draw of three edges has a weight of 27, and 1 of 1,000 draws has three edges.
+    np.testing.assert_allclose(values["Z"].mean((0, 1))[*np.triu_indices(3, 1)], 0.25, atol=0.05)
+
+
+def test_a_prior_without_draws_is_refused():
+    improper = dist.ImproperUniform(dist.constraints.positive, (), ())
+    posterior = with_edges(edge_draws(0.5)[:, :2], AdditiveGP(outputscale=improper))
+    with pytest.raises(ValueError, match="ImproperUniform has none"):
+        posterior.prior(num_draws=5)
 
 
 def test_errors_of_a_resampled_prior_are_those_of_its_weights():
