@@ -18,7 +18,10 @@ from structbo.models.foundation.compilation import remembered
 from structbo.models.foundation.precision import double_precision
 from structbo.models.foundation.program import one_trace
 from structbo.models.foundation.upstream import latent_sample_sites, prototype_trace
+from structbo.models.kernels import Centered
+from structbo.models.kernels.levels import LevelKernel
 from structbo.models.likelihood import Model, likelihood_site
+from structbo.space import Space
 
 Draw = Mapping[str, Shaped[AnyArray, "..."]]
 """Values of all latent sites in one draw."""
@@ -67,11 +70,28 @@ def _structure(num_dims: int) -> Structure:
     return edges(components=partial(pairs, capacity=MOST_PAIRS))
 
 
-def with_categories(model: Model, categorical: tuple[int, ...]) -> Model:
-    """The model with the categorical dimensions of a space, unless it is custom or has its own."""
-    if isinstance(model, AdditiveGP) and not model.categorical:
-        return replace(model, categorical=categorical)
-    return model
+def with_categories(model: Model, space: Space) -> Model:
+    """The model with the categorical dimensions of a space, unless it is custom or has its own.
+
+    Raises:
+        ValueError: if a kernel of levels has another number of levels than its parameter.
+    """
+    if not isinstance(model, AdditiveGP):
+        return model
+    for dim, kernel in (model.kernels or {}).items():
+        of_levels = kernel.kernel if isinstance(kernel, Centered) else kernel
+        levels = space.levels[dim] if dim < space.num_dims else None
+        if isinstance(of_levels, LevelKernel) and levels is not None:
+            _check_levels(of_levels, space.names[dim], len(levels))
+    return model if model.categorical else replace(model, categorical=space.categorical)
+
+
+def _check_levels(kernel: LevelKernel, name: str, num_levels: int) -> None:
+    if kernel.num_levels != num_levels:
+        raise ValueError(
+            f"the kernel of {name!r} has {kernel.num_levels} levels, and the parameter has "
+            f"{num_levels}: give it {type(kernel).__name__}({num_levels})."
+        )
 
 
 @remembered

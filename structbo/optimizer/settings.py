@@ -144,7 +144,7 @@ class Settings:
         known: dict[str, Any] = {**given}
         if known.get("model") is None:
             known["model"] = default_model(num_dims=space.num_dims)
-        known["model"] = with_categories(known["model"], space.categorical)
+        known["model"] = with_categories(known["model"], space)
         if known.get("num_initial") is None:
             known["num_initial"] = int(np.clip(2 * space.num_dims, 4, 20))
         settings = cls(**known)

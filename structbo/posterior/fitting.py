@@ -104,7 +104,7 @@ def fit(
         if names:
             raise ValueError(f"names come from the space, {list(space.names)}: leave out names.")
         columns, X = space.names, space.to_unit(X, name="X")
-        model = with_categories(model, space.categorical)
+        model = with_categories(model, space)
     X, y = checked_data(X, y)
     errors = checked_errors(sem, y)
     if y.size == 0:

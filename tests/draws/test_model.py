@@ -11,6 +11,7 @@ import pytest
 import structbo as sb
 from structbo.draws import check_run, latent_sites
 from structbo.models import AdditiveGP, Decomposition, EdgeBernoulli, edges, pairs
+from structbo.models.kernels import Centered, Exchangeable, Kernel, LevelCorrelations
 from structbo.optimizer import Settings
 from structbo.posterior import Posterior
 from structbo.samplers import default_sampler
@@ -141,3 +142,15 @@ def test_a_search_among_very_many_parameters_has_no_table_of_pairs() -> None:
     trial = optimizer.ask()
     assert trial.params.shape == (1500,)
     assert optimizer.draws is not None and optimizer.draws["lengthscale"].shape[1] == 1500
+
+
+@pytest.mark.parametrize("kernel", [LevelCorrelations(3), Centered(Exchangeable(3))])
+def test_kernels_of_levels_have_the_levels_of_their_parameter(kernel: Kernel):
+    """Two choices would count as one level."""
+    space = {"x": (0.0, 1.0), "c": sb.Categorical(["a", "b", "d", "e"])}
+    model = AdditiveGP(kernels={1: kernel})
+    with pytest.raises(ValueError, match=r"the kernel of 'c' has 3 levels, and .* has 4"):
+        sb.Optimizer(space, model=model)
+    with pytest.raises(ValueError, match=r"give it (LevelCorrelations|Exchangeable)\(4\)"):
+        sb.fit(model, [{"x": 0.5, "c": "a"}], [1.0], space=space)
+    sb.Optimizer(space | {"c": sb.Categorical(["a", "b", "d"])}, model=model)
