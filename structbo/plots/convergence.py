@@ -54,7 +54,7 @@ def plot_convergence(
         raise ValueError(f"values must be a list of numbers, got shape {observed.shape}.")
     if direction not in ("minimize", "maximize"):
         raise ValueError(f'direction must be "minimize" or "maximize", got {direction!r}.')
-    observed = drawable(observed)
+    observed = drawable(np.where(np.isfinite(observed), observed, np.nan))
     (axes,) = axes_for(ax, 1, (6.5, 4.0))
     axes.scatter(runs, observed, s=14, color=GRAY, linewidths=0, label="run")
     best = (np.fmin if direction == "minimize" else np.fmax).accumulate(observed)

@@ -219,6 +219,14 @@ def test_best_so_far(direction, best):
     assert direction in ax.get_ylabel()
 
 
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_infinite_values_are_failures_as_in_a_search(infinite):
+    ax = plots.plot_convergence([3.0, infinite, 1.0])
+    best, crosses = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_array_equal(best, [3.0, 3.0, 1.0])
+    assert len(crosses) == 1
+
+
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_best_so_far_of_an_optimizer(direction):
     optimizer = Optimizer({"x": (0.0, 1.0)}, direction)
