@@ -33,7 +33,7 @@ class Direct(Maximizer):
     def __call__(self, function: Function, search: Search) -> Float[np.ndarray, "K D"]:
         levels = search.levels.as_arrays()
         x, _ = direct(function, levels, max_evaluations=self.max_evaluations)
-        return np.concatenate([x[None], search.starts])
+        return _with_starts(x, function, search)
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,15 @@ class ComponentwiseSearch(Maximizer):
         x, _ = componentwise_search(
             function, components, search.levels.as_arrays(), starts[0], num_grid=self.num_grid
         )
-        return np.concatenate([x[None], starts])
+        return _with_starts(x, function, search)
+
+
+def _with_starts(
+    x: Float[np.ndarray, " D"], function: Function, search: Search
+) -> Float[np.ndarray, "K D"]:
+    """A point, moved to the nearest one that constraints allow, and the starts, best first."""
+    points = jnp.concatenate([search.levels.nearest(x)[None], search.starts])
+    return np.asarray(points)[np.argsort(-np.asarray(evaluate(function, points)))]
 
 
 def direct(

@@ -66,6 +66,21 @@ def test_the_first_point_is_at_least_as_good_as_every_start(name: str) -> None:
         np.testing.assert_allclose(points[0], [0.3, 0.35, 0.8], atol=0.1)
 
 
+@pytest.mark.parametrize("name", ["direct", "componentwise"])
+def test_baselines_end_inside_of_the_constraints(name: str) -> None:
+    """The maximum of the whole cube is far outside."""
+    space = sb.Space(
+        {"a": (0.0, 1.0), "b": (0.0, 1.0), "c": (0.0, 1.0)},
+        constraints=[sb.LinearConstraint({"a": 1.0, "c": 1.0}, high=0.5)],
+    )
+    levels = space.legal_coordinates()
+    starts = jax.jit(levels.even)(np.random.default_rng(0).random((64, 3)))
+    state = search(np.zeros((0, 3)))._replace(levels=levels, starts=starts)
+    points = np.asarray(MAXIMIZERS[name](FUNCTION, state))
+    assert (points[:, 0] + points[:, 2] <= 0.5).all()
+    assert evaluate(FUNCTION, points)[0] >= np.max(evaluate(FUNCTION, starts))
+
+
 @pytest.mark.parametrize("name", MAXIMIZERS)
 def test_maximizers_are_values(name: str) -> None:
     maximizer = MAXIMIZERS[name]
