@@ -16,7 +16,6 @@ from structbo.maximizers.maximizer import (
     Function,
     Maximizer,
     evaluate,
-    ranked,
     values_on_lines,
 )
 from structbo.maximizers.search_state import Search
@@ -48,7 +47,7 @@ class CoordinateAscent(Maximizer):
     num_grid: int = 17
 
     def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
-        best = ranked(function, search.candidates)[: self.num_starts]
+        best = search.candidates[: self.num_starts]
         return jnp.concatenate([self.moved(function, best, search), best])
 
     def moved(

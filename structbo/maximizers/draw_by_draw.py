@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 from jaxtyping import Float, Int
 
-from structbo.maximizers.maximizer import Function, Maximizer, evaluate
+from structbo.maximizers.maximizer import Function, Maximizer, evaluate, ranked
 from structbo.maximizers.multi_start import MultiStart
 from structbo.maximizers.search_state import Search
 from structbo.models.foundation.accelerator import map_draws
@@ -51,11 +51,15 @@ class DrawByDraw(Maximizer):
     def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         if not isinstance(function, HasDraws):
             return self.maximizer.starts(function, search)
+        draws = jnp.arange(function.num_draws)
         starts: Float[Array, "S k D"] = map_draws(
-            lambda k: self.maximizer.starts(function.of_draw(k), search),
-            jnp.arange(function.num_draws),
+            lambda k: self._starts_of(function.of_draw(k), search), draws
         )
         return starts.reshape(-1, starts.shape[2])
+
+    def _starts_of(self, function: Function, search: Search) -> Float[Array, "k D"]:
+        own = search._replace(candidates=ranked(function, search.candidates))
+        return self.maximizer.starts(function, own)
 
     def prepare(self, function: Function, search: Search) -> None:
         if not isinstance(function, HasDraws):  # otherwise the first call compiles

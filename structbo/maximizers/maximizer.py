@@ -45,7 +45,7 @@ class Maximizer(ABC):
         Returns:
             Legal points.
         """
-        return ranked(function, search.candidates)[:NUM_STARTS]
+        return search.candidates[:NUM_STARTS]
 
     def prepare(self, function: Function, search: Search) -> None:  # noqa: B027 - optional
         """Compiles the programs of a call in the background; the default has none.

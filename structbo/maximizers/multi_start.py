@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from structbo.maximizers.additive_maximum import MessagePassing
 from structbo.maximizers.ascent import CoordinateAscent, GradientAscent
-from structbo.maximizers.maximizer import Function, Maximizer, is_additive, ranked
+from structbo.maximizers.maximizer import Function, Maximizer, is_additive
 from structbo.maximizers.search_state import Search
 
 
@@ -31,7 +31,7 @@ class MultiStart(Maximizer):
     def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
         if is_additive(function):
             return MessagePassing().starts(function, search)
-        best = ranked(function, search.candidates)[: self.num_gradient]
+        best = search.candidates[: self.num_gradient]
         moved = CoordinateAscent().moved(function, best[: self.num_coordinate], search)
         return jnp.concatenate([moved, best])
 

@@ -17,7 +17,8 @@ class Search(NamedTuple):
 
     Args:
         levels: the legal coordinates.
-        candidates: legal points over the whole space, including the best observed ones.
+        candidates: legal points over the whole space, including the best observed ones; for
+            maximizers, best first.
         best: the best observed point.
         num_observed: the number of observations.
         components: the union of the components of all draws.

@@ -26,11 +26,19 @@ from structbo.acquisition import (
 from structbo.batches import BatchStrategy, CriterionScore, GroundSet, choose_batch
 from structbo.batches.criteria import TINY_DEVIATION
 from structbo.models.foundation.compilation import compiled
-from structbo.proposal.candidates import best_observed, candidate_points, is_new
+from structbo.proposal.candidates import (
+    best_observed,
+    candidate_points,
+    is_new,
+    observed_points,
+)
 from structbo.proposal.search import Situation, Task, task_of
 
-NUM_CANDIDATES = 480
-"""At most 512 together with the candidates of the first point and some pending points."""
+NUM_CANDIDATES, NUM_BEST = 480, 12
+"""Numbers of candidates, and of the best points of the search for a single point among them.
+
+They are at most 512 together with some pending points.
+"""
 
 
 class Proposal(NamedTuple):
@@ -74,8 +82,10 @@ def from_candidates(
     num_dims = data.x.shape[1]
     key_candidates, key_strategy = jax.random.split(key)
     others = candidates(posteriors.is_projected, task_of(situation, posteriors, key_candidates))
-    points = np.concatenate([*single.ranked, np.asarray(others)])
-    known = np.concatenate([np.asarray(data.x)[np.asarray(data.mask)], situation.pending])
+    known = np.concatenate([observed_points(data), situation.pending])
+    (best,) = single.ranked
+    best = best[is_new(best, known)][:NUM_BEST]
+    points = np.concatenate([best, np.asarray(others)])
     points = points[is_new(points, known)]
     size = min(num_points, len(points))
     if size == 0:

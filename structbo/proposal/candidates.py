@@ -74,6 +74,12 @@ def best_observed(data: Data) -> Float[Array, "k D"]:
     return jnp.asarray(data.x)[top]
 
 
+def observed_points(data: Data) -> Float[np.ndarray, "m D"]:
+    """The points of the data without padding; not traceable."""
+    rows: Float[np.ndarray, "m D"] = np.asarray(data.x)[np.asarray(data.mask)]
+    return rows
+
+
 def is_new(
     points: Float[np.ndarray, "m D"], known: Float[np.ndarray, "n D"]
 ) -> Bool[np.ndarray, " m"]:

@@ -36,6 +36,7 @@ from structbo.maximizers import (
     at_places,
     coarse_to_fine,
     maxima_on_same_grids,
+    ranked,
 )
 from structbo.models import ConditionedGP, OuterBox
 from structbo.models.foundation.accelerator import map_draws
@@ -107,14 +108,16 @@ def best_points(
         maximizer: finds the points.
 
     Returns:
-        Points of the unit cube, best first, and the acquisition.
+        Points of the unit cube, and the acquisition. The maximizer's points come first, the best of
+        them before others, and then the candidates in the same order. They are next if all maxima
+        are evaluated already, as in a corner of the cube or a finite space.
     """
     is_additive = _is_additive(situation, criterion)
     task = task_of(situation, posteriors, key)
     acquisition, search = search_starts(maximizer, is_additive, criterion, task)
     acquisition = replace(acquisition, criterion=criterion)
     function = _maximized(acquisition, search, is_additive)
-    return np.asarray(maximizer(function, search)), acquisition
+    return np.concatenate([maximizer(function, search), search.candidates]), acquisition
 
 
 def prepared_search(
@@ -198,7 +201,9 @@ def search_starts(
     search = search._replace(candidates=jnp.concatenate([global_maxima, search.candidates]))
     acquisition = guide if is_guide else criterion.of(posteriors, search)
     search = search._replace(maxima=global_maxima, key=key_starts)
-    starts = maximizer.starts(_maximized(acquisition, search, is_additive), search)
+    function = _maximized(acquisition, search, is_additive)
+    search = search._replace(candidates=ranked(function, search.candidates))
+    starts = maximizer.starts(function, search)
     return acquisition, search._replace(starts=starts, key=key_maximizer)
 
 

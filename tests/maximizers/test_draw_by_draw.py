@@ -10,6 +10,7 @@ from jax import Array
 from jax.tree_util import register_dataclass
 
 from structbo.maximizers import Components, DrawByDraw, MultiStart, Search
+from structbo.maximizers.junction_tree import dependency_graph, make_layout, triangulate
 from structbo.space import Levels
 
 PEAKS = np.array([[0.1, 0.2], [0.8, 0.2], [0.9, 0.9]])
@@ -35,13 +36,16 @@ class Bowls:
 
 def best(maximizer: DrawByDraw | MultiStart) -> np.ndarray:
     candidates = jnp.asarray(np.random.default_rng(0).random((64, 2)))
+    components = Components.of(np.ones((1, 1, 2), bool))
+    scopes = tuple(map(np.asarray, components.groups))
+    layout = make_layout(triangulate(dependency_graph(scopes, 2)), scopes, num_grid=3)
     search = Search(
         levels=Levels.of([None, None]),
         candidates=candidates,
         best=candidates[0],
-        num_observed=8,
-        components=Components.of(np.ones((1, 1, 2), bool)),
-        layouts=None,
+        num_observed=8.0,
+        components=components,
+        layouts=layout,
         key=jax.random.key(0),
     )
     function = Bowls(jnp.asarray(PEAKS))
