@@ -39,7 +39,7 @@ class OnePenalty:
 
 
 def without_pairs(space: sb.Space, direction: Direction, **settings: Any) -> sb.Optimizer:
-    """structbo with main effects and a residual only, like the default above 500 parameters."""
+    """structbo with main effects and a residual only, like the default above 200 parameters."""
     model = sb.default_model(num_dims=space.num_dims)
     return sb.Optimizer(
         space, direction, model=replace(model, structure=main_effects()), **settings
