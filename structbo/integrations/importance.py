@@ -6,10 +6,10 @@ from typing import Any
 from optuna import Study
 from optuna.distributions import BaseDistribution
 from optuna.importance import BaseImportanceEvaluator
-from optuna.search_space import intersection_search_space
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.integrations.distributions import space_of
+from structbo.integrations.search_space import common_search_space
 from structbo.models import AdditiveGP
 from structbo.optimizer import Optimizer
 from structbo.posterior import Importances
@@ -98,11 +98,11 @@ def _common(
     """The complete trials that have all given parameters, and the distributions of these."""
     complete: Any = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     trials = [t for t in complete if params is None or set(params) <= set(t.params)]
-    shared = intersection_search_space(trials)
+    shared = common_search_space(trials)
     if params is not None and not set(params) <= set(shared):
         raise ValueError(
-            f"no complete trials have all of {', '.join(params)} with the same ranges: leave out "
-            "parameters that only some trials have."
+            f"no complete trials have all of {', '.join(params)}: leave out parameters that only "
+            "some trials have."
         )
     if not shared:
         raise ValueError("no parameter is in all complete trials.")

@@ -8,7 +8,7 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from structbo.models.foundation.arrays import BoolArray, FloatArray
 from structbo.space import Space
@@ -42,14 +42,44 @@ def union_search_space(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribut
     for trial in trials:
         for name, distribution in trial.distributions.items():
             found.setdefault(name, []).append(distribution)
-    spans = {name: _span(found[name]) for name in sorted(found)}
+    spans = {name: _span(_current(found[name])) for name in sorted(found)}
     return {name: span for name, span in spans.items() if span is not None and not span.single()}
+
+
+def common_search_space(trials: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """The parameters of all complete trials, by name, with single-valued ones.
+
+    Args:
+        trials: trials of a study. A varying range becomes the span of the ranges in all of them,
+            which contains the points of all.
+
+    Example:
+        >>> from optuna import create_trial
+        >>> spaces = [{"x": IntDistribution(1, 4)}, {"x": IntDistribution(3, 8)}]
+        >>> common_search_space(
+        ...     [create_trial(params={"x": 3}, distributions=one, value=0.0) for one in spaces]
+        ... )
+        {'x': IntDistribution(high=8, log=False, low=1, step=1)}
+    """
+    complete = [t.distributions for t in trials if t.state == TrialState.COMPLETE]
+    names = set(complete[0]).intersection(*complete[1:]) if complete else set()
+    spans = {
+        name: _span([t.distributions[name] for t in trials if name in t.distributions])
+        for name in sorted(names)
+    }
+    return {name: span for name, span in spans.items() if span is not None}
+
+
+def _current(distributions: Sequence[BaseDistribution]) -> Sequence[BaseDistribution]:
+    """The latest distributions if they agree, otherwise all."""
+    recent = distributions[-NUM_RECENT:]
+    return recent if all(one == recent[0] for one in recent) else distributions
 
 
 def _span(distributions: Sequence[BaseDistribution]) -> BaseDistribution | None:
     """The smallest range that contains all given ones; None if they differ in kind."""
     last = distributions[-1]
-    if all(one == last for one in distributions[-NUM_RECENT:]):
+    if all(one == last for one in distributions):
         return last
     numeric = [d for d in distributions if isinstance(d, FloatDistribution | IntDistribution)]
     if len({type(d) for d in distributions}) > 1 or len({d.log for d in numeric}) != 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from structbo.data import Direction
 from structbo.optimizer import Keywords, Optimizer
-from structbo.space import SpaceLike
+from structbo.space import Space, SpaceLike
 
 if TYPE_CHECKING:
     from structbo.integrations.study_optimizer import StudyOptimizer
@@ -80,7 +80,8 @@ def read_study(
     Args:
         storage: the URL of a database.
         study_name: name of the study; optional if there is only one.
-        space: the search space; by default from the distributions of the study.
+        space: the search space; by default from the distributions of the study, with the span of
+            a range that varies.
         settings: how points are found.
 
     Raises:
@@ -92,7 +93,6 @@ def read_study(
     optuna = _optuna()
     from sqlalchemy.engine import make_url
 
-    from structbo.integrations.distributions import space_of
     from structbo.integrations.study_optimizer import StudyOptimizer
 
     with _opening(storage):
@@ -109,18 +109,28 @@ def read_study(
     study = optuna.load_study(storage=storage, study_name=study_name)
     if len(study.directions) > 1:
         raise ValueError(f"study {study_name!r} has {len(study.directions)} objectives, not one.")
-    if space is None:
-        complete = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-        common = optuna.search_space.intersection_search_space(complete)
-        others = {name for trial in complete for name in trial.params if name not in common}
-        if others or not common:
-            reason = f"not all have {', '.join(sorted(others))}" if others else "there are none"
-            raise ValueError(
-                f"the complete trials of study {study_name!r} must have the same parameters with "
-                f"the same ranges: {reason}."
-            )
-        space = space_of(common)
-    return StudyOptimizer(study, space, **settings)
+    return StudyOptimizer(study, _space_of(study) if space is None else space, **settings)
+
+
+def _space_of(study: Any) -> Space:
+    """The parameters of the trials of a study."""
+    from optuna.trial import TrialState
+
+    from structbo.integrations.distributions import space_of
+    from structbo.integrations.history import counts
+    from structbo.integrations.search_space import common_search_space
+
+    trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
+    common = common_search_space(trials)
+    complete = [t for t in trials if t.state == TrialState.COMPLETE]
+    others = {name for trial in complete for name in trial.params if name not in common}
+    if others or not common:
+        reason = f"not all have {', '.join(sorted(others))}" if others else "there are none"
+        raise ValueError(
+            f"the complete trials of study {study.study_name!r} must have the same parameters: "
+            f"{reason}."
+        )
+    return space_of(common)
 
 
 def _optuna() -> Any:

@@ -77,7 +77,7 @@ def test_a_parameter_of_some_trials_only(
 def test_studies_without_importances_are_named(
     study: optuna.Study, evaluator: StructboImportanceEvaluator
 ) -> None:
-    with pytest.raises(ValueError, match="no complete trials have all of a, b with the same"):
+    with pytest.raises(ValueError, match="no complete trials have all of a, b: leave out"):
         get_param_importances(study, evaluator=evaluator, params=["a", "b"])
     with pytest.raises(ValueError, match="no parameter is in all complete trials"):
         get_param_importances(optuna.create_study(), evaluator=evaluator)

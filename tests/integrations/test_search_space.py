@@ -10,11 +10,16 @@ import pytest
 from optuna import Study, Trial, create_trial
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution
 from optuna.distributions import IntDistribution as Int
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from structbo import Categorical, Integer, Real, Space
 from structbo.integrations.distributions import internal_space
-from structbo.integrations.search_space import NUM_RECENT, conditions, union_search_space
+from structbo.integrations.search_space import (
+    NUM_RECENT,
+    common_search_space,
+    conditions,
+    union_search_space,
+)
 from structbo.space import Levels
 
 nan = np.nan
@@ -73,6 +78,15 @@ def test_a_range_that_varies_spans_all(
     ranges: list[BaseDistribution], expected: BaseDistribution | None
 ) -> None:
     assert span(*ranges) == span(*reversed(ranges)) == expected
+
+
+def test_the_common_range_contains_the_points_of_all_trials() -> None:
+    trials = spaces(Int(1, 99), *[Int(2, 9)] * NUM_RECENT, Int(5, 5))
+    assert common_search_space(trials) == {"x": Int(1, 99)}
+    failed = create_trial(state=TrialState.FAIL, params={"x": 0}, distributions={"x": Int(0, 9)})
+    assert common_search_space([*trials, failed]) == {"x": Int(0, 99)}
+    assert common_search_space([*trials, *spaces(Int(1, 4), name="y")]) == {}
+    assert common_search_space([failed]) == {}
 
 
 def test_a_range_is_forgotten_when_the_latest_trials_agree_on_another() -> None:

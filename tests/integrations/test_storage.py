@@ -369,6 +369,15 @@ def test_a_space_of_ones_own_goes_before_that_of_the_study(url: str) -> None:
     assert read_study(url, "random", wide).space == wide
 
 
+def test_a_study_whose_ranges_vary_is_read_with_the_span_of_all(kept: dict[str, Any]) -> None:
+    """Failed trials have a point, too."""
+    minimize(lambda p: p["x"], {"x": (0.0, 1.0)}, 2, **kept)
+    optimizer = minimize(lambda p: p["x"], {"x": (-1.0, 1.0)}, 0, **kept).optimizer
+    optimizer.tell({"x": -0.5}, math.nan)
+    assert read_study(kept["storage"]).space == Space({"x": (-1.0, 1.0)})
+    assert [t.state for t in read_study(kept["storage"]).trials][2:] == ["failed"]
+
+
 def test_studies_that_cannot_be_read_are_named(url: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.db"):
         read_study(f"sqlite:///{tmp_path}/none.db")
