@@ -5,7 +5,7 @@ Optuna's *internal representation*.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from optuna.distributions import (
@@ -15,7 +15,16 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from structbo.space import Categorical, Fixed, Integer, Ordinal, Parameter, Real, Space
+from structbo.space import (
+    Categorical,
+    Fixed,
+    Integer,
+    LinearConstraint,
+    Ordinal,
+    Parameter,
+    Real,
+    Space,
+)
 from structbo.space.numeric import MAX_INTEGERS, on_grid
 
 STORED_TYPES = (type(None), bool, int, float, str)
@@ -132,26 +141,38 @@ def internal_space(
     )
 
 
-def space_of(distributions: Mapping[str, BaseDistribution]) -> Space:
+def space_of(
+    distributions: Mapping[str, BaseDistribution],
+    ordinals: Container[str] = (),
+    constraints: Iterable[LinearConstraint] = (),
+) -> Space:
     """The space of distributions, in the values passed to objectives.
 
     Args:
         distributions: distributions by name; a single value becomes `Fixed`.
+        ordinals: the names of choices whose order matters.
+        constraints: the constraints of the space.
 
     Example:
         >>> from optuna.distributions import CategoricalDistribution, IntDistribution
         >>> space_of({"k": IntDistribution(1, 8), "act": CategoricalDistribution(["tanh"])}).spec
         {'k': Integer(low=1, high=8, log=False, step=1), 'act': Fixed(value='tanh')}
     """
-    return Space({name: _as_seen(distribution) for name, distribution in distributions.items()})
+    return Space(
+        {
+            name: _as_seen(distribution, is_ordinal=name in ordinals)
+            for name, distribution in distributions.items()
+        },
+        constraints,
+    )
 
 
-def _as_seen(distribution: BaseDistribution) -> Parameter | Fixed:
+def _as_seen(distribution: BaseDistribution, *, is_ordinal: bool) -> Parameter | Fixed:
     match distribution:
         case CategoricalDistribution(choices=[only]):
             return Fixed(only)
         case CategoricalDistribution(choices=choices):
-            return Categorical(choices)
+            return Ordinal(choices) if is_ordinal else Categorical(choices)
         case FloatDistribution(low=low) | IntDistribution(low=low) if distribution.single():
             return Fixed(low)
     return parameter_of(distribution)

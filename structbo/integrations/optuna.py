@@ -14,6 +14,7 @@ from structbo.draws import step_seed
 from structbo.integrations.distributions import contains, distribution_of, internal_space, rounded
 from structbo.integrations.history import FAILED, PROPOSAL, History, proposal_of
 from structbo.integrations.search_space import union_search_space
+from structbo.integrations.stored_space import store_space
 from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Engine, Keywords, SpaceExhausted
 from structbo.optimizer.settings import KEYWORDS, Settings, shows
@@ -119,6 +120,10 @@ class StructboSampler(BaseSampler):
     def engine(self) -> Engine | None:
         """The engine of the last proposal, whose space has Optuna's internal representation."""
         return self._engine
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        if self._space is not None:
+            store_space(study, self._space)
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial

@@ -81,7 +81,8 @@ def read_study(
         storage: the URL of a database.
         study_name: name of the study; optional if there is only one.
         space: the search space; by default from the distributions of the study, with the span of
-            a range that varies.
+            a range that varies, and with the order of choices and the constraints that structbo
+            searched with.
         settings: how points are found.
 
     Raises:
@@ -113,12 +114,13 @@ def read_study(
 
 
 def _space_of(study: Any) -> Space:
-    """The parameters of the trials of a study."""
+    """The space of the trials of a study, with the order and the constraints stored in it."""
     from optuna.trial import TrialState
 
     from structbo.integrations.distributions import space_of
     from structbo.integrations.history import counts
     from structbo.integrations.search_space import common_search_space
+    from structbo.integrations.stored_space import stored_constraints, stored_ordinals
 
     trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
     common = common_search_space(trials)
@@ -130,7 +132,7 @@ def _space_of(study: Any) -> Space:
             f"the complete trials of study {study.study_name!r} must have the same parameters: "
             f"{reason}."
         )
-    return space_of(common)
+    return space_of(common, stored_ordinals(study), stored_constraints(study))
 
 
 def _optuna() -> Any:

@@ -16,7 +16,18 @@ from optuna.trial import TrialState
 from short_runs import BOX, MANY, bowl
 
 import structbo
-from structbo import Categorical, Fixed, Integer, Optimizer, Real, Space, SpaceExhausted, Trial
+from structbo import (
+    Categorical,
+    Fixed,
+    Integer,
+    LinearConstraint,
+    Optimizer,
+    Ordinal,
+    Real,
+    Space,
+    SpaceExhausted,
+    Trial,
+)
 from structbo.integrations import read_study
 from structbo.integrations.optuna import StructboSampler
 from structbo.integrations.study_optimizer import StudyOptimizer
@@ -367,6 +378,27 @@ def test_a_study_of_any_sampler_is_read(url: str) -> None:
 def test_a_space_of_ones_own_goes_before_that_of_the_study(url: str) -> None:
     wide = Space({**read_study(url).space.spec, "x": Real(1e-4, 10.0, log=True)})
     assert read_study(url, "random", wide).space == wide
+
+
+CONSTRAINED = Space(
+    {"a": (0.0, 1.0), "b": (0.0, 1.0), "s": Ordinal([16, 32, 64])},
+    constraints=[
+        LinearConstraint({"a": 1.0, "b": 1.0}, high=1.0),
+        LinearConstraint({"a": 1.0, "b": -2.0}, low=-1.5, high=0.5),
+    ],
+)
+
+
+def test_the_order_of_choices_and_the_constraints_are_read(kept: dict[str, Any]) -> None:
+    """Optuna records neither."""
+    minimize(lambda p: p["a"], CONSTRAINED, 2, **kept)
+    read = read_study(kept["storage"])
+    assert read.space == CONSTRAINED
+    loose = Space({**CONSTRAINED.spec, "s": Categorical([16, 32, 64])})
+    assert read_study(kept["storage"], space=loose).space == loose
+    assert read_study(kept["storage"]).space == CONSTRAINED, "reading changes no study"
+    minimize(lambda p: p["a"], loose, 1, **kept)
+    assert read_study(kept["storage"]).space == loose
 
 
 def test_a_study_whose_ranges_vary_is_read_with_the_span_of_all(kept: dict[str, Any]) -> None:
