@@ -9,7 +9,9 @@ from optuna.importance import BaseImportanceEvaluator
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.integrations.distributions import space_of
+from structbo.integrations.history import direction_of
 from structbo.integrations.search_space import common_search_space
+from structbo.integrations.stored_space import stored_ordinals
 from structbo.models import AdditiveGP
 from structbo.optimizer import Optimizer
 from structbo.posterior import Importances
@@ -85,7 +87,9 @@ class StructboImportanceEvaluator(BaseImportanceEvaluator):
                 f"the study has {len(study.directions)} objectives: give a target, such as "
                 "target=lambda trial: trial.values[0]."
             )
-        optimizer = Optimizer(space_of(common), model=self._model, seed=self._seed)
+        space = space_of(common, stored_ordinals(study))
+        direction = direction_of(study) if target is None else "minimize"
+        optimizer = Optimizer(space, direction, model=self._model, seed=self._seed)
         for trial in trials:
             point = {name: trial.params[name] for name in common}
             optimizer.tell(point, trial.value if target is None else target(trial))

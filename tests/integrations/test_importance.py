@@ -1,6 +1,7 @@
 """Importances of studies equal importances of the posterior, for any sampler."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ import pytest
 from optuna.importance import get_param_importances
 
 import structbo
+from structbo import Ordinal
+from structbo.integrations import read_study
 from structbo.integrations.importance import StructboImportanceEvaluator
+from structbo.integrations.optuna import StructboSampler
 from structbo.models import AdditiveGP, main_effects
 from structbo.posterior import Posterior
 
@@ -59,6 +63,34 @@ def test_shares_are_those_of_the_function(
     assert list(shares.values()) == pytest.approx([0.9, 0.1, 0.0, 0.0], abs=0.03)
     cost = get_param_importances(study, evaluator=evaluator, target=lambda t: t.params["k"])
     assert cost["k"] == pytest.approx(1.0, abs=0.03)
+
+
+def test_the_posterior_is_the_one_of_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The transform of the values depends on the direction, the model on the order of choices."""
+    fits: list[tuple[Any, list[float]]] = []
+
+    def kept(model: Any, X: np.ndarray, y: np.ndarray, **_: Any) -> Posterior:
+        fits.append((model, y.tolist()))
+        raise InterruptedError
+
+    url = f"sqlite:///{tmp_path}/runs.db"
+    sampler = StructboSampler({"k": Ordinal([1, 2, 4]), "x": (0.0, 1.0)}, num_initial=99)
+    study = optuna.create_study(direction="maximize", storage=url, sampler=sampler)
+    study.optimize(
+        lambda trial: (
+            np.exp(5.0 * trial.suggest_float("x", 0.0, 1.0))
+            * trial.suggest_categorical("k", [1, 2, 4])
+        ),
+        n_trials=8,
+    )
+    monkeypatch.setattr("structbo.optimizer.optimizer.fit", kept)
+    with pytest.raises(InterruptedError):
+        StructboImportanceEvaluator().importances(study)
+    with pytest.raises(InterruptedError):
+        _ = read_study(url).posterior
+    assert fits[0] == fits[1]
 
 
 @pytest.mark.nightly
