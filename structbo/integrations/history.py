@@ -81,7 +81,7 @@ class History:
             lost_after: as in `lost_trials`.
         """
         trials = [t for t in study.get_trials(deepcopy=False) if counts(t)]
-        lost = lost_trials(study, [t for t in trials if t.state.is_finished()], lost_after)
+        lost = lost_trials(study, trials, lost_after)
         others = [t for t in trials if t.number not in {trial.number, *lost}]
         rows = [_row(other, distributions, space) for other in others]
         pairs = [(t, row) for t, row in zip(others, rows, strict=True) if row is not None]

@@ -1,6 +1,6 @@
 """Detection of running trials whose process has died."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from optuna import Study
@@ -14,23 +14,24 @@ LEAST_SECONDS = 600.0
 
 
 def lost_trials(
-    study: Study, finished: Iterable[FrozenTrial], lost_after: float | None = None
+    study: Study, trials: Sequence[FrozenTrial], lost_after: float | None = None
 ) -> set[int]:
     """The numbers of the running trials that count as lost. Their states do not change.
 
     Args:
         study: the study.
-        finished: the trials whose durations are typical.
+        trials: its running trials, and the finished ones whose durations are typical.
         lost_after: the age in seconds beyond which a running trial is lost. By default the
             storage's heartbeat decides, if enabled. Otherwise, the limit is ten times the longest
             duration, but at least ten minutes; without any duration, no trial is lost.
     """
-    running = study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
+    running = [trial for trial in trials if trial.state == TrialState.RUNNING]
     storage = study._storage
     if lost_after is None and is_heartbeat_enabled(storage):
         assert isinstance(storage, BaseHeartbeat)
         stale = set(storage._get_stale_trial_ids(study._study_id))
         return {trial.number for trial in running if trial._trial_id in stale}
+    finished = (trial for trial in trials if trial.state.is_finished())
     limit = _age_limit(finished) if lost_after is None else lost_after
     now = datetime.now()
     return {trial.number for trial in running if _seconds(trial.datetime_start, now) > limit}

@@ -19,6 +19,7 @@ from structbo.integrations.history import (
     known_params,
     known_value,
 )
+from structbo.integrations.liveness import lost_trials
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Keywords, Optimizer
@@ -49,15 +50,19 @@ class StudyOptimizer(Optimizer):
         super().__init__(space, direction_of(study), **settings)
         self._distributions = {n: distribution_of(n, p) for n, p in self.space.spec.items()}
         self._sampler = StructboSampler(self.space, **settings)
+        self._asked: set[int] = set()
         self.study = study
         study.sampler = self._sampler
         self.read()
 
     def read(self) -> None:
-        """Reads the trials of the study, including trials of other processes."""
+        """Reads the trials of the study. Lost trials of other processes count as withdrawn."""
         frozen = self.study.get_trials(deepcopy=False)
+        lost = lost_trials(self.study, [one for one in frozen if counts(one)]) - self._asked
         final = {t.number: t for t in self._trials if t.state == "complete"}
-        self._trials = [final.get(one.number) or self._trial(one) for one in frozen]
+        self._trials = [
+            final.get(one.number) or self._trial(one, is_lost=one.number in lost) for one in frozen
+        ]
         self._enqueued = {one.number for one in frozen if ENQUEUED in one.system_attrs}
 
     @overload
@@ -78,6 +83,7 @@ class StudyOptimizer(Optimizer):
             self.withdraw_running(besides=before)
             raise
         self._engine = self._sampler.engine or self._engine
+        self._asked.update(asked)
         self.read()
         trials = [self._trials[number] for number in asked]
         return trials[0] if n is None else trials
@@ -160,7 +166,7 @@ class StudyOptimizer(Optimizer):
     def _by_name(self, point: Any, name: str) -> dict[str, Any]:
         return self.space.by_name(self.space.as_legal([point], name=name)[0])
 
-    def _trial(self, frozen: FrozenTrial) -> Trial:
+    def _trial(self, frozen: FrozenTrial, *, is_lost: bool) -> Trial:
         """A trial of the study; one without a point or a value may count as withdrawn."""
         number, names = frozen.number, self.space.columns
         named = self.space.fixed | known_params(frozen, self._distributions)
@@ -182,4 +188,5 @@ class StudyOptimizer(Optimizer):
             return Trial(number, params).told(known_value(frozen), frozen.system_attrs.get(SEM))
         if frozen.state == TrialState.WAITING:
             return Trial(number, params, state="waiting")
-        return Trial(number, params, state="pending" if counts(frozen) else "withdrawn")
+        is_pending = counts(frozen) and not is_lost
+        return Trial(number, params, state="pending" if is_pending else "withdrawn")

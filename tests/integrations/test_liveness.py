@@ -3,6 +3,7 @@
 import math
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import optuna
 import pytest
@@ -16,6 +17,7 @@ from structbo.integrations.distributions import internal_space
 from structbo.integrations.history import FAILED, History
 from structbo.integrations.liveness import lost_trials
 from structbo.integrations.optuna import StructboSampler
+from structbo.integrations.study_optimizer import StudyOptimizer
 
 X = FloatDistribution(0.0, 1.0)
 SPACE = internal_space({"x": X})
@@ -153,7 +155,7 @@ def test_the_databases_of_optuna_know_stale_trials(tmp_path: Any) -> None:
     with storage.engine.begin() as connection:
         statement = "UPDATE trial_heartbeats SET heartbeat = ? WHERE trial_id = ?"
         connection.exec_driver_sql(statement, (str(long_ago), dead._trial_id))
-    assert lost_trials(study, []) == {dead.number}
+    assert lost_trials(study, study.trials) == {dead.number}
     storage.engine.dispose()
 
 
@@ -166,6 +168,25 @@ def test_the_point_of_a_lost_trial_is_asked_for_again() -> None:
     fresh = study_with(running(point, age=2 * HOUR))
     fresh.sampler = sampler
     assert fresh.ask().suggest_float("x", 0.0, 1.0) == point
+
+
+def test_a_report_counts_no_lost_trial_as_pending() -> None:
+    """A trial that this process has asked for is evaluated here, however long it takes."""
+    study = study_with(
+        complete(0.1, age=5 * HOUR, duration=60.0),
+        running(0.2, age=9 * HOUR),
+        running(0.3, age=60.0),
+    )
+    optimizer = StudyOptimizer(study, {"x": (0.0, 1.0)}, num_initial=99)
+    assert [t.state for t in optimizer.trials] == ["complete", "withdrawn", "pending"]
+    slow = optimizer.ask()
+    study.add_trial(complete(0.4, age=1.0, duration=1.0))
+    later = datetime.now() + timedelta(hours=9)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("structbo.integrations.liveness.datetime", Mock(now=lambda: later))
+        optimizer.read()
+        assert [t.state for t in optimizer.trials[2:]] == ["withdrawn", "pending", "complete"]
+        assert optimizer.tell(slow.number, 2.0).value == 2.0
 
 
 @pytest.mark.parametrize("lost_after", [0.0, -1.0, math.nan, "1 h"])
