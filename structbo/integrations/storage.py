@@ -65,6 +65,7 @@ def open_storage(
     if directions != [direction]:
         raise ValueError(f"study {study.study_name!r} is to {directions}, not to {direction}.")
     optimizer = StudyOptimizer(study, space, **settings)
+    optimizer.check_parameters()
     optimizer.withdraw_running()
     return optimizer
 

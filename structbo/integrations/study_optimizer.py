@@ -6,6 +6,7 @@ from typing import Any, Unpack, overload
 
 import numpy as np
 from optuna import Study, create_trial
+from optuna.distributions import BaseDistribution, check_distribution_compatibility
 from optuna.trial import FrozenTrial, TrialState
 
 from structbo.data import Trial, unit_points
@@ -117,6 +118,22 @@ class StudyOptimizer(Optimizer):
         self._lose(self.study.get_trials(deepcopy=False)[number])
         self.read()
         return self._trials[number]
+
+    def check_parameters(self) -> None:
+        """Raises ValueError if Optuna refuses further trials of this space in the study."""
+        stored: dict[str, BaseDistribution] = {}
+        for frozen in self.study.get_trials(deepcopy=False):
+            stored |= frozen.distributions
+        for name in stored.keys() & self._distributions.keys():
+            old, new = stored[name], self._distributions[name]
+            try:
+                check_distribution_compatibility(old, new)
+            except ValueError:
+                raise ValueError(
+                    f"parameter {name!r} is {old} in study {self.study.study_name!r}, and {new} in "
+                    "the space: a study keeps the type, the scale and the choices of a parameter. "
+                    "Pass another study_name."
+                ) from None
 
     def withdraw_running(self, besides: Container[int] = ()) -> None:
         """Withdraws all running trials, except for the given numbers."""

@@ -31,6 +31,7 @@ from structbo import (
 from structbo.integrations import read_study
 from structbo.integrations.optuna import StructboSampler
 from structbo.integrations.study_optimizer import StudyOptimizer
+from structbo.space import Parameter
 
 SPACE = Space({"b": (1e-3, 1.0, "log"), "a": (0.0, 1.0), "c": Categorical(["u", "v"])})
 FAST_OR_MODEL = pytest.mark.parametrize(
@@ -304,6 +305,28 @@ def test_values_outside_of_the_space_are_named(kept: dict[str, Any]) -> None:
     narrow = Space({"b": (1e-3, 2e-3, "log"), "a": (0.0, 1.0), "c": Categorical(["u", "v"])})
     with pytest.raises(ValueError, match=r"trial 0 of 'run'\['b'\]: value must be in"):
         minimize(cost, narrow, 1, **kept)
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("c", Categorical(["u", "v", "w"])),
+        ("a", Integer(0, 1)),
+        ("b", Real(1e-3, 1.0)),
+    ],
+)
+def test_parameters_that_optuna_refuses_in_a_study_are_named(
+    name: str, made: Parameter, kept: dict[str, Any]
+) -> None:
+    """The refused run adds no trial. A space for reading may differ."""
+    optimizer = minimize(cost, SPACE, 0, **kept).optimizer
+    optimizer.tell({"a": 0.0, "b": 1.0, "c": "v"}, 1.0)
+    space = Space({**SPACE.spec, name: made})
+    message = rf"parameter '{name}' is .* in study 'run', and .* Pass another study_name"
+    with pytest.raises(ValueError, match=message):
+        minimize(cost, space, 1, **kept)
+    assert len(optimizer.study.trials) == 1  # type: ignore[attr-defined]
+    assert read_study(kept["storage"], space=space).space == space
 
 
 def test_the_direction_is_that_of_the_study(kept: dict[str, Any]) -> None:
