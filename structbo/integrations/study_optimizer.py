@@ -24,7 +24,7 @@ from structbo.integrations.liveness import lost_trials
 from structbo.integrations.optuna import StructboSampler
 from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Keywords, Optimizer
-from structbo.optimizer.lookup import Told, number_of
+from structbo.optimizer.lookup import Told, number_to_tell
 from structbo.space import SpaceLike
 
 
@@ -93,7 +93,9 @@ class StudyOptimizer(Optimizer):
         known, sem = self._told_value(value)
         self.read()
         is_lost = self._is_lost(trial)
-        number = None if is_lost else number_of(trial, self._trials, self.space)
+        number = None if is_lost else number_to_tell(trial, self._trials, self.space)
+        if number is not None and self._trials[number].state == "waiting":
+            self._start(self._trials[number])
         if number is None:
             number = self._add(trial.params if isinstance(trial, Trial) else trial, known, sem)
         elif math.isfinite(known):
@@ -154,6 +156,16 @@ class StudyOptimizer(Optimizer):
             return False
         state = self._trials[trial.number].state
         return state == "withdrawn" or (state == "waiting" and trial.state == "pending")
+
+    def _start(self, waiting: Trial) -> None:
+        """Takes a trial from the queue, as if it was asked for."""
+        storage, params = self.study._storage, self._by_name(waiting.params, "params")
+        trial_id = storage.get_trial_id_from_study_id_trial_number(
+            self.study._study_id, waiting.number
+        )
+        storage.set_trial_state_values(trial_id, TrialState.RUNNING)
+        for name, one in self._distributions.items():
+            storage.set_trial_param(trial_id, name, one.to_internal_repr(params[name]), one)
 
     def _keep_error(self, number: int, sem: float | None) -> None:
         """Stores a standard error before the value, since a complete trial is final."""

@@ -40,6 +40,16 @@ def told_value(value: Any) -> tuple[float, float | None]:
     return mean, sem
 
 
+def number_to_tell(given: Any, trials: Sequence[Trial], space: Space) -> int | None:
+    """The number of the pending trial that a value is for.
+
+    A point without a pending trial may have a waiting one, which the value completes. Otherwise, as
+    `number_of`.
+    """
+    number = number_of(given, trials, space)
+    return number_of(given, trials, space, ("waiting",)) if number is None else number
+
+
 def number_of(
     given: Any, trials: Sequence[Trial], space: Space, states: Sequence[State] = ("pending",)
 ) -> int | None:

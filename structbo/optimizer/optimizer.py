@@ -23,7 +23,7 @@ from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.precision import KeepsPrecision
 from structbo.optimizer.engine import Engine
 from structbo.optimizer.first_stage import FirstStage
-from structbo.optimizer.lookup import Told, number_of, told_value
+from structbo.optimizer.lookup import Told, number_of, number_to_tell, told_value
 from structbo.optimizer.ranking import Estimate, best_estimates
 from structbo.optimizer.record import Record
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
@@ -189,7 +189,7 @@ class Optimizer(Record, KeepsPrecision):
 
         Args:
             trial: a trial that was asked for, its number, its ``params``, or any other point of the
-                space in their format.
+                space in their format. A value at a point of the queue completes the waiting trial.
             value: the objective; None, NaN or infinite for a failed evaluation. For the mean of
                 several evaluations, pass ``(mean, sem)`` with its standard error, whose square adds
                 to the learned noise at this point.
@@ -203,7 +203,7 @@ class Optimizer(Record, KeepsPrecision):
             TypeError: if there is a standard error and the model does not take known noise.
         """
         known, sem = self._told_value(value)
-        number = number_of(trial, self._trials, self.space)
+        number = number_to_tell(trial, self._trials, self.space)
         if number is None:
             params = self.space.as_legal([trial], name="trial")[0]
             told = Trial(len(self._trials), params).told(known, sem)
@@ -232,8 +232,8 @@ class Optimizer(Record, KeepsPrecision):
                 remarks, are ignored.
 
         Returns:
-            The trials with values and the enqueued ones. They are new, or have completed pending
-            trials at their points.
+            The trials with values and the enqueued ones. They are new, or have completed pending or
+            waiting trials at their points.
 
         Raises:
             ValueError: if a column is missing, a point is outside the space, or a value or a state

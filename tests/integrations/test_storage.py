@@ -251,9 +251,12 @@ def test_the_queue_of_a_study_is_that_of_an_optimizer(space: Any, kept: dict[str
     for optimizer in (StudyOptimizer(study, space, num_initial=MANY), Optimizer(space)):
         steps = [optimizer.ask(), optimizer.enqueue(point), optimizer.enqueue(point)]
         steps += [optimizer.withdraw(2), *optimizer.ask(2), optimizer.withdraw(1), optimizer.ask()]
+        steps += [optimizer.enqueue(point), optimizer.withdraw(1), optimizer.withdraw(1)]
+        steps += [optimizer.tell(point, (1.5, 0.5)), optimizer.ask()]
         runs.append([*steps, *optimizer.trials])
     assert runs[0] == runs[1]
-    assert [t.state for t in runs[0][-4:]] == ["pending", "pending", "withdrawn", "pending"]
+    states = ["pending", "withdrawn", "withdrawn", "pending", "complete", "pending"]
+    assert [t.state for t in runs[0][-6:]] == states
 
 
 def test_points_that_others_enqueued_are_asked_for(kept: dict[str, Any]) -> None:

@@ -87,6 +87,18 @@ def test_a_waiting_trial_cannot_be_told(optimizer: Optimizer) -> None:
     assert states(optimizer) == ["waiting"]
 
 
+def test_a_value_at_a_point_of_the_queue_completes_its_trial(optimizer: Optimizer) -> None:
+    """A pending trial at the point goes first."""
+    asked = [optimizer.enqueue(OWN[0]), optimizer.ask(), optimizer.enqueue(OWN[0])][1]
+    optimizer.enqueue(OWN[1])
+    told = [optimizer.tell(OWN[0], 1.0), optimizer.tell(OWN[0], 2.0)]
+    assert [t.number for t in told] == [asked.number, 1]
+    optimizer.tell_frame(pd.DataFrame([{**OWN[1], "value": 3.0}]))
+    assert [t.value for t in optimizer.trials] == [1.0, 2.0, 3.0]
+    assert optimizer.tell(OWN[1], 4.0).number == 3, "it is new, since none waits"
+    assert optimizer.ask().params not in OWN
+
+
 def test_points_outside_of_the_space_are_named(optimizer: Optimizer) -> None:
     with pytest.raises(ValueError, match=r"point\['a'\]: value must be in"):
         optimizer.enqueue({"a": 2.0, "c": "u"})
