@@ -6,15 +6,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from structbo.command_line.numerals import as_float, readings
+from structbo.command_line.numerals import readings
+from structbo.data import MISSING, as_float
 from structbo.space import Space
 from structbo.space.scalars import is_missing
 
 TRUE = {"true", "yes", "on", "wahr", "ja", "vrai", "oui", "vero", "verdadero", "sí", "si"}
 FALSE = {"false", "no", "off", "falsch", "nein", "faux", "non", "falso"}
 """Texts for false, as people and localized spreadsheets write it."""
-MISSING = {"none", "null", "nan", "na", "n/a", "<na>", "nat", "--"}
-"""Texts for missing values, as programs write them."""
 
 
 def cells_of_choices(space: Space) -> dict[str, "ChoiceCells"]:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from structbo.data import as_float
+
 SIGN = "[-+\N{MINUS SIGN}]?"
 BETWEEN_THOUSANDS = ".,'\N{RIGHT SINGLE QUOTATION MARK}\\s"
 DECIMAL_COMMA = re.compile(rf"{SIGN}(\d+,\d*|,\d+)(e{SIGN}\d+)?", re.IGNORECASE)
@@ -49,12 +51,13 @@ class Numerals(NamedTuple):
         if found is not None:
             if not self.is_point_usual and self._is_ambiguous(text, self.points):
                 raise ValueError(_AMBIGUOUS.format(text=text))
-            return found
-        if text in self.commas and not self.points:
+        elif text in self.commas and not self.points:
             if self._is_ambiguous(text, self.commas):
                 raise ValueError(_AMBIGUOUS.format(text=text))
-            return float(_plain(text).replace(",", "."))
-        raise ValueError(self._fault(text))
+            found = as_float(text.replace(",", "."))
+        if found is None:
+            raise ValueError(self._fault(text))
+        return found
 
     @staticmethod
     def _is_ambiguous(text: str, alike: Sequence[str]) -> bool:
@@ -82,19 +85,6 @@ _AMBIGUOUS = (
     "is ambiguous, {text!r}: decimals or thousands? Format the column with more decimals and no "
     "thousands separator"
 )
-
-
-def as_float(text: str) -> float | None:
-    """A number with a decimal point; None for any other text."""
-    try:
-        return None if "_" in text else float(_plain(text))
-    except ValueError:
-        return None
-
-
-def _plain(text: str) -> str:
-    """A text with hyphens for minus signs."""
-    return text.replace("\N{MINUS SIGN}", "-")
 
 
 def readings(text: str) -> list[float]:

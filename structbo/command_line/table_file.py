@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from structbo.command_line.choice_cells import MISSING, cells_of_choices
+from structbo.command_line.choice_cells import cells_of_choices
 from structbo.command_line.numerals import Numerals
 from structbo.command_line.table import Row, Table, read_table
-from structbo.data import State, parameter_columns
+from structbo.data import FAILED, MISSING, State, parameter_columns
 from structbo.space import Fixed, Parameter, Space
 
-FAILED = MISSING | {"failed", "inf", "-inf"}
-"""Texts for the value of a failed evaluation, in lower case."""
 VALUE, SEM, STATE, NUMBER = "value", "sem", "state", "number"
 """Columns of a table from `to_frame`, unless parameters have these names."""
 

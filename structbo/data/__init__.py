@@ -21,10 +21,12 @@ from structbo.data.inducing import inducing_first
 from structbo.data.table import Direction, direction_sign, observed_values, unit_points
 from structbo.data.transform import UNCHANGED, Transform
 from structbo.data.trial import State, Trial, filled_errors, trial_values
-from structbo.data.values import one_number, real_numbers
+from structbo.data.values import FAILED, MISSING, as_float, one_number, real_numbers
 from structbo.data.warping import NO_WARPING, Warping
 
 __all__ = [
+    "FAILED",
+    "MISSING",
     "NO_WARPING",
     "UNCHANGED",
     "Data",
@@ -34,6 +36,7 @@ __all__ = [
     "Transform",
     "Trial",
     "Warping",
+    "as_float",
     "checked_data",
     "checked_errors",
     "checked_points",

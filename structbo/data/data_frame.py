@@ -6,8 +6,9 @@ from typing import Any, get_args
 import numpy as np
 
 from structbo.data.trial import State, Trial, trial_values
-from structbo.data.values import real_numbers
+from structbo.data.values import FAILED, as_float, real_numbers
 from structbo.space import Space
+from structbo.space.scalars import is_missing
 
 COLUMNS = ("number", "value", "sem", "state")
 """Columns of a table of trials other than parameters."""
@@ -108,8 +109,9 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
 
     Args:
         frame: a DataFrame with the columns of `trial_frame`; number, sem, state and fixed values
-            may be missing. Without a state, missing and infinite values are failures. A missing sem
-            is unknown.
+            may be missing. A value may be a text: a number, or one of `FAILED`. Without a column of
+            states, missing and infinite values are failures. An empty state means pending, and a
+            missing sem is unknown.
         space: the space of the parameters.
 
     Raises:
@@ -131,6 +133,8 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     _check_columns(list(frame.columns), own, space)
     if "state" not in frame.columns:
         frame = frame.assign(state="complete")
+    states = ["pending" if is_missing(one) or one == "" else one for one in frame["state"]]
+    frame = frame.assign(state=states)
     if unknown := sorted(set(frame["state"].map(str)) - set(get_args(State))):
         raise ValueError(
             f"the column 'state' of frame must hold {', '.join(get_args(State))}, got "
@@ -139,7 +143,7 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
     frame = frame[frame["state"] != "withdrawn"]
     points = frame[[c for c in frame.columns if c not in COLUMNS]].rename(columns=own)
     params = space.as_legal(points, name="frame")
-    values = real_numbers("the column 'value' of frame", frame["value"])
+    values = real_numbers("the column 'value' of frame", frame["value"].map(_number))
     errors = np.full(len(frame), np.nan)
     if "sem" in frame.columns:
         errors = real_numbers("the column 'sem' of frame", frame["sem"])
@@ -148,7 +152,8 @@ def trials_in(frame: Any, space: Space) -> list[Trial]:
                 f"the column 'sem' of frame must hold standard errors, 0 or more and finite, or "
                 f"NaN, got {bad[0]}."
             )
-    rows = zip(params, frame["state"].to_list(), values.tolist(), errors.tolist(), strict=True)
+    has_value = [not is_missing(value) for value in frame["value"]]
+    rows = zip(params, frame["state"], has_value, values.tolist(), errors.tolist(), strict=True)
     return [_trial(number, *row) for number, row in enumerate(rows)]
 
 
@@ -164,8 +169,18 @@ def _check_columns(given: Sequence[Any], own: Mapping[str, str], space: Space) -
             )
 
 
-def _trial(number: int, params: Any, state: State, value: float, sem: float) -> Trial:
-    if state in ("waiting", "pending") and np.isnan(value):
+def _number(value: Any) -> Any:
+    """The number of a text, NaN for a failure; anything else unchanged."""
+    if not isinstance(value, str):
+        return value
+    found = np.nan if value.strip().lower() in FAILED else as_float(value)
+    return value if found is None else found
+
+
+def _trial(
+    number: int, params: Any, state: State, has_value: bool, value: float, sem: float
+) -> Trial:
+    if state in ("waiting", "pending") and not has_value:
         return Trial(number, params, state)
     error = None if np.isnan(sem) else sem
     return Trial(number, params).told(np.nan if state == "failed" else value, error)

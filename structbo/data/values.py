@@ -12,6 +12,10 @@ from structbo.space.scalars import as_number, is_missing, plain
 
 NUMBERS = "biuf"
 """NumPy's type kinds of real numbers."""
+MISSING = {"none", "null", "nan", "na", "n/a", "<na>", "nat", "--"}
+"""Texts for missing values, as programs write them, in lower case."""
+FAILED = MISSING | {"failed", "inf", "-inf"}
+"""Texts for the value of a failed evaluation, in lower case."""
 
 
 def real_numbers(name: str, values: ArrayLike) -> Float[np.ndarray, "*shape"]:
@@ -60,6 +64,19 @@ def one_number(name: str, value: Any, *, hint: str = "") -> float:
         return _number(name, _only(value))
     except TypeError:
         raise ValueError(f"{name} must be one number, got {value!r}{hint}.") from None
+
+
+def as_float(text: str) -> float | None:
+    """A number with a decimal point; None for any other text.
+
+    Example:
+        >>> as_float("48.7"), as_float("48,7")
+        (48.7, None)
+    """
+    try:
+        return None if "_" in text else float(text.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return None
 
 
 def _number(name: str, value: Any) -> float:

@@ -225,11 +225,11 @@ class Optimizer(Record, KeepsPrecision):
         """Reports a table of trials, such as from `to_frame`, of this run or another one.
 
         Args:
-            frame: a DataFrame with a column for every parameter, and the column value, with NaN for
-                failed evaluations. Optional columns are sem, of standard errors, and state:
-                "pending" and "waiting" trials without a value are enqueued, unless they are pending
-                or waiting here, and "withdrawn" ones are ignored. Other columns, such as dates or
-                remarks, are ignored.
+            frame: a DataFrame with a column for every parameter, and the column value, with NaN or
+                "failed" for failed evaluations. Optional columns are sem, of standard errors, and
+                state: "pending" and "waiting" trials without a value are enqueued, unless they are
+                pending or waiting here, and "withdrawn" ones are ignored. An empty state means
+                "pending". Other columns, such as dates or remarks, are ignored.
 
         Returns:
             The trials with values and the enqueued ones. They are new, or have completed pending or

@@ -106,7 +106,11 @@ def test_without_states_values_that_are_not_finite_are_failures():
             ValueError,
             r"missing 'x' \(did you mean 'xs'",
         ),
-        (pd.DataFrame({"x": [0.5], "value": ["a"]}), ValueError, "'value' of frame must be num"),
+        (
+            pd.DataFrame({"x": [0.5, 0.6], "value": ["48.7", "48,7"]}),
+            ValueError,
+            "'value' of frame must be numbers, got '48,7'",
+        ),
         (
             pd.DataFrame({"x": [0.5], "value": 1, "state": "done"}),
             ValueError,
@@ -179,3 +183,21 @@ def test_a_pending_row_with_a_value_is_complete():
         Trial(0, {"x": 0.1}).told(1.0),
         Trial(1, {"x": 0.2}),
     ]
+
+
+@pytest.mark.parametrize("empty", [None, np.nan, pd.NA, ""], ids=repr)
+def test_rows_without_a_state_are_pending_until_they_have_a_value(empty):
+    states = ["complete", empty, empty, "waiting"]
+    values = pd.Series([1.0, 2.0, None, None], dtype=object)
+    frame = pd.DataFrame({"x": [0.1, 0.2, 0.3, 0.4], "value": values, "state": states})
+    found = [(t.state, t.value) for t in trials_in(frame, Space({"x": (0.0, 1.0)}))]
+    assert found == [("complete", 1.0), ("complete", 2.0), ("pending", None), ("waiting", None)]
+
+
+@pytest.mark.parametrize("states", [{}, {"state": None}, {"state": "complete"}], ids=str)
+def test_values_may_be_texts_as_in_files(states):
+    texts = ["48.7", "failed", " Failed", "\N{MINUS SIGN}2", "n/a", "inf"]
+    frame = pd.DataFrame({"x": np.arange(6) / 6.0, "value": texts, **states})
+    trials = trials_in(frame, Space({"x": (0.0, 1.0)}))
+    assert [t.value for t in trials] == [48.7, None, None, -2.0, None, None]
+    assert [t.state for t in trials].count("failed") == 4
