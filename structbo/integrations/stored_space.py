@@ -26,7 +26,8 @@ def store_space(study: Study, space: Space) -> None:
         {'k'}
     """
     ordinals = [name for name, made in space.spec.items() if isinstance(made, Ordinal)]
-    found = {"ordinals": ordinals, "constraints": list(map(_arguments, space.constraints))}
+    constraints = [_arguments(constraint) for constraint in space.constraints]
+    found: dict[str, Any] = {"ordinals": ordinals, "constraints": constraints}
     if found != _stored(study):
         study._storage.set_study_system_attr(study._study_id, SPACE, found)
 
