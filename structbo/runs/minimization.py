@@ -1,15 +1,15 @@
 """The whole loop: evaluate a function until the budget is spent."""
 
 import inspect
-import itertools
 import logging
 import numbers
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any, Unpack
 
+import numpy as np
 from tqdm.auto import tqdm
 
 from structbo.data import Direction, Trial, unit_points
@@ -19,7 +19,7 @@ from structbo.optimizer.optimizer import Optimizer
 from structbo.optimizer.result import Result
 from structbo.optimizer.settings import KEYWORDS, Keywords, shows
 from structbo.optimizer.stopping import StopSearch
-from structbo.proposal import is_new
+from structbo.proposal.candidates import SAME
 from structbo.runs.evaluations import Evaluations, has_failed, name_of
 from structbo.screening import Screening
 from structbo.space import Space, SpaceLike
@@ -39,7 +39,7 @@ class RunKeywords(Keywords, total=False):
     load_if_exists: bool
     timeout: float | None
     catch: type[Exception] | tuple[type[Exception], ...]
-    callbacks: Sequence[Callback]
+    callbacks: Iterable[Callback]
     executor: Executor | None
     n_jobs: int
     show_progress_bar: bool
@@ -60,16 +60,19 @@ def _run(
     load_if_exists: bool = False,
     timeout: float | None = None,
     catch: type[Exception] | tuple[type[Exception], ...] = (),
-    callbacks: Sequence[Callback] = (),
+    callbacks: Iterable[Callback] = (),
     executor: Executor | None = None,
     n_jobs: int = 1,
     show_progress_bar: bool = True,
     **settings: Unpack[Keywords],
 ) -> Result:
+    # Both are read more than once.
+    callbacks, initial_points = (
+        list(given) if isinstance(given, Iterator) else given
+        for given in (callbacks, initial_points)
+    )
     _check_arguments(objective, timeout, catch, callbacks, executor, n_jobs)
     n_trials = checked_count("n_trials", n_trials, least=0)
-    if isinstance(initial_points, Iterator):
-        initial_points = list(initial_points)  # they are read more than once
     if storage is None and (study_name is not None or load_if_exists):
         raise ValueError("study_name and load_if_exists need a storage: pass storage.")
     if optimizer is not None:
@@ -123,15 +126,22 @@ def _run(
 
 
 def _enqueue_new(optimizer: Optimizer, initial_points: Any) -> None:
-    """Enqueues the initial points without a trial, so that the same call can resume a run."""
+    """Enqueues the initial points without a trial, so that the same call can resume a run.
+
+    A trial counts for one of several equal points.
+    """
     space = optimizer.space
     unit = unit_points(space, initial_points, "initial_points")
     if not len(unit):
         return
     own = [t.params for t in optimizer.trials if t.state != "withdrawn"]
-    new = is_new(unit, unit_points(space, own, "params"))
-    for point in itertools.compress(space.as_legal(initial_points), new):
-        optimizer.enqueue(point)
+    known = unit_points(space, own, "params")
+    for point, place in zip(space.as_legal(initial_points), unit, strict=True):
+        same = np.flatnonzero((np.abs(known - place) < SAME).all(1))
+        if len(same):
+            known = np.delete(known, same[0], axis=0)
+        else:
+            optimizer.enqueue(point)
 
 
 def _check_outcome(
@@ -168,7 +178,7 @@ def _warn_of_value(objective: Callable[[Any], float], future: Future[Any]) -> No
     )
 
 
-def _stops(callbacks: Sequence[Callback], optimizer: Optimizer, told: Trial) -> bool:
+def _stops(callbacks: Iterable[Callback], optimizer: Optimizer, told: Trial) -> bool:
     """Calls the callbacks; returns whether one of them ends the run."""
     stops = False
     for callback in callbacks:
@@ -184,7 +194,7 @@ def _check_arguments(
     objective: Callable[[Any], float],
     timeout: float | None,
     catch: type[Exception] | tuple[type[Exception], ...],
-    callbacks: Sequence[Callback],
+    callbacks: Iterable[Callback],
     executor: Executor | None,
     n_jobs: int,
 ) -> None:
@@ -277,8 +287,8 @@ def minimize(
         n_trials: number of points to evaluate, in addition to earlier ones of a continued run.
         optimizer: an optimizer to continue, with its space and settings.
         initial_points: points to evaluate first, a list or a table, such as the settings in use;
-            see `Optimizer.enqueue`. They count in n_trials. A continued run skips points that it
-            already has.
+            see `Optimizer.enqueue`. They count in n_trials. Repeat a point to see the noise. A
+            continued run skips points that it already has.
         screening: a first stage that finds the active parameters, see `Optimizer`.
         storage: an Optuna storage, or the URL of a database such as "sqlite:///runs.db", to which
             every value is written at once. The study is ``result.optimizer.study``. Needs ``pip

@@ -83,7 +83,8 @@ def test_callbacks_see_every_trial_once_it_is_told(optimizer: Optimizer) -> None
         assert given is optimizer and given.trials[-1] is trial
         seen.append(trial)
 
-    result = minimize(bowl, None, 3, optimizer=optimizer, callbacks=[callback, callback])
+    callbacks = (callback for _ in range(2))
+    result = minimize(bowl, None, 3, optimizer=optimizer, callbacks=callbacks)
     assert seen == [trial for trial in result.trials for _ in range(2)]
 
 
@@ -211,6 +212,17 @@ def test_progress_is_shown_if_wanted(capsys: pytest.CaptureFixture[str]) -> None
     shown = capsys.readouterr()
     assert shown.out == ""
     assert "minimize: 100%" in shown.err and "2/2" in shown.err and "best=2.5" in shown.err
+
+
+def test_an_initial_point_runs_as_often_as_it_is_given() -> None:
+    """A continued run skips the repeats that it already has."""
+    space, point = {"x": (-1.0, 1.0)}, {"x": 0.25}
+    result = minimize(lambda p: p["x"], space, 2, initial_points=[point, point])
+    assert [trial.params for trial in result.trials] == [point, point]
+    optimizer = result.optimizer
+    for times in (1, 2, 3):
+        minimize(lambda p: p["x"], None, 0, optimizer=optimizer, initial_points=[point] * times)
+        assert len(optimizer.trials) == max(times, 2)
 
 
 def test_initial_points_may_come_from_a_generator(tmp_path: Path) -> None:
