@@ -5,7 +5,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from structbo.data.data_frame import in_order_of
-from structbo.data.values import real_numbers
+from structbo.data.values import column_numbers, real_numbers
 
 REMEDY = "Map points with Space.to_unit first, or give fit(..., space=...) their space."
 
@@ -69,12 +69,14 @@ def checked_errors(
 ) -> Float[np.ndarray, " n"] | None:
     """Standard errors of observations y, with 0 for missing ones; None if not given.
 
+    A column (n, 1) is flattened.
+
     Raises:
         ValueError: if the shape differs from y, or one is negative or infinite.
     """
     if sem is None:
         return None
-    given = real_numbers("sem", sem)
+    given = column_numbers("sem", sem)
     errors = np.where(np.isnan(given), 0.0, given)
     if errors.shape != y.shape:
         raise ValueError(f"sem must have one value per value of y, {y.shape}, got {errors.shape}.")

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
-from structbo.data.values import real_numbers
+from structbo.data.values import column_numbers
 from structbo.space import Space
 
 Direction = Literal["minimize", "maximize"]
@@ -31,9 +31,7 @@ def observed_values(y: ArrayLike | None) -> Float[np.ndarray, " m"]:
     """Values as an array; a column (m, 1) is flattened, and None gives no values."""
     if y is None:
         return np.empty(0)
-    values = real_numbers("y", y)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
+    values = column_numbers("y", y)
     if values.ndim != 1:
         raise ValueError(f"y must have shape (m,), got {values.shape}.")
     return values

@@ -45,6 +45,17 @@ def real_numbers(name: str, values: ArrayLike) -> Float[np.ndarray, "*shape"]:
     return numbers
 
 
+def column_numbers(name: str, values: ArrayLike) -> Float[np.ndarray, "*shape"]:
+    """Numbers as `real_numbers` reads them; a column (m, 1) gets the shape (m,).
+
+    Example:
+        >>> column_numbers("y", [[1.0], [2.0]])
+        array([1., 2.])
+    """
+    numbers = real_numbers(name, values)
+    return numbers[:, 0] if numbers.ndim == 2 and numbers.shape[1] == 1 else numbers
+
+
 def one_number(name: str, value: Any, *, hint: str = "") -> float:
     """A number, or an array with one element, as a float; missing values of any form become NaN.
 

@@ -11,7 +11,7 @@ import pytest
 from short_runs import BOX, bowl, given_graphs
 
 from structbo import Optimizer, Space, suggest
-from structbo.data import NO_WARPING, Data
+from structbo.data import NO_WARPING, Data, checked_errors
 from structbo.draws import Chain
 from structbo.integrations.study_optimizer import StudyOptimizer
 from structbo.models import AdditiveGP, main_effects
@@ -173,3 +173,9 @@ def test_a_table_has_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
             suggest(SPACE, points(4), values, sem=bad, **settings)
     with pytest.raises(TypeError, match="does not use known noise"):
         suggest(SPACE, points(4), values, sem=sem, num_initial=3, model=deaf)
+
+
+@pytest.mark.parametrize("table", [np.array, pd.DataFrame])
+def test_they_may_be_a_column(table: Any) -> None:
+    errors = checked_errors(table([[0.1], [np.nan], [0.4]]), np.zeros(3))
+    np.testing.assert_array_equal(errors, [0.1, 0.0, 0.4])
