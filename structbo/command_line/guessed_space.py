@@ -4,7 +4,6 @@ import contextlib
 import math
 import re
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 from structbo.command_line.numerals import Numerals, readings
@@ -23,16 +22,23 @@ MAX_CHOICES = 20
 """Columns with more distinct texts are remarks or identifiers."""
 LOGARITHMIC = 1000.0
 """Positive numbers that span this factor get a logarithmic scale."""
-DATE = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?")
+MIN_ROWS = 6
+"""From this number of rows on, texts that all differ and counts are identifiers."""
+DATE = re.compile(
+    r"\d{1,4}([-./])\d{1,2}\1\d{1,4}"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[AP]M)?( ?(Z|UTC|[-+]\d{2}(:?\d{2})?))?)?",
+    re.IGNORECASE,
+)
 
 
 def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[Space, str]:
     """A space with the ranges of the columns of a CSV file.
 
     Columns of whole numbers become `Integer`, of other or too many numbers `Real`, and all others
-    `Categorical`. Columns with a single value, with dates, with more than `MAX_CHOICES` texts, and
-    the numbers, states and standard errors of trials are not parameters; the first three give a
-    warning.
+    `Categorical`. The numbers, states and standard errors of trials are not parameters. A warning
+    names the other columns that are not: columns with a single value, with dates, with more than
+    `MAX_CHOICES` texts, and with identifiers. Identifiers are another text in each of `MIN_ROWS` or
+    more rows, or whole numbers that count these rows from 0 or 1.
 
     Args:
         path: path of the file, whose first line has the names of the columns.
@@ -57,15 +63,13 @@ def guess_space(path: Path, value: str | None, sem: str | None = None) -> tuple[
     for name in possible:
         if name == column:
             continue
-        different = sorted(set(table.cells(name)))
-        parameter = _parameter(table, name, different)
-        if parameter is not None:
+        parameter = _parameter(table, name)
+        if isinstance(parameter, str):
+            warnings.warn(
+                f"{path}: column {name} has {parameter}: it is not a parameter.", stacklevel=2
+            )
+        else:
             found[name] = parameter
-            continue
-        what = "one value" if len(different) == 1 else f"{len(different)} different texts"
-        if all(DATE.fullmatch(text) for text in different if text):
-            what = "dates"
-        warnings.warn(f"{path}: column {name} has {what}: it is not a parameter.", stacklevel=2)
     if not found:
         raise ValueError(f"{path} has no column that could be a parameter; pass --space.")
     return Space(found), column
@@ -81,21 +85,30 @@ def _is_bookkeeping(table: Table, name: str, sem: str) -> bool:
     return name == sem
 
 
-def _parameter(table: Table, name: str, texts: Sequence[str]) -> Parameter | None:
-    """The parameter for a column with these texts; None if it is not a parameter."""
-    if len(texts) < 2 or all(DATE.fullmatch(text) for text in texts if text):
-        return None
+def _parameter(table: Table, name: str) -> Parameter | str:
+    """The parameter for a column, or what the column has if it is not a parameter."""
+    cells = table.cells(name)
+    texts = sorted(set(cells))
+    many = f"{len(texts)} different texts"
+    if len(texts) == 1:
+        return "one value"
+    if all(DATE.fullmatch(text) for text in texts if text):
+        return "dates"
     numerals = Numerals.of(texts, is_point_usual=table.delimiter != ";")
     try:
-        numbers = [numerals.number(text) for text in texts if text]
+        numbers = [numerals.number(text) for text in cells if text]
     except ValueError as error:
         if all(readings(text) for text in texts if text):
             raise ValueError(f"{table.path}: column {name} {error}.") from None
-        choices = [text or None for text in texts]
-        return Categorical(choices) if len(texts) <= MAX_CHOICES else None
+        if len(texts) > MAX_CHOICES or len(texts) == len(cells) >= MIN_ROWS:
+            return many
+        return Categorical([text or None for text in texts])
     low, high = min(numbers), max(numbers)
     if not math.isfinite(high - low) or low == high:
-        return None
+        return many
+    counts = [low + k for k in range(len(cells))]
+    if low in (0.0, 1.0) and numbers == counts and len(counts) >= MIN_ROWS:
+        return "the numbers of the rows"
     is_log = low > 0.0 and high / low >= LOGARITHMIC
     if all(number.is_integer() for number in numbers):
         with contextlib.suppress(ValueError):  # too many integers

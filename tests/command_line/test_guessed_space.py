@@ -92,6 +92,45 @@ def test_columns_that_are_no_parameters(tmp_path: Path):
         assert guess_space(path, "score") == (Space({"x": Real(0.0, 14.5)}), "score")
 
 
+def rows_with(*columns: list[str]) -> str:
+    """A table of these columns and of two more, with a number and the value."""
+    rows = zip(*columns, strict=True)
+    lines = [",".join([*row, str(0.5 + k % 3), str(k)]) for k, row in enumerate(rows)]
+    return "\n".join([",".join([*"abcd"[: len(columns)], "x", "y"]), *lines])
+
+
+@pytest.mark.parametrize("number", [5, 6])
+def test_texts_that_all_differ_and_counts_are_identifiers(tmp_path: Path, number: int):
+    """Few rows may have few choices that all differ, and other whole numbers are no counts."""
+    names, counts = [f"S{k}" for k in range(number)], [str(k + 1) for k in range(number)]
+    later = [str(k + 20) for k in range(number)]
+    path = table(tmp_path, rows_with(names, counts, counts[::-1], later))
+    if number < 6:
+        assert guess_space(path, None)[0].names == ("a", "b", "c", "d", "x")
+        return
+    with (
+        pytest.warns(UserWarning, match="column a has 6 different texts: it is not a parameter"),
+        pytest.warns(UserWarning, match="column b has the numbers of the rows: it is not a param"),
+    ):
+        assert guess_space(path, None)[0].names == ("c", "d", "x")
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "3/{}/2024 10:00 AM",
+        "3/{}/2024 1:05:09pm",
+        "2024-05-0{}T10:00:00Z",
+        "2024-05-0{} 10:00:00.5+02:00",
+        "2024-05-0{} 10:00 UTC",
+    ],
+)
+def test_dates_of_all_kinds_are_no_parameters(tmp_path: Path, date: str):
+    path = table(tmp_path, rows_with([date.format(day) for day in (1, 2, 2)]))
+    with pytest.warns(UserWarning, match="column a has dates: it is not a parameter"):
+        assert guess_space(path, None)[0].names == ("x",)
+
+
 @pytest.mark.parametrize(
     ("text", "value", "message"),
     [
