@@ -3,9 +3,15 @@
 from hypothesis import strategies as st
 from parameter_registry import PARAMETERS
 
-from structbo import Categorical, Integer, Ordinal, Space
+from structbo import Categorical, Integer, Ordinal, Real, Space
 
-SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).map(Space)
+
+def vary(parameters):
+    """Whether one of the parameters has more than one value."""
+    return any(isinstance(made, Real) or len(made.values) > 1 for made in parameters)
+
+
+SPACES = st.lists(st.one_of(PARAMETERS.values()), min_size=1, max_size=4).filter(vary).map(Space)
 
 
 def mixed_space():

@@ -14,8 +14,14 @@ def range_text(parameter: Parameter | Fixed) -> str:
         ('20 to 120', '0.5 to 24, on a logarithmic scale')
         >>> range_text(Real(1.0, 3.0, step=0.1)), range_text(Categorical(["relu", "gelu", None]))
         ('1 to 3 in steps of 0.1', 'relu, gelu or None')
+        >>> range_text(Fixed("adam")), range_text(Integer(3, 3)), range_text(Categorical(["adam"]))
+        ('always adam', 'always 3', 'always adam')
     """
     match parameter:
+        case Fixed(value) | Ordinal(choices=[value]) | Categorical(choices=[value]):
+            return f"always {value}"
+        case Integer(low, high) if low == high:
+            return f"always {low}"
         case Real(low, high, log, step):
             steps = "" if step is None else f" in steps of {step:g}"
             return f"{low:g} to {high:g}{steps}{_scale(log)}"
@@ -27,8 +33,6 @@ def range_text(parameter: Parameter | Fixed) -> str:
             return f"{_any_of(choices)}, in this order"
         case Categorical(choices):
             return _any_of(choices)
-        case Fixed(value):
-            return f"always {value}"
     return repr(parameter)
 
 
@@ -54,4 +58,4 @@ def _scale(log: bool) -> str:
 
 def _any_of(choices: Sequence[object]) -> str:
     *first, last = map(str, choices)
-    return f"{', '.join(first)} or {last}" if first else last
+    return f"{', '.join(first)} or {last}"

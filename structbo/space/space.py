@@ -25,7 +25,7 @@ from structbo.space.constraints import LinearConstraint, check_names, half_space
 from structbo.space.half_spaces import HalfSpaces, pulled_in
 from structbo.space.levels import Levels
 from structbo.space.numeric import Real
-from structbo.space.parameters import Parameter, nearest_level
+from structbo.space.parameters import Discrete, Parameter, nearest_level
 from structbo.space.rows import rows_of
 from structbo.space.scalars import ROUND_OFF, plain
 
@@ -43,8 +43,8 @@ class Space:
         spec: `{name: parameter}`; or a list of parameters, named x0, x1, ...; or an array (D, 2)
             of bounds, as in `Space.box`; or a `Space`. A parameter is (low, high),
             (low, high, "log"), `Real`, `Integer`, `Ordinal` or `Categorical`; or `Fixed`, for a
-            value that all points share. Integer bounds (low, high) other than (0, 1) make a real
-            parameter, with a warning.
+            value that all points share. A parameter with a single value is treated like `Fixed`.
+            Integer bounds (low, high) other than (0, 1) make a real parameter, with a warning.
         constraints: one or more linear constraints on real parameters, in addition to a given
             `Space`'s own.
 
@@ -120,19 +120,31 @@ class Space:
         return dict(self._spec)
 
     @cached_property
+    def _varying(self) -> dict[str, Parameter]:
+        return {
+            name: made
+            for name, made in self._spec
+            if isinstance(made, Parameter) and not _has_one_value(made)
+        }
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """The D names of the parameters."""
-        return tuple(name for name, made in self._spec if isinstance(made, Parameter))
+        """The D names of the parameters with more than one value."""
+        return tuple(self._varying)
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The D parameters."""
-        return tuple(made for _, made in self._spec if isinstance(made, Parameter))
+        """The D parameters with more than one value."""
+        return tuple(self._varying.values())
 
     @cached_property
     def fixed(self) -> dict[str, Any]:
         """The values that all points share, by name."""
-        return {name: made.value for name, made in self._spec if isinstance(made, Fixed)}
+        return {
+            name: made.value if isinstance(made, Fixed) else made.from_unit(0.0)
+            for name, made in self._spec
+            if name not in self._varying
+        }
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -399,6 +411,10 @@ def _warn_of_integers(named: Mapping[str, Any]) -> None:
                         "real ones.",
                         stacklevel=3,
                     )
+
+
+def _has_one_value(parameter: Parameter) -> bool:
+    return isinstance(parameter, Discrete) and len(parameter.values) == 1
 
 
 def _parameter(name: str, spec: Any) -> Parameter | Fixed:

@@ -27,7 +27,7 @@ def test_snap_is_legal_idempotent_and_what_from_unit_means(space, data):
         else:
             assert np.isin(snapped[:, d], levels).all()
     points = space.from_unit(unit)
-    assert [list(point) for point in points] == [list(space.names)] * len(unit)
+    assert [list(point) for point in points] == [list(space.columns)] * len(unit)
     assert space.from_unit(snapped) == points
     discrete = [levels is not None for levels in space.levels]
     np.testing.assert_array_equal(space.to_unit(points)[:, discrete], snapped[:, discrete])
@@ -39,7 +39,8 @@ def test_legal_points_keep_the_values_that_were_given(space, data):
     rows = st.lists(COORDINATES, min_size=space.num_dims, max_size=space.num_dims)
     points = space.from_unit(np.array(data.draw(st.lists(rows, min_size=1, max_size=3))))
     assert space.as_legal(points) == points
-    assert space.as_legal([list(point.values()) for point in points]) == points
+    rows = [[point[name] for name in space.names] for point in points]
+    assert space.as_legal(rows) == points
 
 
 def test_legal_values_have_the_types_of_their_parameters():
@@ -66,6 +67,20 @@ def test_fixed_values_are_in_every_point_and_take_no_coordinate():
         assert space.as_legal(table) == [point]
     assert Space(space) == space == pickle.loads(pickle.dumps(space)) == eval(repr(space))
     assert space != Space({**space.spec, "b": Fixed(0)})
+
+
+def test_a_parameter_with_a_single_value_is_like_a_fixed_value():
+    single = {"a": Categorical([None]), "k": Integer(3, 3), "o": Ordinal(["only"])}
+    space = Space({**single, "x": (0.0, 1.0)})
+    assert (space.names, space.columns) == (("x",), ("a", "k", "o", "x"))
+    assert space.fixed == {"a": None, "k": 3, "o": "only"}
+    assert space.from_unit([[0.5]]) == [{"a": None, "k": 3, "o": "only", "x": 0.5}]
+    assert space.to_unit([{"x": 0.5}, {**space.fixed, "x": 1.0}]).tolist() == [[0.5], [1.0]]
+    assert {name: space.spec[name] for name in single} == single
+    with pytest.raises(ValueError, match=r"\['k'\]: value is fixed at 3, got 4"):
+        space.to_unit({"x": 0.5, "k": 4})
+    with pytest.raises(ValueError, match="spec must hold a parameter that varies"):
+        Space(single)
 
 
 def test_snap_keeps_the_shape_and_its_argument():
