@@ -50,7 +50,8 @@ def changes_table(evidence: Evidence, effects: Sequence[Effect]) -> Html:
         is_clear = _is_beyond(evidence, effect, -evidence.sign)
         loss = np.where(is_clear | ~is_clear.any(), -evidence.sign * effect.mean, np.nan)
         worst = int(np.nanargmax(loss))
-        rows.append([name, *parameter_texts([best[name], grid[worst]])])
+        change = parameter_texts(evidence.parameters[name], [best[name], grid[worst]])
+        rows.append([name, *change])
         ends.append((effect.mean[worst], effect.lower[worst], effect.upper[worst]))
         rows[-1].append("yes" if is_clear[worst] else "no")
     means, lows, highs = np.reshape(column_texts(np.ravel(ends), digits=3), (-1, 3)).T

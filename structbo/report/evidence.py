@@ -16,6 +16,8 @@ from structbo.posterior import Calibration, Importances, Posterior, Runs, Units
 from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.quantities import in_words
 from structbo.report.support import Support
+from structbo.space import Parameter
+from structbo.space.space import RESOLUTION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,11 @@ class Evidence:
         return self.optimizer.space.names
 
     @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return dict(zip(self.names, self.optimizer.space.parameters, strict=True))
+
+    @property
     def sign(self) -> float:
         """1 if large values are good, -1 if small ones are."""
         return direction_sign(self.optimizer.direction)
@@ -73,11 +80,6 @@ class Evidence:
         """Complete trials, the best value first."""
         complete = [t for t in self.told if t.value is not None]
         return sorted(complete, key=lambda t: -self.sign * (t.value or 0.0))
-
-    @cached_property
-    def value_texts(self) -> list[str]:
-        """The values of `best_first`."""
-        return column_texts(trial_values(self.best_first))
 
     @property
     def best(self) -> Trial:
@@ -156,7 +158,7 @@ class Evidence:
 
     @cached_property
     def next_points(self) -> Sequence[Any]:
-        """Points to evaluate next, as many as there are."""
+        """Points to evaluate next, as many as there are, with few digits."""
         if not self.num_suggestions:
             return []
         optimizer, told = self.optimizer, self.told
@@ -175,12 +177,22 @@ class Evidence:
             )
             return list(points)
 
-        return as_many_as_left(ask, self.num_suggestions)
+        taken = [*(trial.params for trial in told), *self.pending]
+        found = as_many_as_left(ask, self.num_suggestions)
+        return list(optimizer.space.rounded(found, taken=taken))
 
-    def cells(self, points: Sequence[Any]) -> list[list[str]]:
-        """The values of points as texts, in the order of the names, a list for every point."""
+    def cells(self, points: Sequence[Any], resolution: float = RESOLUTION) -> list[list[str]]:
+        """The values of points as texts, in the order of the names, a list for every point.
+
+        Args:
+            points: legal points.
+            resolution: of their numbers, see `parameter_texts`.
+        """
         named = [self.optimizer.space.by_name(point) for point in points]
-        columns = [parameter_texts([point[name] for point in named]) for name in self.names]
+        columns = [
+            parameter_texts(parameter, [point[name] for point in named], resolution)
+            for name, parameter in self.parameters.items()
+        ]
         return [list(row) for row in zip(*columns, strict=True)]
 
     @cached_property

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from structbo.data import trial_values
 from structbo.plots import plot_convergence
 from structbo.report.digits import column_texts, percent
 from structbo.report.evidence import Evidence
@@ -28,10 +29,11 @@ def best_so_far(evidence: Evidence) -> Section:
     """The progress, and the best runs with what the model expects there."""
     best, name = evidence.best_first[:NUM_BEST], evidence.value_name
     extreme = "highest" if evidence.sign > 0 else "lowest"
+    values = column_texts(trial_values(best))
     cells = evidence.cells([trial.params for trial in best])
     expected = evidence.of_best_first.cells(NUM_BEST)
     finding = (
-        f"Run {evidence.best.number} has the {extreme} {name}, {evidence.value_texts[0]}, with "
+        f"Run {evidence.best.number} has the {extreme} {name}, {values[0]}, with "
         f"{_settings(evidence, cells[0])}."
     )
     picture = drawn(
@@ -42,9 +44,7 @@ def best_so_far(evidence: Evidence) -> Section:
     )
     rows = [
         [str(trial.number), value, *prediction, *row]
-        for trial, value, prediction, row in zip(
-            best, evidence.value_texts, expected, cells, strict=False
-        )
+        for trial, value, prediction, row in zip(best, values, expected, cells, strict=True)
     ]
     header = ["run", name, f"expected {name}", "90 % interval", *evidence.names]
     remark = (
@@ -110,7 +110,7 @@ def next_steps(evidence: Evidence) -> Section:
     parts: list[Html] = []
     finding = "No new points were asked for, or none are left."
     if points:
-        cells = evidence.cells(points)
+        cells = evidence.cells(points, resolution=0.0)
         first = _settings(evidence, cells[0])
         finding = f"Try {first}."
         if len(points) > 1:
@@ -130,7 +130,7 @@ def _proposals(evidence: Evidence, cells: Sequence[Sequence[str]]) -> list[Html]
     name = evidence.value_name
     expected = evidence.of_next_points.cells()
     chances = evidence.chances(evidence.next_points)
-    (best,) = column_texts([evidence.best_expected], digits=3)
+    best, *_ = column_texts([evidence.best_expected, *np.ravel(evidence.of_next_points)], digits=3)
     better = f"{'above' if evidence.sign > 0 else 'below'} {best}"
     remark = (
         f"The best expected {name} of all runs is {best}. The chance is the probability that the "

@@ -23,8 +23,8 @@ def range_text(parameter: Parameter | Fixed) -> str:
         case Integer(low, high) if low == high:
             return f"always {low}"
         case Real(low, high, log, step):
-            steps = "" if step is None else f" in steps of {step:g}"
-            return f"{low:g} to {high:g}{steps}{_scale(log)}"
+            steps = "" if step is None else f" in steps of {step:.15g}"
+            return f"{low:.15g} to {high:.15g}{steps}{_scale(log)}"
         case Integer(low, high, log):
             step = getattr(parameter, "step", 1)
             steps = "whole numbers" if step == 1 else f"in steps of {step}"

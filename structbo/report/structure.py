@@ -137,7 +137,9 @@ def _curves(evidence: Evidence, effects: Sequence[Effect]) -> list[Html]:
         panel.set(ylim=(low, high), ylabel=axes[0].get_ylabel())
     curves = [
         picture(
-            panel, _described(effect, name), f"Run {best.number} with another {effect.names[0]}."
+            panel,
+            _described(evidence, effect),
+            f"Run {best.number} with another {effect.names[0]}.",
         )
         for panel, effect in zip(axes, shown, strict=True)
     ]
@@ -170,13 +172,14 @@ def _exceptions(evidence: Evidence, effects: Sequence[Effect]) -> str:
     )
 
 
-def _described(effect: Effect, value_name: str) -> str:
+def _described(evidence: Evidence, effect: Effect) -> str:
     """A curve, for those who cannot see it."""
+    (name,), (grid,) = effect.names, effect.grid
     ends = int(np.nanargmin(effect.mean)), int(np.nanargmax(effect.mean))
-    values = parameter_texts([effect.grid[0][k] for k in ends])
+    values = parameter_texts(evidence.parameters[name], [grid[k] for k in ends])
     means = column_texts([float(effect.mean[k]) for k in ends], digits=3)
     return (
-        f"Expected {value_name} over {effect.names[0]}: least at {values[0]}, with {means[0]}, and "
+        f"Expected {evidence.value_name} over {name}: least at {values[0]}, with {means[0]}, and "
         f"largest at {values[1]}, with {means[1]}."
     )
 

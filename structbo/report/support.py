@@ -118,7 +118,8 @@ def most_frequent(space: Space, X: FloatArray) -> list[str]:
             quarters = np.minimum((4.0 * u).astype(int), 3)
             counts = np.bincount(quarters, minlength=4)
             ends = (counts.argmax() + np.arange(2)) / 4.0
-            place = " to ".join(parameter_texts([parameter.from_unit(float(end)) for end in ends]))
+            values = [parameter.from_unit(float(end)) for end in ends]
+            place = " to ".join(parameter_texts(parameter, values))
             never = []
         unseen = f"; never {some(never)}" if never else ""
         found.append(f"{place} in {counts.max()} of {len(u)} runs{unseen}")

@@ -90,12 +90,29 @@ def test_a_chance_is_the_probability_of_a_better_value(search: Optimizer):
     np.testing.assert_allclose(evidence.chances(points), expected, atol=1e-3)
 
 
+def test_the_best_expected_value_has_the_digits_of_the_next_ones(search: Optimizer):
+    expected = evidence_of(search).of_best_first
+    best = expected._replace(mean=np.full_like(expected.mean, 1234.5678))
+    near = Predictions(np.array([1234.5123]), np.array([1234.49]), np.array([1234.53]))
+    known = {"next_points": [search.best.params], "of_best_first": best, "of_next_points": near}
+    body = next_steps(evidence_of(search, **known)).body
+    assert "The best expected loss of all runs is 1234.568." in body
+    assert ">1234.512</td>" in body and ">1234.490 to 1234.530</td>" in body
+
+
 def test_the_measurement_error_has_the_unit_of_the_values(search: Optimizer):
     posterior = search.posterior
     variance = np.mean(posterior.draws["noise"]) * posterior.units.transform.scale**2
     assert evidence_of(search).measurement_error == pytest.approx(np.sqrt(variance))
     told = [replace(trial, sem=0.1) for trial in search.trials if trial.is_told]
     assert evidence_of(search, told=told).measurement_error is None
+
+
+def test_next_points_are_printed_as_they_are(search: Optimizer):
+    """They have few digits already, and more may tell them apart."""
+    points = [{**search.best.params, NAMES[1]: value} for value in (0.123456, 0.123457)]
+    body = next_steps(evidence_of(search, next_points=points)).body
+    assert ">0.123456</td>" in body and ">0.123457</td>" in body
 
 
 def test_points_that_nobody_can_set_are_to_be_rounded(search: Optimizer):

@@ -176,6 +176,16 @@ def test_the_last_points_are_proposed_if_fewer_are_left_than_asked_for():
     assert Evidence(optimizer, 4, points).next_points == []
 
 
+def test_the_next_points_have_few_digits_that_tell_them_apart(monkeypatch: pytest.MonkeyPatch):
+    """A short form that a run has already gets one more digit."""
+    optimizer = Optimizer({"nm": (1549.0, 1551.0)}, num_initial=100)
+    optimizer.tell({"nm": 1550.1235}, -1234.5)
+    optimizer.tell({"nm": 1549.75}, -1234.4)
+    proposed = [{"nm": 1550.123456}, {"nm": 1550.987654}]
+    monkeypatch.setattr("structbo.report.evidence.suggest", lambda *given, **more: proposed)
+    assert Evidence(optimizer, 2).next_points == [{"nm": 1550.12346}, {"nm": 1550.9877}]
+
+
 @pytest.mark.parametrize("mean", [np.inf, np.nan])
 def test_predictions_that_overflow_explain_nothing(search: Optimizer, mean: float):
     evidence = Evidence(search, 0)

@@ -96,22 +96,24 @@ def test_most_frequent_values():
             "acid": Categorical(["HCl", "HBr", "HI", "HF", "H2SO4", "HNO3"]),
             "size": Ordinal([16, 32, 64]),
             "layers": Integer(1, 9),
+            "nm": (1549.0, 1551.0),
         }
     )
     X = space.snap(
         [
-            [0.6, 0.3, 1.0, 0.2, 0.5, 0.0],
-            [0.7, 0.3, 1.0, 0.2, 0.0, 0.1],
-            [1.0, 0.9, 0.0, 0.2, 0.5, 0.9],
+            [0.6, 0.3, 1.0, 0.2, 0.5, 0.0, 0.1],
+            [0.7, 0.3, 1.0, 0.2, 0.0, 0.1, 0.2],
+            [1.0, 0.9, 0.0, 0.2, 0.5, 0.9, 0.9],
         ]
     )
     assert most_frequent(space, X) == [
         "70 to 95 in 2 of 3 runs",
-        "0.001 to 0.010 in 2 of 3 runs",
+        "0.001 to 0.01 in 2 of 3 runs",
         "None in 2 of 3 runs",
         "HBr in 3 of 3 runs; never HCl, HI, HF, H2SO4 and 1 more",
         "32 in 2 of 3 runs; never 64",
         "1 to 3 in 2 of 3 runs",
+        "1549.0 to 1549.5 in 2 of 3 runs",
     ]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from searches import NAMES, given_search
 
-from structbo import Optimizer, Space, write_report
+from structbo import Categorical, Integer, Optimizer, Real, Space, write_report
 from structbo.posterior import Importances, Runs, Shares
-from structbo.report.digits import column_texts
+from structbo.report.digits import column_texts, parameter_texts
 from structbo.report.evidence import Evidence
 from structbo.report.html import table
 from structbo.report.interactions import interaction_section
@@ -22,6 +22,7 @@ from structbo.report.page import Section
 from structbo.report.pictures import picture_style
 from structbo.report.structure import learned_sections
 from structbo.report.support import Support
+from structbo.space import Parameter
 
 VALUE_NAME = "yield $"
 
@@ -122,10 +123,33 @@ def test_columns_of_texts_are_on_the_left_and_numbers_on_the_right():
         ([-0.0004, -0.0021], ["-0.0004", "-0.0021"]),
         ([-0.744, 0.00101], ["-0.744", "0.001"]),
         ([0.0, 0.0], ["0", "0"]),
+        ([-1234.5678, -1234.5123], ["-1234.5678", "-1234.5123"]),
+        ([81.40898, 81.31], ["81.409", "81.310"]),
+        ([1234567.25, 1234567.5], ["1234567.25", "1234567.5"]),
+        ([0.1 + 0.2, 0.3], ["0.3", "0.3"]),
+        ([1e308, -1e308], ["1e+308", "-1e+308"]),
     ],
 )
 def test_digits(values: list[float], texts: list[str]):
     assert column_texts(values) == texts
+
+
+@pytest.mark.parametrize(
+    ("parameter", "values", "texts"),
+    [
+        (Real(1549.0, 1551.0), [1550.123456, 1549.8], ["1550.1235", "1549.8000"]),
+        (Real(0.0, 1.0), [0.123456], ["0.1235"]),
+        (Real(0.0, 1e-4), [1e-5, 2.5e-5], ["1e-05", "2.5e-05"]),
+        (Real(1e-5, 1e3, log=True), [1.2345678e-5, 120.0], ["1.235e-05", "120"]),
+        (Real(0.0, 2.0, step=0.25), [1.25, 2.0], ["1.25", "2.00"]),
+        (Integer(8, 16), [8, 16], ["8", "16"]),
+        (Categorical(["relu", None, 0.5]), ["relu", None, 0.5], ["relu", "None", "0.5"]),
+    ],
+)
+def test_parameters_have_the_digits_that_their_ranges_need(
+    parameter: Parameter, values: list[Any], texts: list[str]
+):
+    assert parameter_texts(parameter, values) == texts
 
 
 def evidence_of(search: Optimizer, **known: Any) -> Evidence:
