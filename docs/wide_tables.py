@@ -22,6 +22,8 @@ WIDE_METHODS = {
     "one_penalty": "one penalty",
 }
 """Methods of the table of many parameters, and what it calls them."""
+COUNTS = (50, 100, 200)
+"""Numbers of evaluations of the comparisons."""
 
 
 def wide() -> Table:
@@ -63,7 +65,7 @@ def wide_pairs() -> Table:
     problems = tuple(problem for family in families for problem in family.problems)
     every = families[0]._replace(problems=problems, methods=("structbo",))
     for other in ("botorch", "turbo", "vanilla"):
-        found = Table(*summary([every], cells.BENCHMARKS, [other], (50, 100)))
+        found = Table(*summary([every], cells.BENCHMARKS, [other], COUNTS))
         rows += [[WIDE_METHODS[other], *row] for row in found.of(shown).rows]
     return Table(["beside", *shown], rows)
 
@@ -71,5 +73,5 @@ def wide_pairs() -> Table:
 def wide_ratios() -> Table:
     """The default beside the better of BoTorch's and TuRBO, family by family."""
     families = [family._replace(methods=("structbo",)) for family in reporting_half()]
-    found = Table(*summary(families, cells.BENCHMARKS, ["botorch", "turbo"], (50, 100)))
+    found = Table(*summary(families, cells.BENCHMARKS, ["botorch", "turbo"], COUNTS))
     return found.of(["family", "evaluations", "cases", "median log ratio", "wins", "losses"])

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from structbo.acquisition import UCB, HalfLog, Schedule
 from structbo.data import Direction
 from structbo.draws import Fitted
-from structbo.maximizers import Maximizer, MultiStart, Search
+from structbo.maximizers import Maximizer, MultiStart, Search, ranked
 from structbo.maximizers.maximizer import Function
 from structbo.models import AdditiveGP, Model, active_sets
 from structbo.models.foundation.arrays import AnyArray
@@ -125,7 +125,9 @@ class OnSlice(Maximizer):
     kept: tuple[float | None, ...]
 
     def starts(self, function: Function, search: Search) -> Float[Array, "K D"]:
-        return MultiStart().starts(function, self._slice(search))
+        own = self._slice(search)
+        own = own._replace(candidates=ranked(function, own.candidates))
+        return MultiStart().starts(function, own)
 
     def prepare(self, function: Function, search: Search) -> None:
         MultiStart().prepare(function, self._slice(search))

@@ -14,11 +14,14 @@ from structbo.maximizers import (
     MAXIMIZERS,
     Components,
     Maximizer,
+    MultiStart,
     Search,
     as_maximizer,
     evaluate,
 )
+from structbo.maximizers.junction_tree import dependency_graph, make_layout, triangulate
 from structbo.models import AdditiveGP, main_effects
+from structbo.recipes.variable_selection import OnSlice
 from structbo.space import Levels
 
 LEVELS = [None, np.array([0.0, 0.35, 1.0]), None]
@@ -33,6 +36,8 @@ def bump(x: jax.Array) -> jax.Array:
 
 
 FUNCTION = jax.tree_util.Partial(bump)
+SCOPES = (np.array([[0, 1]]), np.array([[2]]))
+LAYOUT = make_layout(triangulate(dependency_graph(SCOPES, 3)), SCOPES, num_grid=3)
 
 
 def search(maxima: np.ndarray) -> Search:
@@ -43,9 +48,9 @@ def search(maxima: np.ndarray) -> Search:
         levels=legal,
         candidates=jnp.asarray(np.concatenate([maxima, candidates])),
         best=candidates[0],
-        num_observed=8,
+        num_observed=8.0,
         components=Components.of(members),
-        layouts=None,
+        layouts=LAYOUT,
         key=KEY,
         maxima=maxima,
     )
@@ -64,6 +69,17 @@ def test_the_first_point_is_at_least_as_good_as_every_start(name: str) -> None:
     assert values[0] >= np.max(evaluate(FUNCTION, state.starts))
     if name in REFINING:
         np.testing.assert_allclose(points[0], [0.3, 0.35, 0.8], atol=0.1)
+
+
+def test_a_slice_has_the_best_of_its_candidates_as_starts() -> None:
+    """On the slice, the order of the candidates is not the one in the whole space."""
+    state = search(np.array([[0.9, 1.0, 0.1]]))
+    maximizer = OnSlice((None, None, 0.0))
+    starts = np.asarray(jax.jit(maximizer.starts)(FUNCTION, state))
+    on_slice = np.array(state.candidates) * [1.0, 1.0, 0.0]
+    values = np.sort(np.asarray(evaluate(FUNCTION, on_slice)))[::-1]
+    best = starts[MultiStart().num_coordinate :]
+    np.testing.assert_allclose(evaluate(FUNCTION, best), values[: len(best)])
 
 
 @pytest.mark.parametrize("name", ["direct", "componentwise"])
