@@ -19,10 +19,10 @@ def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
 
     Args:
         values: of one column.
-        digits: significant digits of its largest number. There are more where the difference
-            between the largest and the smallest number would have fewer than digits - 1. Zeros that
-            all numbers end with are left out. Numbers of one sign have as many significant digits
-            each, where a fixed number of decimals would hide small ones.
+        digits: significant digits of its largest number, and of the difference between its largest
+            and its smallest number; zeros that all numbers end with are left out. Numbers of one
+            sign have as many significant digits each, where a fixed number of decimals would hide
+            small ones.
 
     Example:
         >>> column_texts([87.3, 67.0, -0.5]), column_texts([81.40898, 9.428, 120.0])
@@ -38,8 +38,8 @@ def column_texts(values: Iterable[float], digits: int = 4) -> list[str]:
     largest, spread = max(sizes), max(finite) - min(finite)
     is_one_sign = len({value > 0.0 for value in given}) == 1
     hides_small = is_one_sign and min(sizes) < 10.0 ** (1 - _decimals(largest, digits))
-    if 0.0 < spread < largest / 10.0:
-        digits = min(digits + _exponent(largest) - _exponent(spread) - 1, MAX_DIGITS)
+    if 0.0 < spread < largest:
+        digits = min(digits + _exponent(largest) - _exponent(spread), MAX_DIGITS)
     decimals = _decimals(largest, digits)
     if hides_small or decimals > MAX_DECIMALS or largest >= LARGE:
         return [f"{value:.{digits}g}" for value in given]

@@ -254,8 +254,8 @@ class Predictions(NamedTuple):
         """Means and intervals as texts, a pair for each of the first points.
 
         Example:
-            >>> Predictions(np.array([86.26]), np.array([82.4]), np.array([90.2])).cells()
-            [('86.3', '82.4 to 90.2')]
+            >>> Predictions(np.array([86.26]), np.array([78.4]), np.array([94.2])).cells()
+            [('86.3', '78.4 to 94.2')]
         """
         shown = [values[:number] for values in self]
         texts = column_texts(np.concatenate(shown), digits=3)

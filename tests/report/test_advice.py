@@ -96,8 +96,8 @@ def test_the_best_expected_value_has_the_digits_of_the_next_ones(search: Optimiz
     near = Predictions(np.array([1234.5123]), np.array([1234.49]), np.array([1234.53]))
     known = {"next_points": [search.best.params], "of_best_first": best, "of_next_points": near}
     body = next_steps(evidence_of(search, **known)).body
-    assert "The best expected loss of all runs is 1234.568." in body
-    assert ">1234.512</td>" in body and ">1234.490 to 1234.530</td>" in body
+    assert "The best expected loss of all runs is 1234.5678." in body
+    assert ">1234.5123</td>" in body and ">1234.4900 to 1234.5300</td>" in body
 
 
 def test_the_measurement_error_has_the_unit_of_the_values(search: Optimizer):
