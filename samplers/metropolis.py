@@ -93,10 +93,10 @@ class Metropolis(StructureBlock):
         num_moves = self.num_moves(value)
         if num_moves == 0:
             return value, jnp.array(0.0)
-        key_propose, key_accept = jax.random.split(key)
+        key_propose, key_accept, key_direction = jax.random.split(key, 3)
         keys = jax.random.split(key_propose, num_moves)
         thresholds = jax.random.uniform(key_accept, (num_moves,))
-        direction = jax.random.rademacher(jax.random.fold_in(key, num_moves), dtype=float)
+        direction = jax.random.rademacher(key_direction, dtype=float)
 
         def move(k: Array, state: tuple[Point, Array]) -> tuple[Point, Array]:
             point, moved = state

@@ -186,7 +186,7 @@ def read(folder: Path, parameter: Any, texts: Sequence[str]) -> list[Any]:
         ([1, 2.5, 1000], ["1.0", "2,5", "1E+03", "1.00", "2.50"], [1, 2.5, 1000, 1, 2.5]),
         (["001", "002"], ["1", "002"], ["001", "002"]),
         (["relu", "gelu"], ["RELU", " gelu ", '"gelu"'], ["relu", "gelu", "gelu"]),
-        (["Zürich"], ["Zu\u0308rich", "z\u00fcrich"], ["Zürich"] * 2),
+        (["Zürich", "Bern"], ["Zu\u0308rich", "z\u00fcrich"], ["Zürich"] * 2),
     ],
 )
 def test_choices_are_known_after_a_spreadsheet_has_changed_them(
