@@ -22,6 +22,7 @@ from jaxtyping import Bool, Float, Inexact, Int, Shaped
 
 from structbo.models.decomposition import is_component
 from structbo.models.foundation.accelerator import has_accelerator
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 
@@ -35,7 +36,7 @@ MAX_WHOLE_FACTORS = 2**21
 With 300 dimensions and 128 points they take twice as much, and a gradient without tiles takes three
 times as long as one with tiles.
 """
-Points = tuple[Float[Array, "n D"], Float[Array, "m D"], Float[Array, " D"]]
+Points = tuple[Float[AnyArray, "n D"], Float[AnyArray, "m D"], Float[Array, " D"]]
 """Two sets of points, and lengthscales."""
 Weights = tuple[Float[Array, " D"], Float[Array, " C"]]
 """Variances of the main effects, and of the rows of a table of C components."""
