@@ -29,7 +29,7 @@ from structbo.optimizer.exhaustion import SpaceExhausted
 from structbo.optimizer.preparation import Ahead, num_first, programs
 from structbo.optimizer.settings import KEYWORDS, Keywords, Settings, shows
 from structbo.optimizer.waiting import announce_wait
-from structbo.proposal import Situation, is_new, propose
+from structbo.proposal import Situation, first_new, is_new, propose
 from structbo.samplers import search_sampler
 from structbo.space import NEUTRAL, Levels, Space
 
@@ -170,9 +170,9 @@ class Engine:
         points = np.empty((0, self.space.num_dims))
         for candidates in ranked:
             taken = np.concatenate([known, points])
-            legal = self._legal(candidates)
-            new = legal[is_new(legal, taken)]
-            first = new[:1] if len(new) else self._new_points(taken, 1, skip=step + len(points))
+            first = first_new(self._legal(candidates), taken)
+            if not len(first):
+                first = self._new_points(taken, 1, skip=step + len(points))
             points = np.concatenate([points, first])
         if missing := n - len(points):
             taken = np.concatenate([known, points])

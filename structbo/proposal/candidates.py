@@ -100,6 +100,19 @@ def is_new(
     return is_first
 
 
+def first_new(
+    points: Float[np.ndarray, "m D"], known: Float[np.ndarray, "n D"]
+) -> Float[np.ndarray, "_k D"]:
+    """The first point that differs from all known points, as a row; no row if there is none.
+
+    Example:
+        >>> first_new(np.array([[0.1], [0.5], [0.7]]), np.array([[0.1]])).tolist()
+        [[0.5]]
+    """
+    rows = (points[k : k + 1] for k in range(len(points)))
+    return next((row for row in rows if is_new(row, known).all()), points[:0])
+
+
 def perturbed(
     key: Key[Array, ""], parents: Float[Array, "k D"], number: int
 ) -> Float[Array, "{number} D"]:

@@ -17,7 +17,7 @@ from structbo.draws import Posteriors
 from structbo.maximizers import Maximizer
 from structbo.models.foundation.compilation import compiled
 from structbo.proposal.batch import Proposal, from_candidates, prepared_candidates
-from structbo.proposal.candidates import is_new, observed_points
+from structbo.proposal.candidates import first_new, observed_points
 from structbo.proposal.search import Situation, best_points, prepared_search
 
 
@@ -105,7 +105,7 @@ def by_hallucination(
         points, acquisition = best_points(situation, posteriors, key, criterion, maximizer)
         ranked.append(points)
         acquisitions.append(acquisition)
-        new = points[is_new(points, observed_points(posteriors.data))][:1]
+        new = first_new(points, observed_points(posteriors.data))
     return Proposal(ranked, acquisitions[0])
 
 
