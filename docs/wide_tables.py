@@ -7,7 +7,7 @@ import numpy as np
 from cells import Table, short
 from papers.harness.experiment import Experiment
 from wide import experiments, parser
-from wide_search import WideSearch
+from wide_search import COUNTS, WideSearch
 from wide_summary import summary
 
 WIDE_METHODS = {
@@ -22,8 +22,6 @@ WIDE_METHODS = {
     "one_penalty": "one penalty",
 }
 """Methods of the table of many parameters, and what it calls them."""
-COUNTS = (50, 100, 200)
-"""Numbers of evaluations of the comparisons."""
 
 
 def wide() -> Table:

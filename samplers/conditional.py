@@ -328,7 +328,7 @@ def choose(accept: Bool[Array, ""], new: Point, old: Point) -> Point:
 
 
 def check_sums(site: str, trace: Trace) -> None:
-    """Checks that no site is summed over: the density at a value would be that of one drawn term.
+    """Checks that no site is summed over: a density would have one drawn term instead of the sum.
 
     Raises:
         ValueError: if there is such a site.

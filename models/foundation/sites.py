@@ -23,7 +23,7 @@ def sampled(name: str, prior: dist.Distribution, **options: Any) -> Array:
         0.01
     """
     if is_point_mass(prior):
-        return numpyro.deterministic(name, jnp.broadcast_to(_point(prior), prior.shape()))
+        return numpyro.deterministic(name, jnp.broadcast_to(_innermost(prior).v, prior.shape()))
     return jnp.asarray(numpyro.sample(name, prior, **options))
 
 
@@ -40,10 +40,6 @@ def is_point_mass(prior: dist.Distribution) -> bool:
 def is_summed(site: dict[str, Any]) -> bool:
     """Whether NumPyro marginalizes a discrete site by enumeration."""
     return bool(site["type"] == "sample" and site["infer"].get("enumerate") == "parallel")
-
-
-def _point(prior: dist.Distribution) -> Array:
-    return jnp.asarray(_innermost(prior).v)
 
 
 def _innermost(prior: dist.Distribution) -> Any:

@@ -1,6 +1,5 @@
 """How many more runs it takes to decide whether two parameters interact."""
 
-from itertools import chain
 from typing import NamedTuple
 
 import jax
@@ -95,8 +94,8 @@ def _evidence(
     with double_precision():
         others = draws | {site: switched}
         known = 0.0 if posterior.sem is None else np.median(posterior.sem) ** 2
-        new = points, jnp.asarray(known, float)
-        found = _curves(posterior.model, draws, others, posterior.data, *new, jnp.array(dims))
+        numbers = points, jnp.asarray(known, float), jnp.array(dims)
+        found = _curves(posterior.model, draws, others, posterior.data, *numbers)
         return jax.tree.map(np.asarray, found)
 
 
@@ -115,8 +114,8 @@ def _curves(
     def one(pair: tuple[Draws, Draws]) -> tuple[Float[Array, " M"], Float[Array, ""]]:
         y = jnp.asarray(data.y)
         true, false = (likelihood_of(model, draw, data).condition(y) for draw in pair)
-        predictions = (_normal(gp, points, known_noise) for gp in (true, false))
-        curve = divergences(*chain.from_iterable(predictions))
+        normal, other = (_normal(gp, points, known_noise) for gp in (true, false))
+        curve = divergences(*normal, *other)
         return curve, jnp.maximum(_share(true, dims), _share(false, dims))
 
     return map_draws(one, (draws, others))

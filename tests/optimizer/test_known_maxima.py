@@ -1,4 +1,4 @@
-"""Where the criterion is largest at evaluated points, the best other points are next."""
+"""The best new points are next if the criterion is largest at evaluated points."""
 
 from functools import partial
 from itertools import product
