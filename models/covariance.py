@@ -108,6 +108,11 @@ class AdditiveCovariance:
         return weights / weights.sum()
 
     @property
+    def _components(self) -> ComponentTable:
+        rule = self.decomposition.valid_flip_rule
+        return ComponentTable.of(self.decomposition.members, rule.max_size if rule else None)
+
+    @property
     def variances(self) -> Float[Array, " C"]:
         """Prior variance of every component."""
         return self.shared_variance * self.shares
@@ -145,8 +150,8 @@ class AdditiveCovariance:
         """Prior variances of the function at points, or the one of all points."""
         if self.has_unit_variance:
             return self.outputscale + self._common_excess(x)
-        components, variances = ComponentTable.of(self.decomposition.members), self.variances
-        weights = (components.by_dim(variances), variances)
+        components, variances = self._components, self.variances
+        weights = (components.by_dim(variances, self.num_dims), variances)
         total = component_sum(self.variance_factors(x)[..., None], weights, components)
         return total[:, 0] + self.residual_variance(x)
 
@@ -324,9 +329,8 @@ class AdditiveCovariance:
             mask: which of the other points are data. Covariances with padding may be set to zero,
                 which saves time. Default: all.
         """
-        components = ComponentTable.of(self.decomposition.members)
-        shares = self.shares
-        weights = (components.by_dim(shares), shares)
+        components, shares = self._components, self.shares
+        weights = (components.by_dim(shares, self.num_dims), shares)
 
         def gram(z: Float[Array, "n P"], other: Float[Array, "m P"]) -> Float[Array, "n m"]:
             points = (z, other, self.shared_lengthscale(self.lengthscale))
@@ -360,8 +364,8 @@ class AdditiveCovariance:
         if self.decomposition.projection is not None:
             return self(points, other).reshape(shape)
         members, variances = self.decomposition.members, self.variances
-        components = ComponentTable.of(members)
-        main = components.by_dim(variances)
+        components = self._components
+        main = components.by_dim(variances, num_dims)
         rest = self.factors(ends, other).at[dim].set(1.0)
 
         def joint(k: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -370,7 +374,7 @@ class AdditiveCovariance:
             moves = members[c, dim]
             return sums[0] + jnp.where(moves, 0.0, product), sums[1] + moves * product
 
-        still = jnp.tensordot(main.at[dim].set(0.0), rest, 1)
+        still = jnp.tensordot(main.at[dim].set(0.0), rest, 1) + components.constant(variances)
         init = (still, jnp.full_like(still, main[dim]))
         still, moving = jax.lax.fori_loop(0, components.num_joint, joint, init)
         factor = self._factor(dim, points, other, 1.0).reshape(shape)

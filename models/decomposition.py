@@ -30,7 +30,7 @@ Flip = Callable[[Bool[Array, "D D"], Int[Array, ""], Int[Array, ""], Visit[Any],
 @partial(
     register_dataclass,
     data_fields=["edges", "members", "weights", "is_complete"],
-    meta_fields=["flip"],
+    meta_fields=["flip", "max_size"],
 )
 @dataclass(frozen=True)
 class FlipRule:
@@ -45,6 +45,7 @@ class FlipRule:
         members: members of the components.
         weights: weights of the components.
         is_complete: whether the table has a row for every component; None if it always has.
+        max_size: the largest number of members that a component can have, or None.
     """
 
     flip: Flip
@@ -52,6 +53,7 @@ class FlipRule:
     members: Bool[Array, "C D"]
     weights: Float[Array, " C"]
     is_complete: Bool[Array, ""] | None = None
+    max_size: int | None = None
 
 
 @partial(
@@ -271,7 +273,7 @@ def pairs(edges: Array, active: Array | None = None, capacity: int | None = None
         jnp.array(True),
         has_main_effects=True,
         is_complete=is_complete,
-        flip_rule=FlipRule(flip, terms, members, weights, is_complete),
+        flip_rule=FlipRule(flip, terms, members, weights, is_complete, max_size=2),
     )
 
 

@@ -20,14 +20,17 @@ from jax import Array
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Inexact, Int, Shaped
 
-from structbo.models.decomposition import is_component
 from structbo.models.foundation.accelerator import has_accelerator
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.factors import Distances, correlation_factors, total
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 
-TILE = 64
-"""Size of the tiles of a large Gram matrix, so that all factors of one tile fit in cache."""
+TILES = (64, 32, 16)
+"""Sizes of the tiles of a large Gram matrix."""
+MAX_IN_CACHE = 2**16
+"""Largest number of elements of the factors of one tile, unless it is of the smallest size. They
+take half a megabyte, and sums over larger components as much again. With 20 to 200 dimensions, this
+choice is up to a third faster than one size for all."""
 MAX_WHOLE = 128**2
 """Largest number of elements of a Gram matrix computed without tiles, which are computed twice."""
 MAX_WHOLE_FACTORS = 2**21
@@ -74,44 +77,59 @@ class ComponentTable(NamedTuple):
     """A padded table of components, with main effects separate from the others.
 
     Members are not counted, because XLA would convert the booleans to a table of numbers, eight
-    times as large.
+    times as large. It also copies the members for every tile of a matrix, so they are left out
+    where no component has more than two.
 
     Args:
-        members: which dimensions are members of each row.
+        members: which dimensions are members of each row; None if no row has more than two.
         first: the first member of each row.
         second: the second member of each row.
         is_main: which rows have this member only.
-        joint: all rows, pairs first, then the others with several members or of a constant.
+        is_constant: whether the first row is a constant.
+        joint: all rows, pairs first, then larger components.
         num_pairs: the number of pairs.
-        num_joint: the number of rows with several members or of a constant.
+        num_joint: the number of rows with several members.
     """
 
-    members: Bool[Array, "C D"]
+    members: Bool[Array, "C D"] | None
     first: Int[Array, " C"]
     second: Int[Array, " C"]
     is_main: Bool[Array, " C"]
+    is_constant: Bool[Array, ""]
     joint: Int[Array, " C"]
     num_pairs: Int[Array, ""]
     num_joint: Int[Array, ""]
 
     @classmethod
-    def of(cls, members: Bool[Array, "C D"]) -> "ComponentTable":
-        """The table of components with these members."""
+    def of(cls, members: Bool[Array, "C D"], max_size: int | None = None) -> "ComponentTable":
+        """The table of components with these members, at most ``max_size`` of each."""
         dims = jnp.arange(members.shape[1])
         first = jnp.argmax(members, 1)
         others = members & (dims != first[:, None])
         second = jnp.argmax(others, 1)
         has_two = others.any(1)
-        is_pair = has_two & ~(others & (dims != second[:, None])).any(1)
-        is_main = members.any(1) & ~has_two
-        is_joint = is_component(members) & ~is_main
-        order = jnp.argsort(jnp.where(is_pair, 0, jnp.where(is_joint, 1, 2)))
-        return cls(members, first, second, is_main, order, is_pair.sum(), is_joint.sum())
+        has_any, are_pairs = members.any(1), max_size is not None and max_size <= 2
+        is_pair = has_two if are_pairs else has_two & ~(others & (dims != second[:, None])).any(1)
+        order = jnp.argsort(jnp.where(is_pair, 0, jnp.where(has_two, 1, 2)))
+        return cls(
+            None if are_pairs else members,
+            first,
+            second,
+            has_any & ~has_two,
+            ~has_any.any(),
+            order,
+            is_pair.sum(),
+            has_two.sum(),
+        )
 
-    def by_dim(self, weights: Float[Array, " C"]) -> Float[Array, " D"]:
+    def by_dim(self, weights: Float[Array, " C"], num_dims: int) -> Float[Array, " D"]:
         """The weights of the main effects by dimension, zero for dimensions without one."""
-        nothing = jnp.zeros(self.members.shape[1], weights.dtype)
+        nothing = jnp.zeros(num_dims, weights.dtype)
         return nothing.at[self.first].add(jnp.where(self.is_main, weights, 0.0))
+
+    def constant(self, weights: Float[Array, " C"]) -> Float[Array, ""]:
+        """The weight of the constant, zero if there is none."""
+        return jnp.where(self.is_constant, weights[0], 0.0)
 
 
 @partial(register_dataclass, data_fields=["factors"], meta_fields=["dims"])
@@ -183,12 +201,15 @@ def _sum(
         c = components.joint[k]
         return gram + table[c] * factors[components.first[c]] * factors[components.second[c]]
 
+    gram = jnp.tensordot(main, factors, 1) + components.constant(table)
+    gram = jax.lax.fori_loop(0, components.num_pairs, pair, gram)
+    if (members := components.members) is None:
+        return gram
+
     def larger(k: Array, gram: Array) -> Array:
         c = components.joint[k]
-        return gram + table[c] * component_product(factors, components.members[c])
+        return gram + table[c] * component_product(factors, members[c])
 
-    gram = jnp.tensordot(main, factors, 1)
-    gram = jax.lax.fori_loop(0, components.num_pairs, pair, gram)
     return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, gram)
 
 
@@ -295,9 +316,16 @@ def _sums_of_components(
         sums = state[1].at[first].add(table[c] * by_first).at[second].add(table[c] * by_second)
         return state[0].at[c].set(total(cotangent * product)), sums
 
+    by_main = factors if with_dim else jnp.ones_like(factors)
+    of_constant = jnp.where(components.is_constant, total(cotangent), 0.0)
+    state = (jnp.zeros_like(table).at[0].set(of_constant), main[:, None, None] * by_main)
+    state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
+    if (every := components.members) is None:
+        return state
+
     def larger(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         c = components.joint[k]
-        members = components.members[c]
+        members = every[c]
         product = component_product(factors, members)
 
         def step(inner: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -310,9 +338,6 @@ def _sums_of_components(
         sums = jax.lax.while_loop(lambda s: s[0].any(), step, (members, state[1]))[1]
         return state[0].at[c].set(total(cotangent * product)), sums
 
-    by_main = factors if with_dim else jnp.ones_like(factors)
-    state = (jnp.zeros_like(table), main[:, None, None] * by_main)
-    state = jax.lax.fori_loop(0, components.num_pairs, pair, state)
     return jax.lax.fori_loop(components.num_pairs, components.num_joint, larger, state)
 
 
@@ -412,9 +437,11 @@ def by_tiles(
     is_small = size <= MAX_WHOLE and size * x.shape[1] <= MAX_WHOLE_FACTORS
     if is_small or has_accelerator():
         return gram(x, other)
-    left, right = _tiled(x), _tiled(other)
+    fitting = [tile for tile in TILES if x.shape[1] * tile**2 <= MAX_IN_CACHE]
+    most = max(fitting, default=min(TILES))
+    left, right = _tiled(x, most), _tiled(other, most)
     mask = jnp.ones(len(other), bool) if mask is None else mask
-    counts = _tiled(mask[:, None]).any((1, 2))
+    counts = _tiled(mask[:, None], most).any((1, 2))
 
     @jax.checkpoint
     def tile(arguments: tuple[Array, Array, Array]) -> Array:
@@ -442,9 +469,9 @@ def by_tiles(
     return tiles.swapaxes(1, 2).reshape(height, width)[: len(x), : len(other)]
 
 
-def _tiled(points: Shaped[Array, "n D"]) -> Shaped[Array, "tiles D tile"]:
-    """Points in equal padded tiles, with points on the last axis."""
-    count = -(-len(points) // TILE)
+def _tiled(points: Shaped[Array, "n D"], most: int) -> Shaped[Array, "tiles D tile"]:
+    """Points in equal padded tiles of at most this size, with points on the last axis."""
+    count = -(-len(points) // most)
     size = -(-len(points) // count)
     padded = jnp.pad(points, ((0, count * size - len(points)), (0, 0)), mode="edge")
     return padded.reshape(count, size, -1).transpose(0, 2, 1)

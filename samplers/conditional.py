@@ -150,14 +150,13 @@ class Conditional:
         def at_centers(dim: Array) -> Array:
             return jnp.where(self._at_centers, self._factor(dim)[:size], 0.0)
 
-        self.features: Float32[Array, "D F M"] = jax.lax.map(
-            lambda dim: features(at_centers(dim)), dims
-        )
+        self.features: Float32[Array, "D F M"]
         """Features of each dimension's correlations between centers."""
-        self.distinct_factors: Float32[Array, "D M*(M+1)//2"] = jax.lax.map(
-            lambda dim: distinct_elements(at_centers(dim)), dims
-        )
+        self.distinct_factors: Float32[Array, "D M*(M+1)//2"]
         """Distinct elements of each dimension's correlations."""
+        self.features, self.distinct_factors = jax.lax.map(
+            lambda dim: (features(at_centers(dim)), distinct_elements(at_centers(dim))), dims
+        )
         residual = self.covariance.residual_gram(likelihood.x, centers)
         decomposition = self.covariance.decomposition
         self.flips_pairs = decomposition.has_main_effects and (

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 import jax
 from jax import Array
 
-from structbo.models.foundation.upstream import Literal, jaxpr_as_fun
+from structbo.models.foundation.upstream import ClosedJaxpr, Literal, jaxpr_as_fun
 
 Result = TypeVar("Result")
 
@@ -15,7 +15,8 @@ class Traced(Generic[Result]):
     """A function that is traced once for all calls of a program.
 
     A program evaluates a model in several places: before, inside and after a loop. Each evaluation
-    repeats the operations of one trace.
+    repeats the operations of one trace that depend on the argument. All others are done once, where
+    the function is traced: a loop over trajectories does not repeat what follows from the graph.
 
     Args:
         function: a JAX function from an array to a pytree. Values that it closes over are fixed.
@@ -31,13 +32,31 @@ class Traced(Generic[Result]):
     """
 
     def __init__(self, function: Callable[[Array], Result], value: Array) -> None:
-        self._jaxpr, shapes = jax.make_jaxpr(function, return_shape=True)(value)
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(value)
         self._tree = jax.tree.structure(shapes)
         self._type = value.dtype
+        program = traced.jaxpr
+        self._of_argument = set(program.invars)
+        once, again = [], []
+        for equation in program.eqns:
+            if any(map(self._depends, equation.invars)):
+                self._of_argument.update(equation.outvars)
+                again.append(equation)
+            else:
+                once.append(equation)
+        self._outputs = program.outvars
+        read = [v for equation in again for v in equation.invars] + self._outputs
+        fixed = [v for v in read if not isinstance(v, Literal) and not self._depends(v)]
+        fixed = list(dict.fromkeys(fixed))
+        first = program.replace(invars=[], outvars=fixed, eqns=once)
+        values = jaxpr_as_fun(ClosedJaxpr(first, traced.consts))()
+        self._rest = jaxpr_as_fun(ClosedJaxpr(program.replace(constvars=fixed, eqns=again), values))
+
+    def _depends(self, variable: Any) -> bool:
+        return not isinstance(variable, Literal) and variable in self._of_argument
 
     def __call__(self, value: Array) -> Result:
-        outputs = jaxpr_as_fun(self._jaxpr)(value.astype(self._type))
-        result: Result = jax.tree.unflatten(self._tree, outputs)
+        result: Result = jax.tree.unflatten(self._tree, self._rest(value.astype(self._type)))
         return result
 
     @property
@@ -47,10 +66,4 @@ class Traced(Generic[Result]):
         An output counts as dependent if any operation on its path reads the argument. All other
         outputs are constant.
         """
-        program = self._jaxpr.jaxpr
-        dependent = set(program.invars)
-        for equation in program.eqns:
-            if any(not isinstance(v, Literal) and v in dependent for v in equation.invars):
-                dependent.update(equation.outvars)
-        found = [not isinstance(v, Literal) and v in dependent for v in program.outvars]
-        return jax.tree.unflatten(self._tree, found)
+        return jax.tree.unflatten(self._tree, [*map(self._depends, self._outputs)])

@@ -19,6 +19,8 @@ Tracer = jax.core.Tracer
 """The type of values that are traced."""
 Literal = jax.extend.core.Literal
 """A constant in a trace."""
+ClosedJaxpr: Any = jax.extend.core.ClosedJaxpr
+"""A trace with the values of its constants."""
 jaxpr_as_fun: Any = jax.extend.core.jaxpr_as_fun
 """The function of a trace, from a flat list of arrays to another."""
 reset_cache: Any = jax.experimental.compilation_cache.compilation_cache.reset_cache

@@ -1,6 +1,7 @@
 """Decompositions: their components, weights and bounds, and which components a move changes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -11,9 +12,16 @@ import numpy as np
 import numpyro
 import pytest
 
-from structbo.models import Decomposition, cliques, edges, pairs
+from structbo.models import (
+    AdditiveCovariance,
+    Decomposition,
+    cliques,
+    edges,
+    pairs,
+    squared_exponential,
+)
 from structbo.models.foundation.program import compiler_options
-from structbo.models.gram import ComponentTable, component_product
+from structbo.models.gram import ComponentTable, component_product, component_sum
 from structbo.models.structure_checks import run_structure
 
 NUM_DIMS = 6
@@ -192,7 +200,7 @@ def test_tables_are_not_turned_into_numbers():
 
     def weights_by_dim(Z):
         decomposition = pairs(Z)
-        return ComponentTable.of(decomposition.members).by_dim(decomposition.weights)
+        return ComponentTable.of(decomposition.members).by_dim(decomposition.weights, len(Z))
 
     num_dims = 100
     lowered = jax.jit(weights_by_dim, compiler_options=compiler_options()).lower(
@@ -210,7 +218,7 @@ def test_tables_are_not_turned_into_numbers():
 def test_main_effects_of_a_table_that_repeats_rows():
     members = jnp.array([[0, 1, 0], [1, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0]], bool)
     table = ComponentTable.of(members)
-    assert table.by_dim(jnp.array([1.0, 2.0, 4.0, 8.0, 16.0])).tolist() == [16.0, 5.0, 0.0]
+    assert table.by_dim(jnp.array([1.0, 2.0, 4.0, 8.0, 16.0]), 3).tolist() == [16.0, 5.0, 0.0]
     assert table.joint[: int(table.num_joint)].tolist() == [1]
 
 
@@ -223,6 +231,49 @@ def test_pairs_of_a_table_come_first():
     assert (first.tolist(), second.tolist()) == ([1, 0], [2, 2])
 
 
+def test_pairs_do_not_keep_a_table_of_members():
+    """Nor do matrices of pairs change if their table could have larger components."""
+    rng = np.random.default_rng(0)
+    edges = jnp.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
+    table = pairs(edges, jnp.array([1, 1, 1, 0]))
+    x, cotangent = jnp.array(rng.random((9, 4))), jnp.array(rng.normal(size=(9, 9)))
+    strengths = jnp.array(rng.uniform(0.5, 2.0, 4))
+
+    def covariance(decomposition, lengthscale, strengths):
+        one = jnp.array(1.0)
+        return AdditiveCovariance(
+            decomposition, lengthscale, one, strengths, None, squared_exponential
+        )
+
+    def weighted(lengthscale, strengths, decomposition):
+        gram = covariance(decomposition, lengthscale, strengths)(x, x)
+        return (gram * cotangent).sum(), gram
+
+    found, expected = (
+        jax.value_and_grad(weighted, (0, 1), has_aux=True)(jnp.ones(4), strengths, decomposition)
+        for decomposition in (table, replace(table, flip_rule=None))
+    )
+    rule = table.valid_flip_rule
+    assert ComponentTable.of(table.members, rule.max_size).members is None
+    assert ComponentTable.of(table.members).members is not None
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-12), found, expected)
+
+
+@pytest.mark.parametrize("max_size", [None, 2])
+def test_the_weight_of_a_constant_adds_to_every_element(max_size):
+    table = ComponentTable.of(jnp.zeros((3, 2), bool), max_size)
+    factors, cotangent = jnp.full((2, 4, 4), 0.5), jnp.arange(16.0).reshape(4, 4)
+
+    def total(weights):
+        gram = component_sum(factors, (jnp.zeros(2), weights), table)
+        return (cotangent * gram).sum()
+
+    value, gradient = jax.value_and_grad(total)(jnp.array([3.0, 7.0, 7.0]))
+    assert float(value) == 3.0 * 120.0
+    assert gradient.tolist() == [120.0, 0.0, 0.0]
+
+
 def test_a_constant_is_no_pair():
     table = ComponentTable.of(jnp.zeros((2, 3), bool))
-    assert (int(table.num_pairs), int(table.num_joint), int(table.joint[0])) == (0, 1, 0)
+    assert (int(table.num_pairs), int(table.num_joint)) == (0, 0)
+    assert float(table.constant(jnp.array([3.0, 2.0]))) == 3.0
