@@ -31,6 +31,13 @@ def test_values_of_traces():
     assert not isinstance(jnp.zeros(1), upstream.Tracer)
 
 
+def test_traces_can_be_divided():
+    traced = jax.make_jaxpr(lambda x: jnp.ones(2) * x)(0.0)
+    program = traced.jaxpr
+    half = upstream.ClosedJaxpr(program.replace(invars=[], outvars=[], eqns=[]), traced.consts)
+    assert upstream.jaxpr_as_fun(half)() == []
+
+
 def check(is_true: bool) -> None:
     assert is_true
 
