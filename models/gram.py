@@ -26,7 +26,7 @@ from structbo.models.kernels.factors import Distances, correlation_factors, tota
 from structbo.models.kernels.stationary import Stationary, squared_exponential
 
 TILES = (64, 32, 16)
-"""Sizes of the tiles of a large Gram matrix."""
+"""Sizes of the tiles of a large Gram matrix, the largest first."""
 MAX_IN_CACHE = 2**16
 """Largest number of elements of the factors of one tile, unless it is of the smallest size. They
 take half a megabyte, and sums over larger components as much again. With 20 to 200 dimensions, this
@@ -437,8 +437,7 @@ def by_tiles(
     is_small = size <= MAX_WHOLE and size * x.shape[1] <= MAX_WHOLE_FACTORS
     if is_small or has_accelerator():
         return gram(x, other)
-    fitting = [tile for tile in TILES if x.shape[1] * tile**2 <= MAX_IN_CACHE]
-    most = max(fitting, default=min(TILES))
+    most = next((t for t in TILES if x.shape[1] * t**2 <= MAX_IN_CACHE), TILES[-1])
     left, right = _tiled(x, most), _tiled(other, most)
     mask = jnp.ones(len(other), bool) if mask is None else mask
     counts = _tiled(mask[:, None], most).any((1, 2))

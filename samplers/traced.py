@@ -1,6 +1,7 @@
 """Functions that are traced once, with the dependence of their results on the argument."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -31,39 +32,39 @@ class Traced(Generic[Result]):
         {'one': False, 'twice': True}
     """
 
+    dependent: Any
+    """A pytree like the result, with True for each array that can depend on the argument.
+
+    An output counts as dependent if any operation on its path reads the argument. All other outputs
+    are constant.
+    """
+
     def __init__(self, function: Callable[[Array], Result], value: Array) -> None:
         traced, shapes = jax.make_jaxpr(function, return_shape=True)(value)
         self._tree = jax.tree.structure(shapes)
         self._type = value.dtype
         program = traced.jaxpr
-        self._of_argument = set(program.invars)
+        found = set(program.invars)
+
+        def depends(variable: Any) -> bool:
+            return not isinstance(variable, Literal) and variable in found
+
         once, again = [], []
         for equation in program.eqns:
-            if any(map(self._depends, equation.invars)):
-                self._of_argument.update(equation.outvars)
+            if any(map(depends, equation.invars)):
+                found.update(equation.outvars)
                 again.append(equation)
             else:
                 once.append(equation)
-        self._outputs = program.outvars
-        read = [v for equation in again for v in equation.invars] + self._outputs
-        fixed = [v for v in read if not isinstance(v, Literal) and not self._depends(v)]
-        fixed = list(dict.fromkeys(fixed))
+        self.dependent = jax.tree.unflatten(self._tree, [*map(depends, program.outvars)])
+        read = [*chain.from_iterable(e.invars for e in again), *program.outvars]
+        fixed = list(
+            dict.fromkeys(v for v in read if not isinstance(v, Literal) and v not in found)
+        )
         first = program.replace(invars=[], outvars=fixed, eqns=once)
         values = jaxpr_as_fun(ClosedJaxpr(first, traced.consts))()
         self._rest = jaxpr_as_fun(ClosedJaxpr(program.replace(constvars=fixed, eqns=again), values))
 
-    def _depends(self, variable: Any) -> bool:
-        return not isinstance(variable, Literal) and variable in self._of_argument
-
     def __call__(self, value: Array) -> Result:
         result: Result = jax.tree.unflatten(self._tree, self._rest(value.astype(self._type)))
         return result
-
-    @property
-    def dependent(self) -> Any:
-        """A pytree like the result, with True for each array that can depend on the argument.
-
-        An output counts as dependent if any operation on its path reads the argument. All other
-        outputs are constant.
-        """
-        return jax.tree.unflatten(self._tree, [*map(self._depends, self._outputs)])

@@ -32,10 +32,14 @@ def test_values_of_traces():
 
 
 def test_traces_can_be_divided():
-    traced = jax.make_jaxpr(lambda x: jnp.ones(2) * x)(0.0)
-    program = traced.jaxpr
-    half = upstream.ClosedJaxpr(program.replace(invars=[], outvars=[], eqns=[]), traced.consts)
-    assert upstream.jaxpr_as_fun(half)() == []
+    """The first operation alone, and the others given its result."""
+    program = jax.make_jaxpr(lambda x: jnp.sin(x) + 1.0)(0.0).jaxpr
+    first, *others = program.eqns
+    one = program.replace(outvars=first.outvars, eqns=[first])
+    (sine,) = upstream.jaxpr_as_fun(upstream.ClosedJaxpr(one, ()))(0.5)
+    rest = program.replace(constvars=first.outvars, invars=[], eqns=others)
+    (total,) = upstream.jaxpr_as_fun(upstream.ClosedJaxpr(rest, [sine]))()
+    assert float(total) == float(jnp.sin(0.5) + 1.0)
 
 
 def check(is_true: bool) -> None:
