@@ -11,20 +11,21 @@ from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Int
 
 from structbo.models.common_effect import common_features
+from structbo.models.components import ComponentTable, component_product
 from structbo.models.decomposition import Decomposition, true_first
 from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.gram import (
-    ComponentTable,
-    OwnFactors,
+    Coefficients,
     additive_gram,
     all_factors,
-    by_tiles,
-    component_product,
     component_sum,
-    product_gram,
+    own_dims,
+    shared_lengthscale,
 )
 from structbo.models.kernels import Distances, KernelGroup, Stationary
-from structbo.models.residual import AnyResidual, ProductResidual
+from structbo.models.product_gram import product_gram
+from structbo.models.residual import AnyResidual, OtherOrdersResidual, ProductResidual
+from structbo.models.tiles import by_tiles
 
 
 @partial(
@@ -151,8 +152,8 @@ class AdditiveCovariance:
         if self.has_unit_variance:
             return self.outputscale + self._common_excess(x)
         components, variances = self._components, self.variances
-        weights = (components.by_dim(variances, self.num_dims), variances)
-        total = component_sum(self.variance_factors(x)[..., None], weights, components)
+        coefficients = Coefficients(components.by_dim(variances, self.num_dims), variances)
+        total = component_sum(self.variance_factors(x)[..., None], coefficients, components)
         return total[:, 0] + self.residual_variance(x)
 
     def component_variance(
@@ -220,21 +221,11 @@ class AdditiveCovariance:
     @property
     def own_dims(self) -> tuple[int, ...]:
         """The dimensions of kernel groups, in the order of the groups."""
-        return tuple(dim for group in self.kernel_groups for dim in group.dims)
+        return own_dims(self.kernel_groups)
 
     def shared_lengthscale(self, lengthscale: Float[Array, " P"]) -> Float[Array, " P"]:
         """Lengthscales for the shared kernel, infinite for dimensions of kernel groups."""
-        if not self.kernel_groups:
-            return lengthscale
-        return lengthscale.at[jnp.array(self.own_dims)].set(jnp.inf)
-
-    def _own_factors(
-        self, z: Float[Array, "n P"], other: Float[Array, "m P"], lengthscale: Float[Array, " P"]
-    ) -> OwnFactors | None:
-        if not self.kernel_groups:
-            return None
-        found = [group.correlations(z, other, lengthscale) for group in self.kernel_groups]
-        return OwnFactors(self.own_dims, jnp.concatenate(found))
+        return shared_lengthscale(lengthscale, self.kernel_groups)
 
     def factors(
         self,
@@ -243,11 +234,8 @@ class AdditiveCovariance:
         stretch: Float[Array, ""] | float = 1.0,
     ) -> Float[Array, "P n m"]:
         """One-dimensional correlations at ``stretch`` times the lengthscales."""
-        z, other = self._projected(x, other)
-        lengthscale = stretch * self.lengthscale
-        points = (z, other, self.shared_lengthscale(lengthscale))
-        own = self._own_factors(z, other, lengthscale)
-        return all_factors(self.kernel, self.categorical, points, own)
+        points = (*self._projected(x, other), stretch * self.lengthscale)
+        return all_factors(self.kernel, self.categorical, points, self.kernel_groups)
 
     def factor(
         self, dim: Int[Array, ""], x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -259,26 +247,20 @@ class AdditiveCovariance:
         self, x: Float[Array, "n D"], other: Float[Array, "m D"]
     ) -> Float[Array, "n m"] | None:
         """Covariance of the residual between two sets of points; None if there is none."""
-        z, other = self._projected(x, other)
-        gram = self._residual(z, other, self._own_factors(z, other, self.lengthscale))
-        return None if gram is None else self._with_common(gram, z, other)
-
-    def _residual(
-        self, z: Float[Array, "n P"], other: Float[Array, "m P"], own: OwnFactors | None
-    ) -> Float[Array, "n m"] | None:
-        """Covariance of the residual without the common main effect.
-
-        Correlations in kernel groups are shared with components.
-        """
         residual = self.residual
         if residual is None:
             return None
         if isinstance(residual, ProductResidual):
-            product = self._product(z, other, residual.stretch * self.lengthscale)
-            return self.outputscale * residual.product_share * product
-        points = (z, other, self.shared_lengthscale(self.lengthscale))
-        factors = all_factors(self.kernel, self.categorical, points, own)
-        return self.outputscale * (residual.of_factors(factors) + residual.constant)
+            z, other = self._projected(x, other)
+            return self._with_common(self._product_residual(residual, z, other), z, other)
+        return self.outputscale * (residual.of_factors(self.factors(x, other)) + residual.constant)
+
+    def _product_residual(
+        self, residual: ProductResidual, z: Float[Array, "n P"], other: Float[Array, "m P"]
+    ) -> Float[Array, "n m"]:
+        """Covariance of a residual's component over all dimensions."""
+        product = self._product(z, other, residual.stretch * self.lengthscale)
+        return self.outputscale * residual.product_share * product
 
     def _with_common(
         self, gram: Float[Array, "n m"], x: Float[Array, "n D"], other: Float[Array, "m D"]
@@ -329,22 +311,28 @@ class AdditiveCovariance:
             mask: which of the other points are data. Covariances with padding may be set to zero,
                 which saves time. Default: all.
         """
-        components, shares = self._components, self.shares
-        weights = (components.by_dim(shares, self.num_dims), shares)
+        components, variances, residual = self._components, self.variances, self.residual
+        coefficients = Coefficients(components.by_dim(variances, self.num_dims), variances)
+        constant = jnp.array(0.0)
+        if isinstance(residual, OtherOrdersResidual):
+            larger = self.outputscale * residual.scale
+            coefficients = coefficients._replace(larger=larger, reach=residual.reach)
+            constant = self.outputscale * residual.constant
 
         def gram(z: Float[Array, "n P"], other: Float[Array, "m P"]) -> Float[Array, "n m"]:
-            points = (z, other, self.shared_lengthscale(self.lengthscale))
-            own = self._own_factors(z, other, self.lengthscale)
+            points, groups = (z, other, self.lengthscale), self.kernel_groups
             additive: Array = additive_gram(
-                self.kernel, self.categorical, points, weights, components, own
+                self.kernel, self.categorical, points, groups, coefficients, components
             )
-            residual = self._residual(z, other, own)
-            gram = self.shared_variance * additive
-            return gram if residual is None else gram + residual
+            if isinstance(residual, ProductResidual):
+                return additive + self._product_residual(residual, z, other)
+            return additive + constant
 
         z, other = self._projected(x, other)
         # Features of points take longer than their products, and tiles would repeat them.
-        return self._with_common(by_tiles(gram, z, other, mask), z, other)
+        visits_dims = len(self.own_dims) == self.num_dims
+        tiled = by_tiles(gram, z, other, mask, visits_dims=visits_dims)
+        return self._with_common(tiled, z, other)
 
     def on_lines(
         self, x: Float[Array, "K G D"], dim: Int[Array, ""], other: Float[Array, "m D"]

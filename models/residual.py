@@ -16,6 +16,7 @@ from jax.tree_util import register_dataclass
 from jaxtyping import Float, Inexact, Int
 
 from structbo.models.foundation.values import Value
+from structbo.models.orders import elementary_sums
 
 FIRST_RHO = 0.02
 """Value at which `Hamiltonian` fixes the residual's share in early warm-up.
@@ -137,19 +138,18 @@ class OtherOrdersResidual:
     @property
     def scale(self) -> Float[Array, ""]:
         """The variance of the products, relative to the share."""
-        _, _, more = elementary_sums(self.reach)
+        more = elementary_sums(self.reach).more
         return self.share / jnp.maximum(more, jnp.finfo(more.dtype).tiny)
 
     def of_factors(self, factors: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
         """The products of three and more, as a function of one-dimensional functions."""
-        return self.scale * larger_products(self.reach, factors)
+        return self.scale * elementary_sums(factors, self.reach).more
 
     def along(
         self, factors: Float[Array, "P n m"], dim: Int[Array, ""]
     ) -> tuple[Float[Array, "n m"], Float[Array, "n m"]]:
         """The part without one factor, and the coefficient of this factor."""
-        others = _scaled(self.reach, factors).at[dim].set(0.0)
-        _, second, more = elementary_sums(others)
+        _, second, more = elementary_sums(factors, self.reach.at[dim].set(0.0))
         return self.scale * more, self.scale * self.reach[dim] * (second + more)
 
     def function(self, functions: Inexact[Array, " P *shape"]) -> Inexact[Array, "*shape"]:
@@ -158,72 +158,7 @@ class OtherOrdersResidual:
         Args:
             functions: values of independent functions whose covariances are the factors.
         """
-        return jnp.sqrt(self.scale) * larger_products(jnp.sqrt(self.reach), functions)
+        return jnp.sqrt(self.scale) * elementary_sums(functions, jnp.sqrt(self.reach)).more
 
 
-Triple = tuple[Array, Array, Array]
 AnyResidual: TypeAlias = ProductResidual | OtherOrdersResidual
-
-
-def elementary_sums(
-    values: Inexact[Array, " P *shape"],
-) -> tuple[Inexact[Array, "*shape"], Inexact[Array, "*shape"], Inexact[Array, "*shape"]]:
-    """Sums over all products of one, of two, and of three and more distinct values.
-
-    These are elementary symmetric polynomials. Nothing is subtracted, so small sums are exact.
-
-    Example:
-        >>> [float(total) for total in elementary_sums(jnp.array([1.0, 2.0, 3.0, 4.0]))]
-        [10.0, 35.0, 74.0]
-    """
-
-    def add(sums: Triple, value: Array) -> tuple[Triple, None]:
-        one, two, more = sums
-        return (one + value, two + one * value, more + (more + two) * value), None
-
-    nothing = jnp.zeros_like(values[0])
-    return jax.lax.scan(add, (nothing, nothing, nothing), values)[0]
-
-
-@jax.custom_vjp
-def larger_products(
-    scales: Float[Array, " P"], factors: Inexact[Array, " P *shape"]
-) -> Inexact[Array, "*shape"]:
-    """The sum over all products of three and more scaled factors."""
-    return elementary_sums(_scaled(scales, factors))[2]
-
-
-def _products_forward(scales: Array, factors: Array) -> tuple[Array, tuple[Array, Array]]:
-    return larger_products(scales, factors), (scales, factors)
-
-
-def _products_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
-    """The derivative by one value is the sum over all products of two and more other values.
-
-    It is the product of one plus each other value, less one and less their sum.
-    """
-    scales, factors = saved
-    values = _scaled(scales, factors)
-    one = jnp.ones_like(cotangent)
-
-    def before(product: Array, value: Array) -> tuple[Array, Array]:
-        return product * (1.0 + value), product
-
-    def after(product: Array, item: tuple[Array, ...]) -> tuple[Array, tuple[Array, Array]]:
-        scale, factor, value, prefix = item
-        by_value = cotangent * (prefix * product - 1.0 - (sum_ - value))
-        return product * (1.0 + value), (jnp.vdot(by_value, factor), scale * by_value)
-
-    sum_ = values.sum(0)
-    _, prefixes = jax.lax.scan(before, one, values)
-    items = (scales, factors, values, prefixes)
-    return jax.lax.scan(after, one, items, reverse=True)[1]
-
-
-larger_products.defvjp(_products_forward, _products_backward)
-
-
-def _scaled(
-    scales: Float[Array, " P"], factors: Inexact[Array, " P *shape"]
-) -> Inexact[Array, " P *shape"]:
-    return factors * scales.reshape(-1, *[1] * (factors.ndim - 1))

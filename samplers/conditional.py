@@ -18,11 +18,11 @@ from jax import Array
 from jaxtyping import Bool, Float, Float32, Int, Shaped
 from numpyro import handlers
 
+from structbo.models.components import component_product
 from structbo.models.covariance import AdditiveCovariance
 from structbo.models.decomposition import Decomposition
 from structbo.models.foundation.accelerator import where_needed
 from structbo.models.foundation.sites import is_summed
-from structbo.models.gram import component_product
 from structbo.models.likelihood import MarginalGP, Model, gp_sites
 from structbo.models.strengths import mean_strengths
 from structbo.samplers.low_rank import features

@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from structbo.models.kernels.kernel import GramKernel, Kernel
 from structbo.models.kernels.stationary import Stationary
+from structbo.models.kernels.totals import sums_along, total
 
 LONGEST = 10.0
 """Largest lengthscale of functions of a continuous variable; longer ones count as this one. Its
@@ -21,25 +22,31 @@ NUM_AVERAGED = 32
 
 
 @jax.custom_vjp
-def scaled(scale: Float[Array, ""], matrix: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """A multiple of a matrix.
-
-    The derivative by the scale is a product of vectors, because XLA does not vectorize sums of
-    expressions.
-    """
-    return scale * matrix
-
-
-def _scaled_forward(scale: Array, matrix: Array) -> tuple[Array, tuple[Array, Array]]:
-    return scale * matrix, (scale, matrix)
+def shifted(
+    scale: Float[Array, ""],
+    matrix: Float[Array, "n m"],
+    by_row: Float[Array, " n"],
+    by_column: Float[Array, " m"],
+) -> Float[Array, "n m"]:
+    """A multiple of the sum of a matrix, a number for each row and one for each column."""
+    return scale * (matrix + (by_row[:, None] + by_column))
 
 
-def _scaled_backward(saved: tuple[Array, Array], cotangent: Array) -> tuple[Array, Array]:
-    scale, matrix = saved
-    return jnp.vdot(matrix, cotangent), scale * cotangent
+def _shifted_forward(scale: Array, *summands: Array) -> tuple[Array, tuple[Array, Array]]:
+    found = shifted(scale, *summands)
+    return found, (scale, found)
 
 
-scaled.defvjp(_scaled_forward, _scaled_backward)
+def _shifted_backward(
+    saved: tuple[Array, Array], cotangent: Array
+) -> tuple[Array, Array, Array, Array]:
+    scale, found = saved
+    by_row, by_column = sums_along(cotangent)
+    by_scale = total(cotangent * found) / scale
+    return by_scale, scale * cotangent, scale * by_row, scale * by_column
+
+
+shifted.defvjp(_shifted_forward, _shifted_backward)
 
 
 def legendre(number: int) -> tuple[Float[np.ndarray, " {number}"], Float[np.ndarray, " {number}"]]:
@@ -124,12 +131,9 @@ class Centered(GramKernel):
     ) -> Float[Array, "n m"]:
         if not self.is_categorical:
             lengthscale = jnp.minimum(lengthscale, LONGEST)
-        average, total, variance = self._averages(lengthscale, parameters)
+        average, mean, variance = self._averages(lengthscale, parameters)
         plain = self.kernel.gram(x, other, lengthscale, parameters)
-        # A product of matrices, whose derivatives are products too: see `scaled`.
-        left = jnp.stack([total - average(x), -jnp.ones(len(x))], 1)
-        right = jnp.stack([jnp.ones(len(other)), average(other)])
-        return scaled(1.0 / (variance - total), plain + left @ right)
+        return shifted(1.0 / (variance - mean), plain, mean - average(x), -average(other))
 
     def nodes(self, lengthscale: Float[Array, ""], parameters: Any, /) -> Float[Array, " B"]:
         return self.kernel.nodes(lengthscale, parameters)
@@ -149,8 +153,8 @@ class Centered(GramKernel):
                 left, right = (integrals(side / lengthscale)[0] for side in (x, 1.0 - x))
                 return lengthscale * (left + right)
 
-            total = 2.0 * lengthscale * (zeroth - lengthscale * first)
-            return integral, total, jnp.ones(())
+            mean = 2.0 * lengthscale * (zeroth - lengthscale * first)
+            return integral, mean, jnp.ones(())
         nodes, weights = self._averaged(lengthscale, parameters)
 
         def average(x: Float[Array, " n"]) -> Float[Array, " n"]:

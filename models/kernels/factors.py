@@ -18,14 +18,10 @@ from jaxtyping import Float, Int, Key
 
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.stationary import Stationary
+from structbo.models.kernels.totals import total
 
 CATEGORICAL_BANDWIDTH = 1e4
 """Scale of frequencies that makes different levels of a category independent."""
-
-
-def total(matrix: Float[Array, "n m"]) -> Float[Array, ""]:
-    """Sum of a matrix as a product with ones: XLA does not vectorize sums of expressions."""
-    return (matrix @ jnp.ones(matrix.shape[1])).sum()
 
 
 class Distances:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from jax.scipy.linalg import solve_triangular
 from jax.tree_util import register_dataclass
 from jaxtyping import Bool, Float, Int, Key
 
+from structbo.models.foundation.arrays import AnyArray
 from structbo.models.foundation.values import Value
 
 NUM_NODES = 64
@@ -110,6 +111,10 @@ class GramKernel(Kernel):
         return self.gram(x[None], other[None], lengthscale, parameters)[0, 0]
 
 
+Points = tuple[Float[AnyArray, "n D"], Float[AnyArray, "m D"], Float[Array, " D"]]
+"""Two sets of points, and lengthscales."""
+
+
 @partial(register_dataclass, data_fields=["parameters"], meta_fields=["kernel", "dims"])
 @dataclass(frozen=True)
 class KernelGroup:
@@ -126,12 +131,61 @@ class KernelGroup:
     parameters: Any
 
     def correlations(
-        self, x: Float[Array, "n D"], other: Float[Array, "m D"], lengthscale: Float[Array, " D"]
+        self,
+        x: Float[AnyArray, "n D"],
+        other: Float[AnyArray, "m D"],
+        lengthscale: Float[Array, " D"],
     ) -> Float[Array, "E n m"]:
         """Correlations of two sets of points in each of the E dimensions."""
         dims = jnp.array(self.dims)
-        columns = x.T[dims], other.T[dims], lengthscale[dims], self.parameters
-        return jax.vmap(self.kernel.gram)(*columns)
+        left, right = (jnp.asarray(points).T[dims] for points in (x, other))
+        return jax.vmap(self.kernel.gram)(left, right, lengthscale[dims], self.parameters)
+
+    def pull_back(
+        self,
+        points: Points,
+        by_correlations: Callable[[Int[Array, ""]], tuple[Float[Array, "n m"], Float[Array, ""]]],
+    ) -> tuple[Points, "KernelGroup", Float[Array, " D"]]:
+        """Derivatives by points, lengthscales and parameters, from derivatives by correlations.
+
+        Dimensions are visited one at a time, in buffers that stay in cache.
+
+        Args:
+            points: two sets of points, and lengthscales.
+            by_correlations: maps a dimension to the derivatives by its correlations, and a number.
+
+        Returns:
+            Derivatives by the points and lengthscales; by the parameters, None for integers; and
+            the number of each dimension, zero outside of the group.
+        """
+        x, other, lengthscale = points
+        # The sign keeps two equal sets of points apart, see `Distances`.
+        left, right, dims = x.T, -other.T, jnp.array(self.dims)
+
+        def step(_: None, item: tuple[Array, Any, Any]) -> tuple[None, Any]:
+            dim, real, integers = item
+
+            def gram(x: Array, other: Array, lengthscale: Array, real: Any) -> Any:
+                return self.kernel.gram(x, other, lengthscale, _merged(real, integers))
+
+            pull: Callable[[Array], Any]
+            _, pull = jax.vjp(gram, left[dim], -right[dim], lengthscale[dim], real)
+            by_dim, number = by_correlations(dim)
+            return None, (*pull(by_dim), number)
+
+        found = jax.lax.scan(step, None, (dims, *_split(self.parameters)))[1]
+        by_x, by_other, by_lengthscale, by_parameters, numbers = found
+
+        def spread(values: Array, like: AnyArray) -> Array:
+            return jnp.zeros_like(like).at[dims].set(values)
+
+        by_points = (
+            spread(by_x, left).T,
+            spread(by_other, right).T,
+            spread(by_lengthscale, lengthscale),
+        )
+        by_group = replace(self, parameters=by_parameters)
+        return by_points, by_group, spread(numbers, lengthscale)
 
     def product(
         self,
@@ -215,3 +269,24 @@ class KernelGroup:
             ), None
 
         return jax.lax.scan(step, jnp.ones(shape), (jnp.array(self.dims), items))[0]
+
+
+def _split(parameters: Any) -> tuple[Any, Any]:
+    """Real numbers and integers among parameters, None in place of the others."""
+
+    def kept(are_real: bool) -> Any:
+        def leaf(value: Array) -> Array | None:
+            return value if jnp.issubdtype(value.dtype, jnp.inexact) == are_real else None
+
+        return jax.tree.map(leaf, parameters)
+
+    return kept(True), kept(False)
+
+
+def _merged(real: Any, integers: Any) -> Any:
+    """The parameters that `_split` separated."""
+
+    def leaf(real: Array | None, integer: Array | None) -> Array | None:
+        return integer if real is None else real
+
+    return jax.tree.map(leaf, real, integers, is_leaf=lambda value: value is None)

@@ -12,7 +12,8 @@ from jax import Array
 from jax.scipy.special import erf
 from jaxtyping import Float, Key
 
-from structbo.models.kernels.kernel import Kernel
+from structbo.models.kernels.kernel import GramKernel, Kernel
+from structbo.models.kernels.totals import sums_along, total
 
 Elementwise = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
 
@@ -85,7 +86,13 @@ class Stationary(Kernel):
 def _correlations(
     kernel: Stationary, x: Float[Array, " n"], other: Float[Array, " m"], scale: Float[Array, ""]
 ) -> Float[Array, "n m"]:
-    return kernel.at_distance(jnp.abs(x[:, None] - other) / scale)
+    return kernel.at_distance(jnp.abs(_gaps(x, other, scale)))
+
+
+def _gaps(
+    x: Float[Array, " n"], other: Float[Array, " m"], scale: Float[Array, ""]
+) -> Float[Array, "n m"]:
+    return (x[:, None] - other) * (1.0 / scale)
 
 
 def _correlations_forward(kernel: Stationary, *points: Array) -> tuple[Array, tuple[Any, Array]]:
@@ -96,17 +103,39 @@ def _correlations_forward(kernel: Stationary, *points: Array) -> tuple[Array, tu
 def _correlations_backward(
     kernel: Stationary, saved: tuple[tuple[Array, Array, Array], Array], cotangent: Array
 ) -> tuple[Array, Array, Array]:
-    """Derivatives without exponentials, by products with ones, which XLA vectorizes."""
+    """Derivatives without exponentials."""
     (x, other, scale), correlations = saved
-    gap = (x[:, None] - other) / scale
-    distance = jnp.abs(gap)
+    gaps = _gaps(x, other, scale)
+    distance = jnp.abs(gaps)
     by_distance = cotangent * correlations * kernel.log_slope(distance)
-    by_gap = by_distance * jnp.sign(gap)
-    by_x, by_other = by_gap @ jnp.ones(len(other)), jnp.ones(len(x)) @ by_gap
-    return by_x / scale, -by_other / scale, -jnp.vdot(by_distance, distance) / scale
+    by_x, by_other = sums_along(by_distance * jnp.sign(gaps))
+    return by_x / scale, -by_other / scale, -total(by_distance * distance) / scale
 
 
 _correlations.defvjp(_correlations_forward, _correlations_backward)
+
+
+@dataclass(frozen=True)
+class Alike(GramKernel):
+    """Equal correlations of all pairs of different coordinates, those at distance one.
+
+    Args:
+        kernel: the correlation function of the distance.
+    """
+
+    kernel: Stationary
+
+    def gram(
+        self,
+        x: Float[Array, " n"],
+        other: Float[Array, " m"],
+        lengthscale: Float[Array, ""],
+        parameters: Any,
+        /,
+    ) -> Float[Array, "n m"]:
+        return jnp.where(x[:, None] == other, 1.0, self.kernel.at_distance(1.0 / lengthscale))
+
+
 SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 
 

@@ -22,10 +22,11 @@ from jax import Array
 from jaxtyping import Bool, Complex, Float, Int
 
 from structbo.models import SamplePath
+from structbo.models.components import component_product
 from structbo.models.decomposition import true_first
 from structbo.models.foundation.arrays import AnyArray
-from structbo.models.gram import component_product
-from structbo.models.residual import OtherOrdersResidual, elementary_sums
+from structbo.models.orders import elementary_sums
+from structbo.models.residual import OtherOrdersResidual
 from structbo.posterior.quadrature import Quadrature
 
 Carry = TypeVar("Carry")

@@ -15,10 +15,10 @@ from jax import Array
 from jaxtyping import Bool, Float, Int, Key, Shaped
 
 from structbo.models import ConditionedGP
+from structbo.models.components import component_product
 from structbo.models.foundation.arguments import checked_count
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.gp import Moments
-from structbo.models.gram import component_product
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of
 from structbo.posterior.units import Description

@@ -20,8 +20,9 @@ from structbo.models import (
     pairs,
     squared_exponential,
 )
+from structbo.models.components import ComponentTable, component_product
 from structbo.models.foundation.program import compiler_options
-from structbo.models.gram import ComponentTable, component_product, component_sum
+from structbo.models.gram import Coefficients, component_sum
 from structbo.models.structure_checks import run_structure
 
 NUM_DIMS = 6
@@ -265,7 +266,7 @@ def test_the_weight_of_a_constant_adds_to_every_element(max_size):
     factors, cotangent = jnp.full((2, 4, 4), 0.5), jnp.arange(16.0).reshape(4, 4)
 
     def total(weights):
-        gram = component_sum(factors, (jnp.zeros(2), weights), table)
+        gram = component_sum(factors, Coefficients(jnp.zeros(2), weights), table)
         return (cotangent * gram).sum()
 
     value, gradient = jax.value_and_grad(total)(jnp.array([3.0, 7.0, 7.0]))

@@ -29,9 +29,9 @@ from structbo.models import (
     projected,
     squared_exponential,
 )
-from structbo.models.gram import MAX_WHOLE, MAX_WHOLE_FACTORS
 from structbo.models.kernels import KernelGroup
 from structbo.models.strengths import mean_strengths
+from structbo.models.tiles import MAX_WHOLE, MAX_WHOLE_FACTORS
 
 ALL = {**KERNELS, "example": Warped()}
 OWN = (0, 2)
@@ -427,3 +427,24 @@ def test_arguments_are_checked():
 
     with pytest.raises(ValueError, match=r"the 2 dimensions .* got shapes \[\(\)\]"):
         traced(AdditiveGP(kernel=Wrong()), 2)
+
+
+def test_a_parameter_of_a_kernel_may_be_an_integer():
+    """It has no derivative, and the other inputs have theirs."""
+
+    class Waves(Kernel):
+        def correlation(self, x, other, lengthscale, parameters, /):
+            phase = jnp.pi * parameters["number"] * (x - other)
+            squared = (x - other) ** 2 + parameters["depth"] * jnp.sin(phase) ** 2
+            return jnp.exp(-0.5 * squared / lengthscale**2)
+
+    x, number = jnp.array([[0.1, 0.2], [0.6, 0.5], [0.9, 0.3]]), jnp.array([2, 3])
+
+    @jax.jit
+    def summed(lengthscale):
+        group = KernelGroup(Waves(), (0, 1), {"number": number, "depth": jnp.array([0.5, 0.7])})
+        one, members = jnp.array(1.0), Decomposition.of(jnp.array([[True, True], [True, False]]))
+        options = (None, None, squared_exponential, (), (group,))
+        return AdditiveCovariance(members, lengthscale, one, *options)(x, x)[0] @ jnp.arange(3.0)
+
+    check_grads(summed, (jnp.array([0.5, 0.8]),), 1, modes=["rev"], rtol=1e-6)

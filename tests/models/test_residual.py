@@ -1,5 +1,7 @@
 """The residual of all orders but one and two, against sums over all subsets of dimensions."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import jax
@@ -28,8 +30,8 @@ from structbo.models import (
     squared_exponential,
 )
 from structbo.models.kernels import KernelGroup
+from structbo.models.orders import elementary_sums
 from structbo.models.prototype import prior_trace
-from structbo.models.residual import elementary_sums, larger_products
 from structbo.posterior import Posterior, anova_model
 
 NUM_DIMS = 4
@@ -66,7 +68,7 @@ def over_subsets(values: Float[np.ndarray, " D *shape"]) -> Float[np.ndarray, "*
     subsets = (
         s for size in range(3, len(values) + 1) for s in combinations(range(len(values)), size)
     )
-    return sum(np.prod(values[list(subset)], axis=0) for subset in subsets)
+    return sum(values[np.array(subset)].prod(0) for subset in subsets)
 
 
 def expected_residual(k: AdditiveCovariance, x: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -93,6 +95,35 @@ def test_covariance_is_the_sum_of_its_parts():
     np.testing.assert_allclose(*parts(NEW, X), rtol=1e-12)
     whole, variances = jax.jit(lambda x: (k(x, x), k.prior_variance(x)))(X)
     np.testing.assert_allclose(np.diagonal(whole), variances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("num_points", [6, 140], ids=["whole", "in tiles"])
+def test_gradients_of_the_covariance(num_points: int) -> None:
+    """By points and numbers, against JAX's derivatives of the sum over subsets."""
+    rng = np.random.default_rng(2)
+    x = jnp.asarray(np.rint(2.0 * rng.random((num_points, NUM_DIMS))) / 2.0)
+    x = x.at[:, 0].set(rng.random(num_points)).at[:, 3].set(rng.random(num_points))
+    weights = jnp.asarray(rng.normal(size=(num_points, num_points)))
+    numbers = jnp.array([0.5, 0.6, 0.7, 0.8]), jnp.array(SHARE), jnp.asarray(REACH)
+
+    def given(lengthscale: Array, share: Array, reach: Array) -> AdditiveCovariance:
+        return replace(covariance(share=share, reach=reach), lengthscale=lengthscale)
+
+    def found(x: Array, numbers: tuple[Array, ...]) -> Array:
+        return (weights * given(*numbers)(x, x)).sum()
+
+    def expected(x: Array, numbers: tuple[Array, ...]) -> Array:
+        k = given(*numbers)
+        factors, reach = k.factors(x, x), k.residual.reach
+        residual = k.residual.scale * over_subsets(reach[:, None, None] * factors) + CONSTANT
+        members = k.decomposition.members[:, :, None, None]
+        products = jnp.where(members, factors, 1.0).prod(1)
+        return (weights * (SCALE * residual + jnp.tensordot(k.variances, products, 1))).sum()
+
+    one, two = (
+        jax.jit(jax.value_and_grad(function, (0, 1)))(x, numbers) for function in (found, expected)
+    )
+    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-8, atol=1e-10), one, two)
 
 
 def test_variance_is_the_output_scale_on_average():
@@ -123,13 +154,16 @@ def test_all_kernels_must_be_centered(options: dict, others: str):
         handlers.seed(model, 0)(np.zeros((2, 2)))
 
 
-def test_gradients_of_products_of_three_and_more():
+def test_derivatives_of_products_of_three_and_more():
+    scales = jnp.array([0.5, 1.0, 0.2, 2.0, 0.1])
     values = jnp.array(np.random.default_rng(1).normal(size=(5, 3, 2)))
-    check_grads(
-        jax.jit(larger_products), (jnp.array([0.5, 1.0, 0.2, 2.0, 0.1]), values), 1, modes=["rev"]
+    sums, expected = (
+        elementary_sums(values, scales),
+        jax.grad(lambda v: elementary_sums(v).more.sum()),
     )
-    two = jax.grad(lambda v: larger_products(jnp.ones(2), v).sum())(jnp.ones((2, 3)))
-    np.testing.assert_array_equal(two, 0.0)
+    scaled = scales[:, None, None] * values
+    np.testing.assert_allclose(sums.by_value(scaled), expected(scaled), rtol=1e-11)
+    np.testing.assert_array_equal(elementary_sums(jnp.ones(2)).by_value(jnp.ones(2)), 0.0)
 
 
 def test_small_sums_are_exact():

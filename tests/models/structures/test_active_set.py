@@ -24,7 +24,7 @@ from structbo.models import (
     sparse_axis_aligned,
     subset,
 )
-from structbo.models.gram import component_product
+from structbo.models.components import component_product
 
 NUM_DIMS = 4
 PROBS = np.array([0.05, 0.3, 0.5, 0.9])

@@ -10,8 +10,8 @@ from numpyro import handlers
 from structure_registry import NUM_DIMS, STRUCTURES
 
 from structbo.models import AdditiveGP, Decomposition
+from structbo.models.components import component_product
 from structbo.models.decomposition import Structure
-from structbo.models.gram import component_product
 
 NUM_DRAWS = 40
 LIKE_ANOTHER = (
