@@ -23,7 +23,7 @@ from structbo.models.gram import (
     shared_lengthscale,
 )
 from structbo.models.kernels import Distances, KernelGroup, Stationary
-from structbo.models.product_gram import product_gram
+from structbo.models.product_kernel import product_gram
 from structbo.models.residual import AnyResidual, OtherOrdersResidual, ProductResidual
 from structbo.models.tiles import by_tiles
 
