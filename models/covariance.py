@@ -16,6 +16,7 @@ from structbo.models.decomposition import Decomposition, true_first
 from structbo.models.foundation.arrays import OneOrEach
 from structbo.models.gram import (
     Coefficients,
+    LargerProducts,
     additive_gram,
     all_factors,
     component_sum,
@@ -315,8 +316,8 @@ class AdditiveCovariance:
         coefficients = Coefficients(components.by_dim(variances, self.num_dims), variances)
         constant = jnp.array(0.0)
         if isinstance(residual, OtherOrdersResidual):
-            larger = self.outputscale * residual.scale
-            coefficients = coefficients._replace(larger=larger, reach=residual.reach)
+            larger = LargerProducts(self.outputscale * residual.scale, residual.reach)
+            coefficients = coefficients._replace(larger=larger)
             constant = self.outputscale * residual.constant
 
         def gram(z: Float[Array, "n P"], other: Float[Array, "m P"]) -> Float[Array, "n m"]:

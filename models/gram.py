@@ -30,20 +30,30 @@ Groups = tuple[KernelGroup, ...]
 """Dimensions with kernels other than the shared one."""
 
 
+class LargerProducts(NamedTuple):
+    """All products of three and more one-dimensional correlations.
+
+    Args:
+        coefficient: of their sum.
+        reach: scales of the correlations.
+    """
+
+    coefficient: Float[Array, ""]
+    reach: Float[Array, " D"]
+
+
 class Coefficients(NamedTuple):
     """Coefficients of products of one-dimensional correlations.
 
     Args:
         main: variances of the main effects.
         table: variances of all components; entries for main effects are ignored.
-        larger: the coefficient of the sum over all products of three and more, or None.
-        reach: scales of the correlations in these products, or None.
+        larger: products of three and more beside the components, or None.
     """
 
     main: Float[Array, " D"]
     table: Float[Array, " C"]
-    larger: Float[Array, ""] | None = None
-    reach: Float[Array, " D"] | None = None
+    larger: LargerProducts | None = None
 
 
 def own_dims(groups: Groups) -> tuple[int, ...]:
@@ -145,8 +155,8 @@ def additive_gram(
         categorical: indices of its categorical dimensions.
         points: two sets of points, and lengthscales.
         groups: dimensions with other kernels.
-        coefficients: variances of main effects and components. If products of three and more have a
-            coefficient, the groups must have all dimensions.
+        coefficients: variances of main effects and components. With larger products, the groups
+            must have all dimensions.
         components: the components.
 
     Returns:
@@ -175,9 +185,9 @@ def _additive_forward(
     else:
         effects = jnp.tensordot(main, factors, 1)
     gram, orders = _with_others(effects, factors, coefficients.table, components), None
-    if coefficients.larger is not None and coefficients.reach is not None:
-        orders = checkpoint_name(elementary_sums(factors, coefficients.reach), KEPT)
-        gram = gram + coefficients.larger * orders.more
+    if (larger := coefficients.larger) is not None:
+        orders = checkpoint_name(elementary_sums(factors, larger.reach), KEPT)
+        gram = gram + larger.coefficient * orders.more
     return gram, (points, groups, coefficients, components, factors, orders)
 
 
@@ -202,15 +212,16 @@ def _additive_backward(
         by_points, _ = of_shared()
     else:
         by_points = jax.tree.map(jnp.zeros_like, points)
-    larger, reach = coefficients.larger, coefficients.reach
+    larger = coefficients.larger
 
     def by_factor(dim: Array) -> tuple[Array, Array]:
         """Derivatives by the correlations in a dimension, and by its reach."""
-        if orders is None or larger is None or reach is None:
+        if orders is None or larger is None:
             return cotangent * others[dim], jnp.zeros(())
-        by_scaled = larger * orders.by_value(reach[dim] * factors[dim])
-        by_reach = total(cotangent * (by_scaled * factors[dim]))
-        return cotangent * (others[dim] + reach[dim] * by_scaled), by_reach
+        reach, factor = larger.reach[dim], factors[dim]
+        by_scaled = larger.coefficient * orders.by_value(reach * factor)
+        by_reach = total(cotangent * (by_scaled * factor))
+        return cotangent * (others[dim] + reach * by_scaled), by_reach
 
     by_groups, by_reach = [], jnp.zeros_like(lengthscale)
     for group in groups:
@@ -218,11 +229,10 @@ def _additive_backward(
         by_points = jax.tree.map(jnp.add, by_points, by_own)
         by_reach += of_group
         by_groups.append(by_group)
-    by_coefficients = Coefficients(by_main, by_table)
+    by_larger = None
     if orders is not None:
-        by_larger = total(cotangent * orders.more)
-        by_coefficients = by_coefficients._replace(larger=by_larger, reach=by_reach)
-    return by_points, (*by_groups,), by_coefficients, None
+        by_larger = LargerProducts(total(cotangent * orders.more), by_reach)
+    return by_points, (*by_groups,), Coefficients(by_main, by_table, by_larger), None
 
 
 additive_gram.defvjp(_additive_forward, _additive_backward)

@@ -27,12 +27,14 @@ class OrderSums(NamedTuple):
         return OrderSums(one + value, two + one * value, more + (more + two) * value)
 
     def by_value(self, value: Inexact[Array, "*shape"]) -> Inexact[Array, "*shape"]:
-        """The derivative of ``more`` by one of the values, infinite or NaN for the value -1.
+        """The derivative of ``more`` by one of the values.
 
-        It is the sum of the products of two and more of the other values.
+        It is the sum of the products of two and more of the other values. These sums do not
+        determine it for the value -1, for which the result is zero.
         """
         one, two, more = self
-        return (two + more - value * (one - value)) / (1.0 + value)
+        ratio = jnp.where(value == -1.0, jnp.inf, 1.0 + value)
+        return (two + more - value * (one - value)) / ratio
 
 
 def elementary_sums(

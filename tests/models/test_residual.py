@@ -164,6 +164,7 @@ def test_derivatives_of_products_of_three_and_more():
     scaled = scales[:, None, None] * values
     np.testing.assert_allclose(sums.by_value(scaled), expected(scaled), rtol=1e-11)
     np.testing.assert_array_equal(elementary_sums(jnp.ones(2)).by_value(jnp.ones(2)), 0.0)
+    assert float(elementary_sums(jnp.array([-1.0, 2.0, 3.0])).by_value(jnp.array(-1.0))) == 0.0
 
 
 def test_small_sums_are_exact():
