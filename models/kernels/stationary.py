@@ -12,7 +12,7 @@ from jax import Array
 from jax.scipy.special import erf
 from jaxtyping import Float, Key
 
-from structbo.models.kernels.kernel import GramKernel, Kernel
+from structbo.models.kernels.kernel import Kernel
 from structbo.models.kernels.totals import sums_along, total
 
 Elementwise = Callable[[Float[Array, "*shape"]], Float[Array, "*shape"]]
@@ -113,29 +113,6 @@ def _correlations_backward(
 
 
 _correlations.defvjp(_correlations_forward, _correlations_backward)
-
-
-@dataclass(frozen=True)
-class Alike(GramKernel):
-    """Equal correlations of all pairs of different coordinates, those at distance one.
-
-    Args:
-        kernel: the correlation function of the distance.
-    """
-
-    kernel: Stationary
-
-    def gram(
-        self,
-        x: Float[Array, " n"],
-        other: Float[Array, " m"],
-        lengthscale: Float[Array, ""],
-        parameters: Any,
-        /,
-    ) -> Float[Array, "n m"]:
-        return jnp.where(x[:, None] == other, 1.0, self.kernel.at_distance(1.0 / lengthscale))
-
-
 SQRT_3, SQRT_5 = math.sqrt(3.0), math.sqrt(5.0)
 
 
