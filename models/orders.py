@@ -22,7 +22,7 @@ class OrderSums(NamedTuple):
     more: Inexact[Array, "*shape"]
 
     def with_value(self, value: Inexact[Array, "*shape"]) -> "OrderSums":
-        """The sums with one more value; nothing is subtracted, so small sums are exact."""
+        """The sums with one more value, without subtractions, which keeps small sums exact."""
         one, two, more = self
         return OrderSums(one + value, two + one * value, more + (more + two) * value)
 

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int, Key
 
 from structbo.models.foundation.arrays import AnyArray
 from structbo.models.kernels.stationary import Stationary
-from structbo.models.kernels.totals import total
+from structbo.models.kernels.totals import sums_along, total
 
 CATEGORICAL_BANDWIDTH = 1e4
 """Scale of frequencies that makes different levels of a category independent."""
@@ -75,8 +75,8 @@ class Distances:
         """
         r, slope = self(dim)
         by_point = by_log * kernel.log_slope(r) * slope
-        n, m = by_point.shape
-        return by_point @ jnp.ones(m), -jnp.ones(n) @ by_point
+        by_x, by_other = sums_along(by_point)
+        return by_x, -by_other
 
     def by_lengthscale(
         self, kernel: Stationary, dim: Int[Array, ""] | int, by_log: Float[Array, "n m"]
