@@ -17,6 +17,8 @@ NUM_PRIOR_VALUES = 10.0
 """Weight of the initial covariance, as a number of values."""
 NUM_PER_CORRELATION = 1.0
 """Number of values per parameter at which learned correlations get half the weight."""
+GRADIENTS_PER_VALUE = 3.0
+"""Number of independent gradients of a trajectory; successive ones are nearly equal."""
 LEAST_CURVATURE = 1e-12
 """Lower bound of a curvature relative to the largest, against rounding errors."""
 STABILITY, SHRINKAGE = 10.0, 0.05
@@ -60,8 +62,9 @@ class Adaptation(NamedTuple):
         The map gives values and gradients of the potential the same covariance, as a root of the
         covariance does for a normal distribution. On a curved ridge, it is a compromise between
         length and width. Correlations from few values are shrunk towards the correlations of
-        parameters that are independent given the factors. Gradients need no shrinkage, since each
-        trajectory has many.
+        parameters that are independent given the factors. The covariance of few gradients is
+        shrunk towards the one that the values imply: directions without a gradient would look
+        flat, and the longest steps would go there.
 
         Args:
             factors: indices of the parameters that multiply others.
@@ -69,11 +72,16 @@ class Adaptation(NamedTuple):
         if self.curvature is None:
             deviation = jnp.sqrt(self.covariance)
             return lambda step: deviation * step
-        count = num_counted(self.num_values)
-        share = count / (count + NUM_PER_CORRELATION * len(self.covariance))
-        target = independent_given(self.covariance, factors)
-        root = jnp.linalg.cholesky(share * self.covariance + (1.0 - share) * target)
-        lengths, directions = jnp.linalg.eigh(root.T @ self.curvature @ root)
+        size, count = len(self.covariance), num_counted(self.num_values)
+        of_values, of_gradients = (
+            number / (number + NUM_PER_CORRELATION * size)
+            for number in (count, GRADIENTS_PER_VALUE * count)
+        )
+        independent = independent_given(self.covariance, factors)
+        root = jnp.linalg.cholesky(shrunk(self.covariance, independent, of_values))
+        curvature = root.T @ self.curvature @ root
+        round_one = jnp.trace(curvature) / size * jnp.eye(size)
+        lengths, directions = jnp.linalg.eigh(shrunk(curvature, round_one, of_gradients))
         factor = root @ directions / jnp.maximum(lengths, LEAST_CURVATURE * lengths[-1]) ** 0.25
         return lambda step: factor @ step
 
@@ -126,6 +134,13 @@ class Adaptation(NamedTuple):
 def num_counted(num_values: Float[Array, ""]) -> Float[Array, ""]:
     """Number of values that contribute to the mean and the covariance: all but the early ones."""
     return jnp.maximum(num_values - NUM_EARLY, 0.0)
+
+
+def shrunk(
+    matrix: Float[Array, "P P"], target: Float[Array, "P P"], share: Float[Array, ""]
+) -> Float[Array, "P P"]:
+    """A matrix of which only a share is kept, and the rest is the target."""
+    return share * matrix + (1.0 - share) * target
 
 
 def independent_given(
