@@ -13,33 +13,61 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_RHAT, MIN_EFFECTIVE_DRAWS = 1.05, 50.0
-"""Largest R-hat and smallest effective sample size that raise no warning."""
+"""Largest R-hat and smallest effective sample size of a number that raise no warning."""
+MAX_ERROR = 0.5 / MIN_EFFECTIVE_DRAWS**0.5
+"""Largest Monte Carlo error of a probability that raises no warning: the error of as many draws of
+an event that is as likely as not."""
 
 
 class ConvergenceWarning(UserWarning):
     """Chains have not converged, or have too few effective draws."""
 
 
-def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
-    """Sentences about the worst R-hat and effective sample size, if out of bounds.
+def least_accurate(summary: "pd.DataFrame") -> dict[str, str]:
+    """The quantities that chains compute least accurately, if not accurately enough.
+
+    Numbers are judged by R-hat and by effective sample size. The probabilities of events, such as
+    edges, are judged by their Monte Carlo errors: a rare event happens in few draws, so that its
+    R-hat is large by chance, although its probability is known to be small.
 
     Values that are NaN, as with one chain or too few draws for ArviZ, are ignored.
 
     Args:
         summary: `Posterior.summary`.
+
+    Returns:
+        Labels of rows, by the columns whose bounds they exceed: ``r_hat``, ``ess_bulk`` or
+        ``mcse_mean``.
+    """
+    is_event = summary.index.isin(summary.attrs.get("events", []))
+    is_computed = summary["ess_bulk"].notna()
+    numbers, events = summary[~is_event & is_computed], summary[is_event & is_computed]
+    found = {}
+    if (numbers["r_hat"].round(2) > MAX_RHAT).any():
+        found["r_hat"] = str(numbers["r_hat"].idxmax())
+    if (numbers["ess_bulk"].round() < MIN_EFFECTIVE_DRAWS).any():
+        found["ess_bulk"] = str(numbers["ess_bulk"].idxmin())
+    if (events["mcse_mean"].round(2) > MAX_ERROR).any():
+        found["mcse_mean"] = str(events["mcse_mean"].idxmax())
+    return found
+
+
+def convergence_problems(summary: "pd.DataFrame", num_draws: int) -> list[str]:
+    """Sentences about what chains do not compute accurately enough, see `least_accurate`.
+
+    Args:
+        summary: `Posterior.summary`.
         num_draws: total number of draws in all chains.
     """
-    table = summary.dropna(subset="ess_bulk")
-    problems = []
-    if (table["r_hat"] > MAX_RHAT).any():
-        worst = table["r_hat"].idxmax()
-        problems.append(f"R-hat of {worst} is {table.loc[worst, 'r_hat']:.3g}")
-    if (table["ess_bulk"] < MIN_EFFECTIVE_DRAWS).any():
-        worst = table["ess_bulk"].idxmin()
-        problems.append(
-            f"{worst} has {table.loc[worst, 'ess_bulk']:.0f} effective draws of {num_draws}"
-        )
-    return problems
+    texts = {
+        "r_hat": "R-hat of {label} is {value:.3g}",
+        "ess_bulk": f"{{label}} has {{value:.0f}} effective draws of {num_draws}",
+        "mcse_mean": "the probability of {label} has a Monte Carlo error of {value:.2f}",
+    }
+    return [
+        texts[column].format(label=label, value=summary.loc[label, column])
+        for column, label in least_accurate(summary).items()
+    ]
 
 
 def chains_outside(posterior: PosteriorDraws) -> list[str]:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
-    """The table of `Posterior.summary`."""
+    """The table of `Posterior.summary`.
+
+    The labels of its events, such as edges, are ``attrs["events"]``.
+    """
     import arviz as az
 
     from structbo.posterior.wide_table import WideTable
@@ -48,6 +51,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         rows = [f"{name}[{label}]" for label in labels[name]]
         errors |= dict(zip(rows, mcse, strict=True))
         rhat |= dict(zip(rows, indicator_rhat(draws), strict=True))
+    events = list(errors)
     if PAIR_SITE in sites:
         labels[PAIR_SITE] = labels_of_pairs(posterior.names)
     dims, coords = named(sites, posterior.names, labels)
@@ -56,6 +60,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
         is_family = posterior.draws[site][..., None] == np.arange(len(names))
         sites[site] = is_family.astype(float)
         dims[site], coords["family_name"] = ["family_name"], list(names)
+        events += [f"{site}[{name}]" for name in names]
     data = to_container({"posterior": sites}, dims, coords)
     with np.errstate(divide="ignore", invalid="ignore"):
         table: pd.DataFrame = az.summary(data, round_to="none").astype(float)
@@ -67,6 +72,7 @@ def summary_table(posterior: PosteriorDraws) -> "pd.DataFrame":
     table.loc[still, "mcse_sd"] = 0.0
     table.loc[still, "r_hat"] = 1.0
     wide = WideTable(table)
+    wide.attrs["events"] = events
     if posterior.num_inducing is not None:
         wide.attrs["note"] = approximation(posterior.num_inducing)
     return wide

@@ -14,7 +14,6 @@ from structbo.models.foundation.arrays import FloatArray
 from structbo.optimizer import Optimizer, as_many_as_left, suggest
 from structbo.posterior import Calibration, Importances, Posterior, Runs, Units
 from structbo.report.digits import column_texts, parameter_texts
-from structbo.report.quantities import in_words
 from structbo.report.support import Support
 from structbo.space import Parameter
 from structbo.space.space import RESOLUTION
@@ -148,8 +147,8 @@ class Evidence:
 
     @cached_property
     def summary(self) -> "pd.DataFrame":
-        """The diagnostics of all quantities, in words."""
-        return self.posterior.summary().rename(index=in_words(self.posterior, self.value_name))
+        """The diagnostics of all quantities."""
+        return self.posterior.summary()
 
     @cached_property
     def is_modeled(self) -> bool:

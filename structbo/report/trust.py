@@ -1,12 +1,13 @@
 """How far the model can be trusted: whether it predicts, and whether the chains have converged."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from structbo.plots import plot_agreement, plot_calibration, plot_trace
 from structbo.posterior import Calibration
-from structbo.posterior.convergence import MAX_RHAT, MIN_EFFECTIVE_DRAWS
+from structbo.posterior.convergence import MAX_ERROR, least_accurate
 from structbo.posterior.summary import approximation
 from structbo.report.digits import percent
 from structbo.report.evidence import Evidence
@@ -14,7 +15,11 @@ from structbo.report.html import Html, details, joined, table, tag
 from structbo.report.lists import listed
 from structbo.report.page import Section
 from structbo.report.pictures import blank_axes, picture
+from structbo.report.quantities import in_words
 from structbo.report.support import MIN_FAR
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROBABILITY = 0.9
 UNLIKELY = 0.01
@@ -22,6 +27,12 @@ UNLIKELY = 0.01
 FEW_DRAWS = 20.0
 """Effective draws below which a prediction without an observation is rough."""
 NUM_ROWS = 5
+PROBLEMS = {
+    "r_hat": "the computations disagree about {}",
+    "ess_bulk": "the draws are too few for {}",
+    "mcse_mean": "the draws are too few to tell {}",
+}
+"""What a quantity that is not computed accurately means, by column of `Posterior.summary`."""
 
 
 def calibration(evidence: Evidence) -> Section:
@@ -99,46 +110,61 @@ def _explained(calibration: Calibration) -> str:
 
 def convergence(evidence: Evidence) -> Section:
     """Whether the chains agree."""
-    posterior = evidence.posterior
-    problems = _problems(evidence)
+    posterior, summary = evidence.posterior, evidence.summary
+    words = in_words(posterior, evidence.value_name)
+    problems = [
+        PROBLEMS[column].format(words.get(label, label))
+        for column, label in least_accurate(summary).items()
+    ]
     finding = (
         f"No: {listed(problems)}. Do not trust probabilities and intervals of this page."
         if problems
         else f"Yes: {posterior.num_chains} independent computations agree, and their "
         f"{posterior.num_draws} random draws are enough for what is said here."
     )
-    summary = evidence.summary.assign(shown=evidence.summary["r_hat"].round(2))
-    worst = summary.sort_values(["shown", "ess_bulk"], ascending=[False, True]).head(NUM_ROWS)
-    rows = [
-        [str(name), f"{r_hat:.2f}", f"{min(ess, posterior.num_draws):.0f}"]
-        for name, r_hat, ess in zip(worst.index, worst["r_hat"], worst["ess_bulk"], strict=True)
-    ]
+    shown = summary.rename(index=words)
+    is_event = summary.index.isin(summary.attrs["events"])
     explained = tag(
         "p",
         f"The estimates come from {posterior.num_draws} random draws. Each of the "
         f"{posterior.num_chains} independent computations is a Markov chain. R-hat compares the "
         "chains: it is 1.00 if they agree, and above 1.05 they do not. The effective number of "
         "draws is how many independent draws would tell as much. 50 are few, 200 are enough, and "
-        "400 are plenty.",
+        "400 are plenty. The error of a probability is the standard deviation that it would have "
+        f"in computations like these. Above {MAX_ERROR:.2f} it is large.",
         class_="remark",
     )
-    header = ["quantity", "R-hat", "effective draws"]
-    caption = f"The {len(rows)} quantities that are computed least accurately"
-    body = joined([explained, table(caption, header, rows), _pictures(evidence)])
+    tables = [_of_numbers(shown[~is_event], posterior.num_draws), *_of_events(shown[is_event])]
+    body = joined([explained, *tables, _pictures(evidence)])
     return Section(
         "Is the computation accurate?", finding, details("Details for statisticians", body)
     )
 
 
-def _problems(evidence: Evidence) -> list[str]:
-    """The quantities whose draws cannot be trusted, in words."""
-    table = evidence.summary.dropna(subset="ess_bulk")
-    problems = []
-    if (table["r_hat"].round(2) > MAX_RHAT).any():
-        problems.append(f"the computations disagree about {table['r_hat'].idxmax()}")
-    if (table["ess_bulk"].round() < MIN_EFFECTIVE_DRAWS).any():
-        problems.append(f"the draws are too few for {table['ess_bulk'].idxmin()}")
-    return problems
+def _of_numbers(summary: "pd.DataFrame", num_draws: int) -> Html:
+    """The table of the numbers whose chains agree least."""
+    worst = (
+        summary.assign(shown=summary["r_hat"].round(2))
+        .sort_values(["shown", "ess_bulk"], ascending=[False, True])
+        .head(NUM_ROWS)
+    )
+    rows = [
+        [str(name), f"{r_hat:.2f}", f"{min(ess, num_draws):.0f}"]
+        for name, r_hat, ess in zip(worst.index, worst["r_hat"], worst["ess_bulk"], strict=True)
+    ]
+    caption = f"The {len(rows)} quantities that are computed least accurately"
+    return table(caption, ["quantity", "R-hat", "effective draws"], rows)
+
+
+def _of_events(summary: "pd.DataFrame") -> list[Html]:
+    """The table of the probabilities with the largest errors, if there are any."""
+    worst = summary.sort_values("mcse_mean", ascending=False).head(NUM_ROWS)
+    rows = [
+        [str(name), f"{mean:.2f}", f"{error:.2f}"]
+        for name, mean, error in zip(worst.index, worst["mean"], worst["mcse_mean"], strict=True)
+    ]
+    caption = f"The {len(rows)} probabilities that are computed least accurately"
+    return [table(caption, ["event", "probability", "error"], rows)] if rows else []
 
 
 def _pictures(evidence: Evidence) -> Html:

@@ -54,8 +54,26 @@ def test_chains_of_different_graphs_are_named():
     posterior = with_noise(walk(step=1.0))
     graph = np.zeros((*SHAPE, 2, 2), int)
     graph[1] = 1 - np.eye(2, dtype=int)
-    with pytest.warns(ConvergenceWarning, match=r"R-hat of Z\[x0,x1\] is inf"):
+    error = r"the probability of Z\[x0,x1\] has a Monte Carlo error of 0\.3"
+    with pytest.warns(ConvergenceWarning, match=error):
         warn_unless_converged(posterior.without_data(posterior.draws | {"Z": graph}))
+
+
+def test_rare_edges_are_trusted_although_their_r_hat_is_large_by_chance():
+    """Each edge of forty parameters has probability .02, and is drawn anew every fourth time."""
+    posterior = with_noise(walk(step=1.0))
+    rng, size = np.random.default_rng(3), 40
+    anew = rng.random((SHAPE[0], SHAPE[1] // 4, size, size)) < 0.02
+    upper = np.triu(np.repeat(anew, 4, axis=1), 1)
+    draws = posterior.draws | {
+        "Z": (upper | upper.swapaxes(-1, -2)).astype(int),
+        "lengthscale": rng.random((*SHAPE, size)),
+    }
+    many = Posterior(AdditiveGP(), np.full((1, size), 0.1), [0.3], draws)
+    assert many.summary()["r_hat"].max() > 1.05
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_unless_converged(many)
 
 
 def test_slow_chains_are_named_with_their_effective_draws():
