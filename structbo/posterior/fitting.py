@@ -94,8 +94,8 @@ def fit(
             standard errors are given and it takes no known noise.
 
     Warns:
-        ConvergenceWarning: if R-hat of anything in `Posterior.summary` is above 1.05, or its
-            effective sample size below 50.
+        ConvergenceWarning: if R-hat of a number in `Posterior.summary` is above 1.05, its effective
+            sample size is below 50, or the Monte Carlo error of a probability is above .07.
     """
     checked_model(model)
     columns, y, sem = column_names(X), in_order_of(X, y), in_order_of(X, sem, "sem")

@@ -130,8 +130,8 @@ def convergence(evidence: Evidence) -> Section:
         f"{posterior.num_chains} independent computations is a Markov chain. R-hat compares the "
         "chains: it is 1.00 if they agree, and above 1.05 they do not. The effective number of "
         "draws is how many independent draws would tell as much. 50 are few, 200 are enough, and "
-        "400 are plenty. The error of a probability is the standard deviation that it would have "
-        f"in computations like these. Above {MAX_ERROR:.2f} it is large.",
+        "400 are plenty. The error of a probability is how much another computation of the same "
+        f"length would differ. Above {MAX_ERROR:.2f} it is large.",
         class_="remark",
     )
     tables = [_of_numbers(shown[~is_event], posterior.num_draws), *_of_events(shown[is_event])]
