@@ -134,15 +134,15 @@ def convergence(evidence: Evidence) -> Section:
         f"length would differ. Above {MAX_ERROR:.2f} it is large.",
         class_="remark",
     )
-    tables = [_of_numbers(shown[~is_event], posterior.num_draws), *_of_events(shown[is_event])]
-    body = joined([explained, *tables, _pictures(evidence)])
+    tables = [_of_numbers(shown[~is_event], posterior.num_draws), _of_events(shown[is_event])]
+    body = joined([explained, *(t for t in tables if t), _pictures(evidence)])
     return Section(
         "Is the computation accurate?", finding, details("Details for statisticians", body)
     )
 
 
-def _of_numbers(summary: "pd.DataFrame", num_draws: int) -> Html:
-    """The table of the numbers whose chains agree least."""
+def _of_numbers(summary: "pd.DataFrame", num_draws: int) -> Html | None:
+    """The table of the numbers whose chains agree least, if there are any."""
     worst = (
         summary.assign(shown=summary["r_hat"].round(2))
         .sort_values(["shown", "ess_bulk"], ascending=[False, True])
@@ -153,10 +153,10 @@ def _of_numbers(summary: "pd.DataFrame", num_draws: int) -> Html:
         for name, r_hat, ess in zip(worst.index, worst["r_hat"], worst["ess_bulk"], strict=True)
     ]
     caption = f"The {len(rows)} quantities that are computed least accurately"
-    return table(caption, ["quantity", "R-hat", "effective draws"], rows)
+    return table(caption, ["quantity", "R-hat", "effective draws"], rows) if rows else None
 
 
-def _of_events(summary: "pd.DataFrame") -> list[Html]:
+def _of_events(summary: "pd.DataFrame") -> Html | None:
     """The table of the probabilities with the largest errors, if there are any."""
     worst = summary.sort_values("mcse_mean", ascending=False).head(NUM_ROWS)
     rows = [
@@ -164,7 +164,7 @@ def _of_events(summary: "pd.DataFrame") -> list[Html]:
         for name, mean, error in zip(worst.index, worst["mean"], worst["mcse_mean"], strict=True)
     ]
     caption = f"The {len(rows)} probabilities that are computed least accurately"
-    return [table(caption, ["event", "probability", "error"], rows)] if rows else []
+    return table(caption, ["event", "probability", "error"], rows) if rows else None
 
 
 def _pictures(evidence: Evidence) -> Html:
