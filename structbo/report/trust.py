@@ -32,7 +32,7 @@ PROBLEMS = {
     "ess_bulk": "the draws are too few for {}",
     "mcse_mean": "the draws are too few to tell {}",
 }
-"""What a quantity that is not computed accurately means, by column of `Posterior.summary`."""
+"""Texts about inaccurate quantities, by the column of `Posterior.summary` that shows it."""
 
 
 def calibration(evidence: Evidence) -> Section:

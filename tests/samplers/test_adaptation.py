@@ -49,7 +49,7 @@ def test_correlations_of_few_values_are_not_believed() -> None:
         )
     learned, share = np.asarray(adaptation.covariance), 2.0 / (2.0 + 3.0)
     expected = np.where(np.eye(3, dtype=bool), learned, share * learned)
-    np.testing.assert_allclose(metric(adaptation, expected), expected, rtol=1e-6)
+    np.testing.assert_allclose(metric(adaptation, expected), expected, rtol=1e-12)
 
 
 def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_it() -> None:
@@ -68,7 +68,7 @@ def test_few_values_of_numbers_and_their_factor_are_taken_for_independent_given_
     is_kept = np.eye(size + 1, dtype=bool)
     is_kept[0] = is_kept[:, 0] = True
     expected = explained + np.where(is_kept, 1.0, share) * (learned - explained)
-    np.testing.assert_allclose(metric(adaptation, expected, [0]), expected, rtol=1e-6)
+    np.testing.assert_allclose(metric(adaptation, expected, [0]), expected, rtol=1e-9)
 
 
 def test_directions_without_gradients_are_not_taken_for_flat() -> None:
