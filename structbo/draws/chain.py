@@ -1,6 +1,7 @@
 """Posterior draws for a growing data set, by a Markov chain that compiles once per padded size."""
 
 from collections.abc import Generator
+from typing import Self
 
 import jax
 import numpy as np
@@ -82,6 +83,12 @@ class Chain(KeepsPrecision):
         self._is_vectorized = spacing is None and has_accelerator()
         self._state: ChainState | None = None
         self._saved: bytes | None = None
+
+    def __copy__(self) -> Self:
+        """A chain that continues by itself, also of a model that cannot be pickled."""
+        copied = object.__new__(type(self))
+        vars(copied).update(vars(self))  # attributes are replaced, never changed in place
+        return copied
 
     def saved(self) -> bytes | None:
         """The state, for `restore` in another process; None before the first draws."""

@@ -63,6 +63,15 @@ def test_a_warm_optimizer_goes_on_as_it_would_have(warm: Optimizer):
     np.testing.assert_array_equal(restored.score(points), again.score(points))
 
 
+def test_a_model_that_does_not_pickle_has_a_posterior():
+    model = AdditiveGP(main_effects(), lengthscale=lambda num_dims: dist.LogNormal(-1.0, 1.0))
+    optimizer = Optimizer(SPACE, model=model, seed=0, num_initial=3)
+    for _ in range(4):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["a"] ** 2 + trial.params["b"])
+    assert isinstance(optimizer.posterior, Posterior)
+
+
 @pytest.mark.nightly
 def test_another_process_goes_on_as_this_one_would_have(warm: Optimizer, tmp_path: Path):
     file = tmp_path / "optimizer.pickle"
