@@ -1,8 +1,9 @@
 """A trial: one point and the value of the objective there."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -10,6 +11,8 @@ from jaxtyping import Float
 
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 """States of a trial, see `Trial`."""
+MOST_SHOWN = 30
+"""Number of parameters up to which the text of a trial shows all of them."""
 
 
 class Copied:
@@ -57,6 +60,10 @@ class Trial:
     def __hash__(self) -> int:
         return hash(self._all_but_params)
 
+    def __repr__(self) -> str:
+        rest = f"state={self.state!r}, value={self.value!r}, sem={self.sem!r}"
+        return f"Trial(number={self.number!r}, params={_shown(self.params)}, {rest})"
+
     @property
     def _all_but_params(self) -> tuple[int, State, float | None, float | None]:
         return self.number, self.state, self.value, self.sem
@@ -71,6 +78,15 @@ class Trial:
         if np.isfinite(value):
             return replace(self, state="complete", value=value, sem=sem)
         return replace(self, state="failed", value=None)
+
+
+def _shown(params: Any) -> str:
+    """A point as text, with the first parameters of many."""
+    if isinstance(params, Mapping) and len(params) > MOST_SHOWN:
+        first = islice(params.items(), MOST_SHOWN)
+        return f"{{{', '.join(f'{name!r}: {value!r}' for name, value in first)}, ...}}"
+    with np.printoptions(threshold=MOST_SHOWN):
+        return repr(params)
 
 
 def trial_values(trials: Iterable[Trial]) -> Float[np.ndarray, " n"]:
