@@ -3,16 +3,15 @@
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
+from structbo.space.long_lists import MOST_SHOWN, first_of
+
 State = Literal["waiting", "pending", "complete", "failed", "withdrawn"]
 """States of a trial, see `Trial`."""
-MOST_SHOWN = 30
-"""Number of parameters up to which the text of a trial shows all of them."""
 
 
 class Copied:
@@ -81,10 +80,8 @@ class Trial:
 
 
 def _shown(params: Any) -> str:
-    """A point as text, with the first parameters of many."""
-    if isinstance(params, Mapping) and len(params) > MOST_SHOWN:
-        first = islice(params.items(), MOST_SHOWN)
-        return f"{{{', '.join(f'{name!r}: {value!r}' for name, value in first)}, ...}}"
+    if isinstance(params, Mapping):
+        return f"{{{first_of([f'{name!r}: {value!r}' for name, value in params.items()])}}}"
     with np.printoptions(threshold=MOST_SHOWN):
         return repr(params)
 

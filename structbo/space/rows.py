@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from structbo.space.choices import Fixed
+from structbo.space.long_lists import first_of
 from structbo.space.scalars import plain
 from structbo.space.spelling import did_you_mean
 
@@ -78,8 +79,8 @@ def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any])
         return where, [point[column] for column in names]
     if len(point) != len(names):
         raise ValueError(
-            f"{where} must hold {len(names)} values {list(names)}, got {len(point)}; points as an "
-            "array have shape (n, D)"
+            f"{where} must hold {len(names)} values {_listed(names)}, got {len(point)}; points as "
+            "an array have shape (n, D)"
         )
     return where, list(point)
 
@@ -92,7 +93,7 @@ def _check_columns(
         *(f"repeated {n!r}" for n in own if given.count(n) > 1),
     ]
     if faults:
-        raise ValueError(f"{name} must have the columns {list(names)}; {', '.join(faults)}")
+        raise ValueError(f"{name} must have the columns {_listed(names)}; {first_of(faults)}")
 
 
 def _check_names(
@@ -105,7 +106,11 @@ def _check_names(
         *(f"repeated {name!r}" for name in own if given.count(name) > 1),
     ]
     if faults:
-        raise ValueError(f"{where} must have exactly the names {own}; {', '.join(faults)}")
+        raise ValueError(f"{where} must have exactly the names {_listed(own)}; {first_of(faults)}")
+
+
+def _listed(names: Sequence[Any]) -> str:
+    return f"[{first_of([repr(name) for name in names])}]"
 
 
 def _check_fixed(where: str, fixed: Any, value: Any) -> None:

@@ -179,3 +179,11 @@ def test_wrong_coordinates_are_refused(unit, message):
             method(unit)
     with pytest.raises(ValueError, match=r"unit must have shape \(n, D\) or \(D,\), got \(1, 1, 2"):
         space.from_unit(np.zeros((1, 1, 2)))
+
+
+@pytest.mark.parametrize("spec", [{f"x{d}": (0.0, 1.0) for d in range(300)}, [(0.0, 1.0)] * 300])
+@pytest.mark.parametrize("point", [{}, [0.5] * 299])
+def test_messages_about_hundreds_of_names_are_short(spec: object, point: object):
+    with pytest.raises(ValueError, match=r"300") as error:
+        Space(spec).to_unit([point])
+    assert len(str(error.value)) < 800
