@@ -286,8 +286,9 @@ class Posterior(PosteriorDraws):
         whose families are listed by name. A quantity that never changed, for which ArviZ has no
         R-hat, gets R-hat 1 and the smallest effective sample size of the others, at most the number
         of draws. R-hat is NaN with one chain, and infinite if every chain is constant and the
-        chains disagree. A note below the table tells the number of inducing points, if any (see
-        `num_inducing`).
+        chains disagree. The labels of events, whose means are probabilities, are the table's
+        ``attrs["events"]``. A note below the table tells the number of inducing points, if any
+        (see `num_inducing`).
         """
         return summary_table(self)
 
