@@ -142,7 +142,7 @@ def test_partitions_have_their_enumerated_frequencies(
         log_priors = [np.log(factorial(s).prod() * perm(3, len(s)) * 2 / 720) for s in sizes]
     table = lookup(monkeypatch, model, data, draws, log_priors)
     start = {"labels": np.array([0, 1, 2, 0], np.int32)}
-    GibbsSearch(model, 0, 60_000, start).advance(data)
+    GibbsSearch(model, 0, 20_000, start).advance(data)
     check_frequencies(table, points)
 
 
