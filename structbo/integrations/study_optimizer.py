@@ -26,6 +26,7 @@ from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Keywords, Optimizer
 from structbo.optimizer.lookup import Told, number_to_tell
 from structbo.space import SpaceLike
+from structbo.space.long_lists import first_names
 
 
 class StudyOptimizer(Optimizer):
@@ -206,7 +207,7 @@ class StudyOptimizer(Optimizer):
         if (unknown or (missing and is_told)) and not has_failed:
             raise ValueError(
                 f"space must have the parameters of study {self.study.study_name!r}, whose trial "
-                f"{number} has {list(named)}, not {list(names)}."
+                f"{number} has {first_names(list(named))}, not {first_names(names)}."
             )
         if missing or unknown:
             return Trial(number, named, state="withdrawn")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from structbo.space.choices import Fixed
-from structbo.space.long_lists import first_of
+from structbo.space.long_lists import first_names, first_of
 from structbo.space.scalars import plain
 from structbo.space.spelling import did_you_mean
 
@@ -53,7 +53,7 @@ def _rows_of_frame(
     given, own = list(frame.columns), [*names, *fixed]
     _check_columns(name, given, names, own)
     if others := [column for column in given if column not in own]:
-        listed = ", ".join(repr(column) for column in others)
+        listed = first_of([repr(column) for column in others])
         warnings.warn(f"{name} has other columns, which are ignored: {listed}.", stacklevel=2)
     columns = {column: frame[column].to_list() for column in own if column in given}
     places = _places(name, getattr(frame, "index", range(len(frame))))
@@ -79,8 +79,8 @@ def _row(where: str, point: Any, names: Sequence[str], fixed: Mapping[str, Any])
         return where, [point[column] for column in names]
     if len(point) != len(names):
         raise ValueError(
-            f"{where} must hold {len(names)} values {_listed(names)}, got {len(point)}; points as "
-            "an array have shape (n, D)"
+            f"{where} must hold {len(names)} values {first_names(names)}, got {len(point)}; points "
+            "as an array have shape (n, D)"
         )
     return where, list(point)
 
@@ -93,7 +93,7 @@ def _check_columns(
         *(f"repeated {n!r}" for n in own if given.count(n) > 1),
     ]
     if faults:
-        raise ValueError(f"{name} must have the columns {_listed(names)}; {first_of(faults)}")
+        raise ValueError(f"{name} must have the columns {first_names(names)}; {first_of(faults)}")
 
 
 def _check_names(
@@ -106,11 +106,9 @@ def _check_names(
         *(f"repeated {name!r}" for name in own if given.count(name) > 1),
     ]
     if faults:
-        raise ValueError(f"{where} must have exactly the names {_listed(own)}; {first_of(faults)}")
-
-
-def _listed(names: Sequence[Any]) -> str:
-    return f"[{first_of([repr(name) for name in names])}]"
+        raise ValueError(
+            f"{where} must have exactly the names {first_names(own)}; {first_of(faults)}"
+        )
 
 
 def _check_fixed(where: str, fixed: Any, value: Any) -> None:
