@@ -28,6 +28,7 @@ from structbo.posterior.posterior import Posterior
 from structbo.posterior.units import Units
 from structbo.samplers import Arguments, SamplerFactory, default_sampler
 from structbo.space import Space, SpaceLike
+from structbo.space.long_lists import first_names
 
 ROWS_AT_ONCE = 32
 """Observations are padded to a multiple of this. A search has fewer sizes, since it compiles each,
@@ -102,7 +103,9 @@ def fit(
     if space is not None:
         space = Space(space)
         if names:
-            raise ValueError(f"names come from the space, {list(space.names)}: leave out names.")
+            raise ValueError(
+                f"names come from the space, {first_names(space.names)}: leave out names."
+            )
         columns, X = space.names, space.to_unit(X, name="X")
         model = with_categories(model, space)
     X, y = checked_data(X, y)

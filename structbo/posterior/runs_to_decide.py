@@ -17,6 +17,7 @@ from structbo.models.foundation.compilation import compiled
 from structbo.models.foundation.precision import double_precision
 from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.importances import checked_share
+from structbo.space.long_lists import first_names
 
 MAX_RUNS = 512
 """Number of simulated runs; longer experiments are extrapolated from the second half of these."""
@@ -67,7 +68,7 @@ def posterior_runs(
 def _dims(posterior: PosteriorDraws, pair: tuple[str, str]) -> tuple[int, int]:
     names = posterior.names
     if len(pair) != 2 or pair[0] == pair[1] or not {*pair} <= {*names}:
-        raise ValueError(f"pair must be two different names of {list(names)}, got {pair!r}.")
+        raise ValueError(f"pair must be two different names of {first_names(names)}, got {pair!r}.")
     first, second = sorted(names.index(name) for name in pair)
     return first, second
 
