@@ -26,7 +26,8 @@ from structbo.models.foundation.arguments import checked_count
 from structbo.optimizer import Keywords, Optimizer
 from structbo.optimizer.lookup import Told, number_to_tell
 from structbo.space import SpaceLike
-from structbo.space.long_lists import first_names
+from structbo.space.differing_names import faults_of
+from structbo.space.long_lists import first_names, first_of
 
 
 class StudyOptimizer(Optimizer):
@@ -207,7 +208,7 @@ class StudyOptimizer(Optimizer):
         if (unknown or (missing and is_told)) and not has_failed:
             raise ValueError(
                 f"space must have the parameters of study {self.study.study_name!r}, whose trial "
-                f"{number} has {first_names(list(named))}, not {first_names(names)}."
+                f"{number} has {first_names(list(named))}; {first_of(faults_of(names, named))}."
             )
         if missing or unknown:
             return Trial(number, named, state="withdrawn")

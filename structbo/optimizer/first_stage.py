@@ -6,6 +6,7 @@ from typing import Any
 from structbo.data import Trial
 from structbo.screening import Screening
 from structbo.space import Space
+from structbo.space.differing_names import difference
 from structbo.space.long_lists import first_names
 
 
@@ -79,8 +80,8 @@ def _check_space(given: Space, space: Space) -> None:
     """Checks that a screening has the space of the optimizer."""
     if given.names != space.names:
         raise ValueError(
-            f"the space of screening must have the names {first_names(space.names)}, got "
-            f"{first_names(given.names)}."
+            f"the space of screening must have the names {first_names(space.names)}; "
+            f"{difference(given.names, space.names)}."
         )
     if space.constraints:
         raise ValueError(

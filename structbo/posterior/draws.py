@@ -36,6 +36,7 @@ from structbo.posterior.structures import Pairs, Structures
 from structbo.posterior.units import Units
 from structbo.samplers.family_gibbs import family_sites
 from structbo.samplers.structure_block import sites_with_support
+from structbo.space.differing_names import difference
 from structbo.space.long_lists import first_names
 
 Keys = Key[Array, " S"] | UInt32[Array, "S 2"]
@@ -69,8 +70,8 @@ class PosteriorDraws(KeepsPrecision):
         units = Units.of_unit_cube(names) if self.units is UNIT_CUBE else self.units
         if units.space.names != names:
             raise ValueError(
-                f"the space of units must have the names {first_names(names)}, got "
-                f"{first_names(units.space.names)}."
+                f"the space of units must have the names {first_names(names)}; "
+                f"{difference(units.space.names, names)}."
             )
         if not isinstance(self.draws, Mapping):
             raise TypeError(f"draws must be a dict of arrays by site, got {self.draws!r}.")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from structbo.space.choices import Fixed
+from structbo.space.differing_names import faults_of
 from structbo.space.long_lists import first_names, first_of
 from structbo.space.scalars import plain
 from structbo.space.spelling import did_you_mean
@@ -99,15 +100,11 @@ def _check_columns(
 def _check_names(
     where: str, given: Iterable[Any], names: Sequence[str], fixed: Mapping[str, Any]
 ) -> None:
-    given, own = list(given), [*names, *fixed]
-    faults = [
-        *(f"unknown {n!r}{did_you_mean(n, own)}" for n in given if n not in own),
-        *(f"missing {name!r}" for name in names if name not in given),
-        *(f"repeated {name!r}" for name in own if given.count(name) > 1),
-    ]
+    faults = faults_of(list(given), names, fixed)
     if faults:
         raise ValueError(
-            f"{where} must have exactly the names {first_names(own)}; {first_of(faults)}"
+            f"{where} must have exactly the names {first_names([*names, *fixed])}; "
+            f"{first_of(faults)}"
         )
 
 

@@ -132,10 +132,21 @@ def test_a_run_with_many_workers_evaluates_the_whole_space() -> None:
         (SPACE | {"x2": sb.Integer(0, 1)}, "screening .* 'x2' is Integer.* got Real"),
         (SPACE | {"c": sb.Fixed(3)}, "screening .* 'c' is Fixed.*3.* got None"),
         (np.array([[0.0, 1.0]] * 4), "screening .* which are arrays, got dicts: pass the same"),
-        ({"y": (0.0, 1.0)}, r"space of screening must have the names \['y'\], got \['x0'"),
+        ({"y": (0.0, 1.0)}, r"space of screening must have the names \['y'\]; unknown 'x0', "),
     ],
 )
 def test_a_screening_of_another_space_is_refused(space: Any, message: str) -> None:
     screening = sb.CoordinatewiseSampling(SPACE, 1)
     with pytest.raises(ValueError, match=message):
         sb.Optimizer(space, screening=screening)
+
+
+def test_a_refused_screening_shows_which_of_many_names_differ() -> None:
+    names = [f"p{i}" for i in range(30)]
+    screening = sb.CoordinatewiseSampling(dict.fromkeys(names, (0.0, 1.0)), 1)
+    swapped = dict.fromkeys([*names[:-2], "p29", "p28"], (0.0, 1.0))
+    with pytest.raises(ValueError, match=r"\(30 in all\)\]; 'p28' stands where 'p29' must"):
+        sb.Optimizer(swapped, screening=screening)
+    other = dict.fromkeys([*names[:-1], "q"], (0.0, 1.0))
+    with pytest.raises(ValueError, match=r"\(30 in all\)\]; unknown 'p29' .*, missing 'q'"):
+        sb.Optimizer(other, screening=screening)

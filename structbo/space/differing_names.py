@@ -1,0 +1,39 @@
+"""What to say where names are not those that they should be."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from structbo.space.long_lists import first_of
+from structbo.space.spelling import did_you_mean
+
+
+def faults_of(
+    given: Sequence[Any], required: Iterable[str], optional: Iterable[str] = ()
+) -> list[str]:
+    """Texts of the names that are unknown, missing or repeated, whatever their order.
+
+    Example:
+        >>> faults_of(["rat", "size", "size"], ["rate", "size"])
+        ["unknown 'rat' (did you mean 'rate'?)", "missing 'rate'", "repeated 'size'"]
+    """
+    required = list(required)
+    known = [*required, *optional]
+    return [
+        *(f"unknown {name!r}{did_you_mean(name, known)}" for name in given if name not in known),
+        *(f"missing {name!r}" for name in required if name not in given),
+        *(f"repeated {name!r}" for name in known if given.count(name) > 1),
+    ]
+
+
+def difference(given: Sequence[str], required: Sequence[str]) -> str:
+    """How names differ from those required, in this order.
+
+    Example:
+        >>> difference(["size", "rate"], ["rate", "size"])
+        "'size' stands where 'rate' must"
+    """
+    faults = faults_of(given, required)
+    if faults:
+        return first_of(faults)
+    swapped = next(pair for pair in zip(given, required, strict=True) if pair[0] != pair[1])
+    return "{!r} stands where {!r} must".format(*swapped)
