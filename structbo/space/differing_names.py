@@ -1,6 +1,7 @@
-"""What to say where names are not those that they should be."""
+"""The texts of messages about names that differ from the required ones."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from structbo.space.long_lists import first_of
@@ -8,7 +9,7 @@ from structbo.space.spelling import did_you_mean
 
 
 def faults_of(
-    given: Sequence[Any], required: Iterable[str], optional: Iterable[str] = ()
+    given: Collection[Any], required: Collection[str], optional: Iterable[str] = ()
 ) -> list[str]:
     """Texts of the names that are unknown, missing or repeated, whatever their order.
 
@@ -16,17 +17,16 @@ def faults_of(
         >>> faults_of(["rat", "size", "size"], ["rate", "size"])
         ["unknown 'rat' (did you mean 'rate'?)", "missing 'rate'", "repeated 'size'"]
     """
-    required = list(required)
-    known = [*required, *optional]
+    counts, known = Counter(given), dict.fromkeys([*required, *optional])
     return [
         *(f"unknown {name!r}{did_you_mean(name, known)}" for name in given if name not in known),
-        *(f"missing {name!r}" for name in required if name not in given),
-        *(f"repeated {name!r}" for name in known if given.count(name) > 1),
+        *(f"missing {name!r}" for name in required if name not in counts),
+        *(f"repeated {name!r}" for name in known if counts[name] > 1),
     ]
 
 
 def difference(given: Sequence[str], required: Sequence[str]) -> str:
-    """How names differ from those required, in this order.
+    """How names differ from the required ones, in names or in their order.
 
     Example:
         >>> difference(["size", "rate"], ["rate", "size"])

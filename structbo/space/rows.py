@@ -1,7 +1,7 @@
 """Tables of every kind, as rows of values in a given order."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,9 +98,9 @@ def _check_columns(
 
 
 def _check_names(
-    where: str, given: Iterable[Any], names: Sequence[str], fixed: Mapping[str, Any]
+    where: str, given: Collection[Any], names: Sequence[str], fixed: Mapping[str, Any]
 ) -> None:
-    faults = faults_of(list(given), names, fixed)
+    faults = faults_of(given, names, fixed)
     if faults:
         raise ValueError(
             f"{where} must have exactly the names {first_names([*names, *fixed])}; "

@@ -286,7 +286,10 @@ def test_failed_trials_may_have_other_parameters(kept: dict[str, Any]) -> None:
     ("arguments", "message"),
     [
         ({"load_if_exists": False}, "study_name='run' exists in the storage: pass load_if_exists"),
-        ({"space": {"a": (0.0, 1.0)}}, r"space must have .* of study 'run'.*; missing 'b'"),
+        (
+            {"space": {"a": (0.0, 1.0)}},
+            r"space must have the parameters of study 'run'.*; missing 'b', missing 'c'\.",
+        ),
         ({"space": {"a": (0.0, 0.1), "b": (0.1, 1.0)}}, "space must have the parameters"),
         ({"space": SPACE.parameters[:0]}, "spec must hold at least one parameter"),
         ({"screening": structbo.HierarchicalDiagonalSampling(SPACE, budget=9)}, "cannot hold"),
