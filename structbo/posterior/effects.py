@@ -23,6 +23,7 @@ from structbo.posterior.draws import PosteriorDraws
 from structbo.posterior.quadrature import Axis, Quadrature, quadrature_of
 from structbo.posterior.units import Description
 from structbo.space import Scale
+from structbo.space.long_lists import first_names
 
 
 class Effect(NamedTuple):
@@ -66,7 +67,8 @@ def posterior_effects(
             or len(set(names)) < len(names)
         ):
             raise ValueError(
-                f"names must be one or two different ones of {posterior.names}, got {tuple(names)}."
+                "names must be one or two different ones of "
+                f"{first_names(posterior.names)}, got {first_names(names)}."
             )
         dims = [posterior.names.index(name) for name in names]
         grid = [axes[d].grid(num_points) for d in dims]

@@ -25,6 +25,7 @@ from structbo.posterior.structures import (
     labels_of_pairs,
     symmetric,
 )
+from structbo.space.differing_names import difference
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +92,8 @@ class Importances(NamedTuple):
         """
         if self.names != tuple(names):
             raise ValueError(
-                f"importances must be of the parameters {tuple(names)}, got {self.names}."
+                "importances must be of the same parameters in the same order: "
+                f"{difference(self.names, names)}."
             )
 
     def to_frame(self) -> "pd.DataFrame":

@@ -159,7 +159,7 @@ def test_levels_of_a_category_are_averaged_with_equal_weights():
 
 def test_errors():
     posterior = posterior_of(lambda X: X[:, 0], AdditiveGP(edges(0.5)), EDGE, 4)
-    with pytest.raises(ValueError, match=r"names must be one or two .* got \('a', 'd'\)"):
+    with pytest.raises(ValueError, match=r"names must be one or two .* got \['a', 'd'\]"):
         posterior.effect(("a", "d"))
     with pytest.raises(ValueError, match="names must be one or two different"):
         posterior.effect(("a", "a"))
