@@ -17,6 +17,14 @@ FEW_DIMS = 20
 """Number of dimensions above which the exponent falls, so that a corner keeps its weight."""
 FEW_VALUES = 60
 """Number of observations above which the exponent falls, so that they replace the prior."""
+MANY_DIMS = 50
+"""Number of dimensions above which the exponent falls much earlier.
+
+One of a hundred coordinates gains little by a move to its end, and even a small weight then keeps
+all of them inside.
+"""
+FIRST_VALUES = 20
+"""Number of observations above which it does so."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,9 @@ class InteriorEI(LogEI):
     large as in the middle, so that a clearly better value there decides. With more than `FEW_DIMS`
     dimensions D, the exponent is multiplied by the square of ``FEW_DIMS / D``. Corners, where
     linear functions have their maxima, would otherwise have almost no weight. With more than
-    `FEW_VALUES` observations it is multiplied by their ratio: the prior fades.
+    `FEW_VALUES` observations it is multiplied by their ratio: the prior fades. With more than
+    `MANY_DIMS` dimensions and n > `FIRST_VALUES` observations, it is also multiplied by the fourth
+    power of ``FIRST_VALUES / n``, so that it has little effect after 40.
 
     Args:
         exponent: how much the ends are avoided, positive; for few dimensions and observations.
@@ -65,6 +75,8 @@ class InteriorEI(LogEI):
         width = _inner_width(search.levels.counts, search.levels.has_order)
         for_many_dims = min(1.0, FEW_DIMS / len(width)) ** 2
         for_many_values = jnp.minimum(1.0, FEW_VALUES / search.num_observed)
+        if len(width) > MANY_DIMS:
+            for_many_values *= jnp.minimum(1.0, FIRST_VALUES / search.num_observed) ** 4
         exponent = self.exponent * for_many_dims * for_many_values
         prior = jnp.append(exponent, width)
         return jnp.concatenate([best, jnp.broadcast_to(prior, (len(best), len(prior)))], axis=1)

@@ -97,6 +97,15 @@ def test_the_weight_of_a_corner_is_bounded_and_fades(acquire: Any) -> None:
     assert weight_of_a_corner(acquire, 10, 120.0) == pytest.approx(0.5 * ten)
 
 
+def test_the_weight_fades_early_among_many_dimensions(acquire: Any) -> None:
+    """Above 50 dimensions it has a sixteenth after 40 observations, which is the whole up to 50."""
+    first = weight_of_a_corner(acquire, 100, 20.0)
+    assert weight_of_a_corner(acquire, 100, 7.0) == pytest.approx(first)
+    assert weight_of_a_corner(acquire, 100, 40.0) == pytest.approx(first / 16.0)
+    assert weight_of_a_corner(acquire, 100, 80.0) == pytest.approx(first / 256.0 * 0.75)
+    assert weight_of_a_corner(acquire, 50, 40.0) == weight_of_a_corner(acquire, 50, 20.0)
+
+
 @pytest.mark.parametrize("exponent", [0.0, -1.0, np.nan])
 def test_the_exponent_is_positive(exponent: float) -> None:
     with pytest.raises(ValueError, match="exponent must be positive"):
