@@ -24,7 +24,7 @@ One of a hundred coordinates gains little by a move to its end, and even a small
 all of them inside.
 """
 FIRST_VALUES = 20
-"""Number of observations above which it does so."""
+"""Number of observations above which the exponent falls with more than `MANY_DIMS` dimensions."""
 
 
 @dataclass(frozen=True)

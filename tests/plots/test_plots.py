@@ -154,7 +154,8 @@ def test_widths_are_importances():
     for line, text in zip(legend.get_lines(), legend.get_texts(), strict=True):
         share = float(text.get_text().removesuffix("%")) / 100
         assert line.get_linewidth() == pytest.approx(FULL_WIDTH * share / 0.04)
-    with pytest.raises(ValueError, match="'a' stands where 'b' must"):
+    message = "importances must be of the same parameters in the same order: 'a' stands where 'b'"
+    with pytest.raises(ValueError, match=message):
         plots.plot_interactions(PROBABILITIES, ["b", "a", "c", "d"], importances=found)
 
 

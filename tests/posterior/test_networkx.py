@@ -75,7 +75,7 @@ def test_edges_have_the_shares_of_their_pairs(blocks: Posterior):
             assert edge[name] == value[a, b] and type(edge[name]) is float
         assert edge["share"] > 0.0 and edge["matters"] <= edge["probability"]
     others = importances._replace(names=NAMES[::-1])
-    with pytest.raises(ValueError, match="must be of the same parameters in the same order"):
+    with pytest.raises(ValueError, match="importances must be of the same parameters in the same"):
         blocks.to_networkx(importances=others)
 
 
