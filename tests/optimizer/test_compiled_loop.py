@@ -97,8 +97,9 @@ def test_an_optimizer_compiles_its_search_once_per_padded_size(
     compiled: Compiled, settings: Callable[[int], Keywords]
 ):
     """The sampler is compiled before the padded size is reached, not when it is."""
+    Optimizer(SPACE).ask()  # compiles quasi-random points, which later replace known ones
     steps = Steps(compiled, settings(0))
-    assert steps(1) in ([], ["even"]), "quasi-random points, which later replace known ones"
+    assert steps(1) == []
     steps.tell_up_to(UNUSUAL)
     search = ["_conditioned", "search_starts", "_value_and_gradient"]
     before = steps(1)
