@@ -168,7 +168,7 @@ FUNCTIONS = {
     "michalewicz10": ("Michalewicz, 10 parameters", 200),
     "hartmann6-50": ("Hartmann-6 hidden in 50 parameters", 100),
     "rosenbrock30": ("Rosenbrock, 30 parameters", 200),
-    "rover60": ("rover path, 60 parameters", 200),
+    "rover60": ("rover path, 60 parameters", 150),
 }
 """The shared functions, each with a number of evaluations."""
 

@@ -31,12 +31,12 @@ PROBLEMS = {
 }
 COUNTS = (50, 60, 100, 150, 200)
 MODELS = {
-    "structbo": sb.default_model(),
+    "structbo": None,
     "without the residual": sb.default_model(has_residual=False),
     "independent": MODEL,
     "three_quarters": THREE_QUARTERS,
 }
-"""The default, without its residual, and with other priors of lengthscales."""
+"""The default of the space, the one without a residual, and other priors of lengthscales."""
 PEERS = Path(__file__).parent / "results" / "regret_peers.csv"
 """Runs of other libraries: the regret after the last of their evaluations, and after `COUNTS`."""
 
